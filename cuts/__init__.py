@@ -1,0 +1,1 @@
+"""The outer loop: cuts that shrink a relaxation until its bound is the optimum."""

@@ -1,0 +1,1 @@
+"""Data sets, studies, tables, plots and the command line."""

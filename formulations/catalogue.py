@@ -1,0 +1,165 @@
+"""What is known about each builder: its class, its source, what it relaxes, how to re-check it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, ParamSpec
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from formulations.data import GramData, TrainingData
+
+P = ParamSpec("P")
+Values = Mapping[str, NDArray[np.float64]]
+
+
+class ProblemClass(StrEnum):
+    """The class a solver must be able to take."""
+
+    LP = "LP"
+    QP = "QP"
+    SOCP = "SOCP"
+    SDP = "SDP"
+    MILP = "MILP"
+    MIQP = "MIQP"
+    MISOCP = "MISOCP"
+    LRCP = "LRCP"
+    NONCONVEX = "NONCONVEX"
+
+
+@dataclass(frozen=True)
+class PaperCheck:
+    """A point re-evaluated from the data by the formulation's own formula.
+
+    Attributes
+    ----------
+    objective : float
+        The paper's objective at `repaired` (or at the given point when nothing was repaired).
+    violation : float
+        What remains infeasible after the repair, relative; 0 when the point is exactly feasible.
+    repaired : mapping
+        Values that replace the solver's, for example w scaled until kept points reach margin 1.
+    bound : float or None
+        A lower bound on the optimum, proven in closed form from the point (never a solver's word).
+    bound_method : str
+        How that bound is proven.
+    upper_bound_only : str
+        Why the model is no exact statement of the paper's problem (say, a big-M without proof);
+        empty when it is one.
+    facts : mapping
+        What a reader of the result wants to know: error counts, degenerate optimum, ...
+    """
+
+    objective: float
+    violation: float = 0.0
+    repaired: Values = field(default_factory=dict)
+    bound: float | None = None
+    bound_method: str = ""
+    upper_bound_only: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the catalogue.
+
+    Attributes
+    ----------
+    problem_class : ProblemClass
+        Class of the built model, after a disjunctive model has been transformed.
+    paper_class : str
+        The paper's own word for it.
+    relaxes : str or None
+        Name of the entry this one bounds from below, in the same objective normalisation.
+    dual_of : str or None
+        Name of the entry whose dual this is; the model minimises minus the dual objective.
+    takes : tuple of type
+        Kinds of data the builder accepts.
+    check : callable(origin, values) or None
+        Recomputes the paper's objective from the data.
+    classifier : callable(origin, values) -> (w, b) or None
+        The separating hyperplane in the coordinates of `data.factor`.
+    """
+
+    name: str
+    build: Callable[..., pyo.ConcreteModel]
+    problem_class: ProblemClass
+    source: str
+    paper_class: str
+    relaxes: str | None = None
+    dual_of: str | None = None
+    takes: tuple[type, ...] = (TrainingData,)
+    check: Callable[[Origin, Values], PaperCheck] | None = None
+    classifier: Callable[[Origin, Values], tuple[NDArray[np.float64], float]] | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Hyperparameters of the builder: everything after the data."""
+        return MappingProxyType(dict(list(inspect.signature(self.build).parameters.items())[1:]))
+
+    @property
+    def title(self) -> str:
+        """First line of the builder's docstring."""
+        return (inspect.getdoc(self.build) or "").partition("\n")[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a model came from: shared by clones, so that a result can be traced to its data."""
+
+    entry: str
+    data: TrainingData | GramData
+    parameters: Mapping[str, Any]
+
+    def __deepcopy__(self, memo: object) -> Origin:
+        """Clones of a model share the data."""
+        return self
+
+
+CATALOGUE: dict[str, Entry] = {}
+
+
+def formulation(
+    problem_class: ProblemClass,
+    source: str,
+    *,
+    paper_class: str | None = None,
+    relaxes: str | None = None,
+    dual_of: str | None = None,
+    takes: tuple[type, ...] = (TrainingData,),
+    check: Callable[[Origin, Values], PaperCheck] | None = None,
+    classifier: Callable[[Origin, Values], tuple[NDArray[np.float64], float]] | None = None,
+) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
+    """Register a builder under its function name; models it returns carry `origin`."""
+
+    def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
+        name = build.__name__
+        signature = inspect.signature(build)
+
+        @functools.wraps(build)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> pyo.ConcreteModel:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            (_, data), *hyperparameters = bound.arguments.items()
+            if not isinstance(data, takes):
+                kinds = " or ".join(kind.__name__ for kind in takes)
+                raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
+            model = build(*args, **kwargs)
+            model.name = name
+            model.origin = Origin(name, data, dict(hyperparameters))
+            return model
+
+        CATALOGUE[name] = Entry(
+            name, wrapped, problem_class, source, paper_class or problem_class.value, relaxes,
+            dual_of, takes, check, classifier,
+        )  # fmt: skip
+        return wrapped
+
+    return register
