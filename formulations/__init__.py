@@ -2,5 +2,8 @@
 
 from formulations.catalogue import CATALOGUE, Entry, Origin, ProblemClass
 from formulations.data import GramData, TrainingData
+from formulations import (  # noqa: F401  (each registers its builders)
+    c_svc, conic, conic_dual, margin_svc, nu_svc, ramp, soft_margin, zero_one, zero_one_logic,
+)
 
 __all__ = ["CATALOGUE", "Entry", "GramData", "Origin", "ProblemClass", "TrainingData"]

@@ -18,6 +18,7 @@ from formulations.data import GramData, TrainingData
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]
+Classifier = Callable[["Origin", Values, Values], tuple[NDArray[np.float64], float]]
 
 
 class ProblemClass(StrEnum):
@@ -50,7 +51,7 @@ class PaperCheck:
         A lower bound on the optimum, proven in closed form from the point (never a solver's word).
     bound_method : str
         How that bound is proven.
-    upper_bound_only : str
+    unproven : str
         Why the model is no exact statement of the paper's problem (say, a big-M without proof);
         empty when it is one.
     facts : mapping
@@ -62,7 +63,7 @@ class PaperCheck:
     repaired: Values = field(default_factory=dict)
     bound: float | None = None
     bound_method: str = ""
-    upper_bound_only: str = ""
+    unproven: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -84,7 +85,7 @@ class Entry:
         Kinds of data the builder accepts.
     check : callable(origin, values) or None
         Recomputes the paper's objective from the data.
-    classifier : callable(origin, values) -> (w, b) or None
+    classifier : callable(origin, values, duals) -> (w, b) or None
         The separating hyperplane in the coordinates of `data.factor`.
     """
 
@@ -97,7 +98,7 @@ class Entry:
     dual_of: str | None = None
     takes: tuple[type, ...] = (TrainingData,)
     check: Callable[[Origin, Values], PaperCheck] | None = None
-    classifier: Callable[[Origin, Values], tuple[NDArray[np.float64], float]] | None = None
+    classifier: Classifier | None = None
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -126,6 +127,18 @@ class Origin:
 CATALOGUE: dict[str, Entry] = {}
 
 
+def origin_now(model: pyo.ConcreteModel) -> Origin:
+    """Origin with the present values of hyperparameters that are mutable Params of the model."""
+    origin: Origin = model.origin
+    present = dict(origin.parameters)
+    for name in present:
+        component = model.find_component(name)
+        if isinstance(component, pyo.Param):
+            numbers = [pyo.value(entry) for entry in component.values()]
+            present[name] = np.array(numbers) if component.is_indexed() else numbers[0]
+    return Origin(origin.entry, origin.data, present)
+
+
 def formulation(
     problem_class: ProblemClass,
     source: str,
@@ -135,7 +148,7 @@ def formulation(
     dual_of: str | None = None,
     takes: tuple[type, ...] = (TrainingData,),
     check: Callable[[Origin, Values], PaperCheck] | None = None,
-    classifier: Callable[[Origin, Values], tuple[NDArray[np.float64], float]] | None = None,
+    classifier: Classifier | None = None,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
     """Register a builder under its function name; models it returns carry `origin`."""
 

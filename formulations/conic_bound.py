@@ -1,0 +1,146 @@
+"""Lower bounds on the conic relaxations in closed form: proofs that need no solver.
+
+For gamma_i >= 0 and 0 <= alpha_i <= sqrt(penalty gamma_i) with Q = D - sum gamma_i x~_i x~_i'
+positive definite,
+
+    2 sum alpha_i - sum gamma_i - c' Q^-1 c,      c = sum (gamma_i - alpha_i) y_i x~_i,
+
+bounds the SDP (21), hence the 0-1 optimum, from below: it is the value of a feasible point of its
+dual (conic_dual.py). With a free intercept D = diag(1, ..., 1, beta) for any beta >= 0, at the
+price B^2 beta, where B bounds |b|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize_scalar
+
+Array = NDArray[np.float64]
+
+# Relative shrinkage of gamma that is tried until Q is safely positive definite.
+SHRINKAGES = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+
+
+@dataclass(frozen=True, eq=False)
+class StrengtheningBound:
+    """A feasible point of the dual and its value.
+
+    Attributes
+    ----------
+    value : float
+        The lower bound, minus a margin for rounding.
+    gamma, alpha : array (n,)
+    beta : float
+        Price of the intercept coordinate: 1 when penalised, free to choose when not.
+    """
+
+    value: float
+    gamma: Array
+    alpha: Array
+    beta: float
+
+
+def strengthening_bound(
+    points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: float | None = None
+) -> StrengtheningBound | None:
+    """Best value over slight shrinkages of (gamma, alpha); None when no shrinkage is enough.
+
+    Parameters
+    ----------
+    points : array (n, k)
+        Points with their constant entry (last).
+    gamma, alpha : array (n,)
+        With alpha_i^2 <= penalty gamma_i.
+    bound_on_b : float, optional
+        B when the intercept is free.
+    """
+    best: StrengtheningBound | None = None
+    for shrinkage in SHRINKAGES:
+        # alpha^2 <= penalty gamma survives because alpha shrinks by the square root.
+        found = _bound_at(
+            points, y, gamma * (1 - shrinkage), alpha * np.sqrt(1 - shrinkage), bound_on_b
+        )
+        if found is not None and (best is None or found.value > best.value):
+            best = found
+    return best
+
+
+def _bound_at(
+    points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: float | None
+) -> StrengtheningBound | None:
+    k = points.shape[1]
+    q = np.eye(k) - points.T @ (gamma[:, None] * points)
+    c = points.T @ ((gamma - alpha) * y)
+    beta = 1.0
+    if bound_on_b is not None:
+        beta = _best_beta(q, c, bound_on_b)
+        q[-1, -1] += beta - 1.0
+    smallest = float(np.linalg.eigvalsh(q)[0])
+    # Rounding in forming Q is below n eps ||sum gamma x x'||, itself below 1 + beta.
+    if smallest <= 1e-15 * len(points) * (1 + beta):
+        return None
+    quadratic = float(c @ cho_solve(cho_factor(q), c))
+    terms = [2 * float(alpha.sum()), -float(gamma.sum()), -quadratic]
+    if bound_on_b is not None:
+        terms.append(-(bound_on_b**2) * beta)
+    rounding = 1e-13 * sum(map(abs, terms)) + 1e-15 * len(points) * quadratic / smallest
+    return StrengtheningBound(sum(terms) - rounding, gamma, alpha, beta)
+
+
+def _best_beta(q: Array, c: Array, bound_on_b: float) -> float:
+    """Price beta >= 0 that maximises -B^2 beta - c'Q(beta)^-1 c; `q` is Q at beta = 1.
+
+    Eliminating the features leaves -B^2 beta - k^2 / (beta + s0), best at beta + s0 = |k| / B.
+    """
+    features, cross = q[:-1, :-1], q[:-1, -1]
+    if len(features) and np.linalg.eigvalsh(features)[0] <= 0:
+        return 1.0
+    solved = np.linalg.solve(features, np.column_stack([cross, c[:-1]]))
+    s0 = float(q[-1, -1] - 1 - cross @ solved[:, 0])
+    k = float(c[-1] - cross @ solved[:, 1])
+    wanted = max(abs(k) / bound_on_b, 1e-9 * max(1.0, abs(s0)))
+    return max(0.0, wanted - s0)
+
+
+def budget_bound(
+    points: Array,
+    y: Array,
+    ratio: Array,
+    spend: float,
+    bound_on_b: float | None = None,
+) -> tuple[float, float] | None:
+    """Lower bound of the budget form and the penalty that proves it.
+
+    For every penalty the SDP value minus penalty * spend is a lower bound; with gamma and alpha
+    proportional to the penalty it is concave in it and is maximised numerically.
+
+    Parameters
+    ----------
+    ratio : array (n,)
+        v_i / T_i at the solution (0 where v_i <= 0).
+    spend : float
+        budget * n.
+    """
+
+    def loss(log_penalty: float) -> float:
+        penalty = float(np.exp(log_penalty))
+        found = strengthening_bound(points, y, penalty * ratio**2, penalty * ratio, bound_on_b)
+        return np.inf if found is None else penalty * spend - found.value
+
+    largest = float(np.linalg.eigvalsh(points.T @ ((ratio**2)[:, None] * points))[-1])
+    if largest <= 0:
+        return None
+    top = float(np.log(1 / largest)) if bound_on_b is None else float(np.log(1e6 / largest))
+    grid = np.linspace(top - 30, top, 61)
+    values = [loss(t) for t in grid]
+    k = int(np.argmin(values))
+    if not np.isfinite(values[k]):
+        return None
+    low, high = grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)]
+    refined = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12})
+    best_at = refined.x if refined.fun < values[k] else grid[k]
+    return -loss(best_at), float(np.exp(best_at))

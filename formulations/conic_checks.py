@@ -1,0 +1,129 @@
+"""Points of the conic relaxations re-evaluated from the data, with their closed-form bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from formulations.catalogue import Origin, PaperCheck, Values
+from formulations.conic_bound import budget_bound, strengthening_bound
+from formulations.cones import symmetric
+from formulations.hyperplane import augmented, norm_of, signed_scores
+from formulations.intercept_bound import intercept_bound_value
+from formulations.strengthening import strengthening_values
+
+Array = NDArray[np.float64]
+
+
+def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
+    """Loss of Proposition 1 as a function of v = 1 - u.
+
+    0 for v <= 0, then 2 sqrt(penalty gamma) v - gamma v^2 up to v = sqrt(penalty / gamma), then
+    the constant penalty.
+    """
+    v, gamma = np.broadcast_arrays(np.asarray(v, float), np.asarray(gamma, float))
+    rising = np.clip(v, 0.0, np.sqrt(penalty / np.maximum(gamma, 1e-300)))
+    return 2 * np.sqrt(penalty * gamma) * rising - gamma * rising**2
+
+
+def check_fixed(origin: Origin, values: Values) -> PaperCheck:
+    """Norm plus conic losses, and the z, s, r that attain them."""
+    u, w, b = signed_scores(origin.data, values)
+    penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
+    gamma = strengthening_values(
+        augmented(origin.data, intercept), origin.parameters["strengthening"]
+    )
+    v = 1 - u
+    objective = norm_of(w, b, intercept) + float(conic_loss(v, gamma, penalty).sum())
+    return PaperCheck(objective, facts=_facts(u, gamma))
+
+
+def _facts(u: Array, gamma: Array) -> dict[str, object]:
+    return {"errors": int((u <= 0).sum()), "strengthening": gamma.tolist()}
+
+
+def _lifted(origin: Origin, values: Values) -> tuple[Array, Array, Array, Array]:
+    """Points, repaired W, v and T: W is raised until W - w~ w~' is semidefinite."""
+    intercept = origin.parameters["intercept"]
+    points = augmented(origin.data, intercept)
+    u, w, b = signed_scores(origin.data, values)
+    weight = w if intercept == "none" else np.append(w, b)
+    W = symmetric(values["W"]) if values["W"].ndim == 1 else values["W"]
+    shift = max(0.0, -float(np.linalg.eigvalsh(W - np.outer(weight, weight))[0]))
+    if shift > 0:
+        W = W + (shift * (1 + 1e-9) + 1e-15) * np.eye(len(W))
+    T = np.einsum("ij,jk,ik->i", points, W, points) - 2 * u + 1
+    return points, W, 1 - u, T
+
+
+def _ratio(v: Array, T: Array) -> Array:
+    """v_i / T_i where v_i > 0; T_i >= v_i^2 there."""
+    inside = v > 0
+    return np.where(inside, v / np.maximum(T, np.where(inside, v * v, 1.0)), 0.0)
+
+
+def _norm(W: Array, intercept: str) -> float:
+    return float(np.trace(W)) - (float(W[-1, -1]) if intercept == "free" else 0.0)
+
+
+def _bound_on_b(origin: Origin) -> float | None:
+    p = origin.parameters
+    return intercept_bound_value(
+        origin.data, p.get("penalty"), p["intercept"], p["intercept_bound"]
+    )
+
+
+def _overrun(W: Array, bound_on_b: float | None) -> float:
+    return 0.0 if bound_on_b is None else max(0.0, float(W[-1, -1]) / bound_on_b**2 - 1)
+
+
+def check_sdp(origin: Origin, values: Values) -> PaperCheck:
+    """Objective of (w, b, W) with the least z, and the bound of the strengthening it implies.
+
+    gamma_i = penalty v_i^2 / T_i^2 and alpha_i = penalty v_i / T_i are the multipliers of `lifted`
+    and `hinge` at the optimum.
+    """
+    penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
+    points, W, v, T = _lifted(origin, values)
+    ratio = _ratio(v, T)
+    z = ratio * np.maximum(v, 0.0)
+    bound_on_b = _bound_on_b(origin)
+    proof = strengthening_bound(
+        points, origin.data.y, penalty * ratio**2, penalty * ratio, bound_on_b
+    )
+    facts = _facts(1 - v, penalty * ratio**2) | _rank_fact(W, values)
+    return PaperCheck(
+        _norm(W, intercept) + penalty * float(z.sum()),
+        violation=_overrun(W, bound_on_b),
+        repaired={"W": W, "z": z},
+        bound=None if proof is None else proof.value,
+        bound_method="" if proof is None else "closed form of the strengthening dual",
+        facts=facts,
+    )
+
+
+def _rank_fact(W: Array, values: Values) -> dict[str, object]:
+    weight = np.append(values["w"], values["b"]) if "b" in values else values["w"]
+    eigenvalues = np.linalg.eigvalsh(W - np.outer(weight, weight))
+    return {"rank_of_lift": int((eigenvalues > 1e-6 * max(1.0, float(np.trace(W)))).sum())}
+
+
+def check_budget(origin: Origin, values: Values) -> PaperCheck:
+    """Norm of (w, b, W), the share spent, and the bound at the best penalty."""
+    points, W, v, T = _lifted(origin, values)
+    ratio = _ratio(v, T)
+    spend = origin.parameters["budget"] * origin.data.n
+    used = float((ratio * np.maximum(v, 0.0)).sum())
+    bound_on_b = _bound_on_b(origin)
+    proof = budget_bound(points, origin.data.y, ratio, spend, bound_on_b)
+    facts = {"spent": used / origin.data.n} | _rank_fact(W, values)
+    if proof is not None:
+        facts["penalty"] = proof[1]
+    return PaperCheck(
+        _norm(W, origin.parameters["intercept"]),
+        violation=max(_overrun(W, bound_on_b), used / spend - 1, 0.0),
+        repaired={"W": W, "z": ratio * np.maximum(v, 0.0)},
+        bound=None if proof is None else proof[0],
+        bound_method="" if proof is None else "closed form of the strengthening dual",
+        facts=facts,
+    )

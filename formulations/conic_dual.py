@@ -1,0 +1,107 @@
+"""Dual of the SDP: the strengthening itself as variables, one semidefinite block.
+
+Cepeda, Gomez & Han 2024, (19): the fixed-strengthening relaxation at its best strengthening. This
+is the form interior-point solvers finish most reliably.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from formulations.conic_bound import strengthening_bound
+from formulations.cones import lower_pairs, psd
+from formulations.data import TrainingData
+from formulations.hyperplane import augmented
+from formulations.intercept_bound import intercept_bound_value
+from formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
+from formulations.rows import dot
+
+Array = NDArray[np.float64]
+
+
+def _check(origin: Origin, values: Values) -> PaperCheck:
+    """Value of the nearest feasible (gamma, alpha): a lower bound on the primal by itself."""
+    p = origin.parameters
+    points = augmented(origin.data, p["intercept"])
+    gamma = np.maximum(values["gamma"], 0.0)
+    alpha = np.clip(values["alpha"], 0.0, np.sqrt(p["penalty"] * gamma))
+    bound_on_b = intercept_bound_value(
+        origin.data, p["penalty"], p["intercept"], p["intercept_bound"]
+    )
+    proof = strengthening_bound(points, origin.data.y, gamma, alpha, bound_on_b)
+    if proof is None:
+        return PaperCheck(float(values["tau"]) - 2 * float(alpha.sum()), violation=np.inf)
+    price = 0.0 if bound_on_b is None else bound_on_b**2 * proof.beta
+    tau = 2 * float(proof.alpha.sum()) - price - proof.value
+    repaired = {"gamma": proof.gamma, "alpha": proof.alpha, "tau": np.array(tau)}
+    if bound_on_b is not None:
+        repaired["beta"] = np.array(proof.beta)
+    return PaperCheck(
+        -proof.value, repaired=repaired, facts={"active": int((gamma > 1e-8).sum())}
+    )
+
+
+def _classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, float]:
+    """The hyperplane is the last column of the multiplier of `outer`, over its corner."""
+    multiplier = duals["outer"]
+    weight = multiplier[:-1, -1] / multiplier[-1, -1]
+    return (weight, 0.0) if origin.parameters["intercept"] == "none" else (weight[:-1], weight[-1])
+
+
+@formulation(
+    ProblemClass.SDP,
+    "Cepeda, Gomez & Han 2024, (19), as one SDP",
+    dual_of="conic_sdp",
+    check=_check,
+    classifier=_classifier,
+)
+def conic_sdp_dual(
+    data: TrainingData,
+    *,
+    penalty: float,
+    intercept: str = "penalised",
+    intercept_bound: float | str | None = None,
+) -> pyo.ConcreteModel:
+    """Dual of conic_sdp: choose the strengthening gamma that gives the largest bound.
+
+        min   tau - 2 sum_i alpha_i  (+ B^2 beta)
+        s.t.  strength[i]   alpha_i^2 <= penalty gamma_i,     alpha_i, gamma_i >= 0
+              outer         [ D - sum gamma_i x~_i x~_i'            .          ]
+                            [ sum (gamma_i - alpha_i) y_i x~_i'   tau - sum gamma_i ]  semidefinite
+
+    D = I, with beta >= 0 in the corner of a free intercept bounded by B. The multiplier of
+    `outer`, divided by its corner, is [[W, w~], [w~', 1]]. Names here -> in the paper:
+    penalty -> lambda.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    penalty = positive("penalty", penalty)
+    bound_on_b = intercept_bound_value(data, penalty, intercept, intercept_bound)
+    points = augmented(data, intercept)
+    k = points.shape[1]
+    m = pyo.ConcreteModel()
+    add_parameter(m, "penalty", penalty)
+    m.I = pyo.RangeSet(0, data.n - 1)
+    m.alpha, m.gamma = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
+    m.tau = pyo.Var()
+    corner: Any = 1.0
+    price: Any = 0.0
+    if bound_on_b is not None:
+        m.beta = pyo.Var(within=pyo.NonNegativeReals)
+        add_parameter(m, "intercept_bound", bound_on_b)
+        corner, price = m.beta, m.intercept_bound**2 * m.beta
+    m.strength = pyo.Constraint(m.I, rule=lambda m, i: m.alpha[i] ** 2 <= m.penalty * m.gamma[i])
+    block: list[list[Any]] = [[None] * (i + 1) for i in range(k)]
+    for i, j in lower_pairs(k):
+        entry = dot(-points[:, i] * points[:, j], m.gamma)
+        diagonal = corner if i == k - 1 and bound_on_b is not None else 1.0
+        block[i][j] = entry + diagonal if i == j else entry
+    signed = data.y[:, None] * points
+    last = [dot(signed[:, j], m.gamma) - dot(signed[:, j], m.alpha) for j in range(k)]
+    psd(m, "outer", [*block, [*last, m.tau - dot(1.0, m.gamma)]])
+    m.objective = pyo.Objective(expr=m.tau - 2 * dot(1.0, m.alpha) + price)
+    return m

@@ -1,0 +1,184 @@
+"""nu-SVC, primal and dual, in the range of nu where it is convex and not trivial."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from formulations.c_svc import add_dual_weight, dual_norm, dual_weight
+from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from formulations.data import GramData, TrainingData
+from formulations.hyperplane import (
+    add_hyperplane,
+    norm_of,
+    signed_score,
+    signed_scores,
+    squared_norm,
+    weight_and_intercept,
+)
+from formulations.parameters import INTERCEPTS, add_parameter, fraction, one_of
+from formulations.recovery import nu_margin
+from formulations.rows import AffineRows, dot
+
+Array = NDArray[np.float64]
+
+CLASS_BALANCES = ("uniform", "balanced")
+
+
+def loss_weights(data: TrainingData | GramData, class_balance: str) -> Array:
+    """Weights c_i (n,), sum 1: 1 / n, or 1 / (2 n_class) so that both classes weigh the same.
+
+    Takeda & Sugiyama print 1 / n_class for the second; then nu_max would be 2, not 1.
+    """
+    one_of("class_balance", class_balance, CLASS_BALANCES)
+    if class_balance == "uniform":
+        return np.full(data.n, 1 / data.n)
+    return np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
+
+
+def nu_max(data: TrainingData | GramData, class_balance: str, intercept: str = "free") -> float:
+    """Largest nu with a solution: twice the smaller class weight when the intercept is free."""
+    if intercept != "free":
+        return 1.0
+    weights = loss_weights(data, class_balance)
+    return 2 * min(float(weights[data.y > 0].sum()), float(weights[data.y < 0].sum()))
+
+
+def _checked_nu(
+    data: TrainingData | GramData, nu: float, class_balance: str, intercept: str
+) -> float:
+    why = (
+        f"nu_max = 2 min(n_pos, n_neg) / n with {data.n_pos} positive and {data.n_neg} negative "
+        "points; above it the primal is unbounded and the dual infeasible"
+    )
+    return fraction("nu", nu, upper=nu_max(data, class_balance, intercept), why=why)
+
+
+def _check_primal(origin: Origin, values: Values) -> PaperCheck:
+    u, w, b = signed_scores(origin.data, values)
+    nu, weights = origin.parameters["nu"], loss_weights(
+        origin.data, origin.parameters["class_balance"]
+    )  # fmt: skip
+    rho = max(0.0, float(values["rho"]))
+    xi = np.maximum(0.0, rho - u)
+    objective = norm_of(w, b, origin.parameters["intercept"]) / 2 - nu * rho + float(weights @ xi)
+    facts = {
+        "errors": int((u <= 0).sum()),
+        "margin_error_share": float(weights[u < rho - 1e-7].sum()),
+    }
+    return PaperCheck(objective, repaired={"rho": np.array(rho), "xi": xi}, facts=facts)
+
+
+@formulation(
+    ProblemClass.QP,
+    "Takeda & Sugiyama 2008, sec. 2.4; Perez-Cruz et al. 2003, (4)-(6), (25)",
+    check=_check_primal,
+    classifier=weight_and_intercept,
+)
+def nu_svc(
+    data: TrainingData, *, nu: float, class_balance: str = "uniform", intercept: str = "free"
+) -> pyo.ConcreteModel:
+    """nu-SVC: nu bounds the share of margin errors from above, of support vectors from below.
+
+        min   1/2 ||w||^2 - nu rho + sum_i c_i xi_i
+        s.t.  margin[i]   y_i (<w, x_i> + b) - rho + xi_i >= 0,   xi_i >= 0,  rho >= 0
+
+    c_i = 1 / n, or 1 / (2 n_class) with class_balance="balanced" (Perez-Cruz (25)). At or below
+    nu_min the only solution is w = 0. Names here -> in the papers: n -> m.
+
+    Raises
+    ------
+    ValueError
+        nu outside (0, nu_max].
+    """
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    add_parameter(m, "nu", _checked_nu(data, nu, class_balance, intercept))
+    m.rho = pyo.Var(within=pyo.NonNegativeReals)
+    m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.margin = AffineRows(
+        m.I, [*signed_score(m, data), (-1.0, m.rho), (1.0, m.xi)], lower=0.0
+    )
+    loss = dot(loss_weights(data, class_balance), m.xi)
+    m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) - m.nu * m.rho + loss)
+    return m
+
+
+def _check_dual(origin: Origin, values: Values) -> PaperCheck:
+    """Project alpha on the box, balance the classes, then fix the total by scaling or filling."""
+    y, nu = origin.data.y, origin.parameters["nu"]
+    intercept = origin.parameters["intercept"]
+    caps = loss_weights(origin.data, origin.parameters["class_balance"])
+    alpha = np.clip(values["alpha"], 0.0, caps)
+    groups = [y > 0, y < 0] if intercept == "free" else [np.ones(origin.data.n, dtype=bool)]
+    for group in groups:
+        alpha[group] = _with_total(alpha[group], caps[group], nu / len(groups))
+    w, b, norm = dual_norm(origin, alpha)
+    repaired = {"alpha": alpha, "v": w}
+    if intercept == "penalised":
+        repaired["v_b"] = np.array(b)
+    facts = {"support_vectors": int((alpha > 1e-8 * caps).sum())}
+    return PaperCheck(norm / 2, repaired=repaired, facts=facts)
+
+
+def _with_total(alpha: Array, caps: Array, total: float) -> Array:
+    """Change alpha in [0, caps] in proportion so that it sums to `total` (at most sum of caps)."""
+    have = float(alpha.sum())
+    if have >= total:
+        return alpha * (total / have) if have > 0 else alpha
+    room = caps - alpha
+    return alpha + room * min(1.0, (total - have) / max(float(room.sum()), 1e-300))
+
+
+def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
+    w, y = dual_weight(origin, values), origin.data.y
+    match origin.parameters["intercept"]:
+        case "none":
+            return w, 0.0
+        case "penalised":
+            return w, float(y @ values["alpha"])
+    weights = loss_weights(origin.data, origin.parameters["class_balance"])
+    b, _ = nu_margin(origin.data.factor @ w, y, weights, origin.parameters["nu"])
+    return w, b
+
+
+@formulation(
+    ProblemClass.QP,
+    "Perez-Cruz et al. 2003, (16)-(19)",
+    dual_of="nu_svc",
+    takes=(TrainingData, GramData),
+    check=_check_dual,
+    classifier=_dual_classifier,
+)
+def nu_svc_dual(
+    data: TrainingData | GramData,
+    *,
+    nu: float,
+    class_balance: str = "uniform",
+    intercept: str = "free",
+) -> pyo.ConcreteModel:
+    """Dual of nu_svc, on points or on a kernel matrix.
+
+        min   1/2 ||v||^2
+        s.t.  weight[j]   v = sum_i alpha_i y_i f_i,   0 <= alpha_i <= c_i
+              balance     sum_i y_i alpha_i = 0
+              total       sum_i alpha_i = nu
+
+    f_i are the rows of a factor of the kernel matrix (the points for the linear kernel).
+
+    Raises
+    ------
+    ValueError
+        nu outside (0, nu_max].
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    m = pyo.ConcreteModel()
+    add_parameter(m, "nu", _checked_nu(data, nu, class_balance, intercept))
+    m.I = pyo.RangeSet(0, data.n - 1)
+    caps = loss_weights(data, class_balance).tolist()
+    m.alpha = pyo.Var(m.I, bounds=lambda m, i: (0, caps[i]))
+    norm = add_dual_weight(m, data, intercept)
+    m.total = pyo.Constraint(expr=dot(1.0, m.alpha) == m.nu)
+    m.objective = pyo.Objective(expr=0.5 * norm)
+    return m

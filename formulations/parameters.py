@@ -1,0 +1,60 @@
+"""Checks of hyperparameters: one clear sentence each, before anything is built."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike, NDArray
+
+INTERCEPTS = ("penalised", "free", "none")
+
+
+def positive(name: str, value: float) -> float:
+    """Return a positive finite number as a float, or raise ValueError naming the argument."""
+    if isinstance(value, str) or not np.isscalar(value):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    number = float(value)  # type: ignore[arg-type]
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    return number
+
+
+def fraction(name: str, value: float, *, upper: float = 1.0, why: str = "") -> float:
+    """Return a number in (0, upper], or raise ValueError naming the argument and the reason."""
+    number = positive(name, value)
+    if number > upper * (1 + 1e-12):
+        raise ValueError(f"{name} must lie in (0, {upper:g}], got {value!r}{why and ': ' + why}")
+    return min(number, upper)
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    """Return a word from a list, or raise ValueError listing the words."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+    return value
+
+
+def per_point(name: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+    """A positive finite number for each of n points; a single number is repeated."""
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number or {n} numbers, got {value!r}") from None
+    if numbers.shape not in ((), (n,)):
+        raise ValueError(f"{name} must be a number or an array ({n},), got shape {numbers.shape}")
+    bad = np.flatnonzero(~(np.isfinite(np.atleast_1d(numbers)) & (np.atleast_1d(numbers) > 0)))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be positive and finite, got {np.atleast_1d(numbers)[bad[0]]} "
+            f"at position {bad[0]}"
+        )
+    return np.broadcast_to(numbers, (n,)).copy()
+
+
+def add_parameter(model: pyo.ConcreteModel, name: str, value: float) -> pyo.Param:
+    """Attach a mutable positive Param, so that a sweep changes it in place and re-solves."""
+    setattr(model, name, pyo.Param(initialize=value, mutable=True, within=pyo.PositiveReals))
+    return getattr(model, name)

@@ -1,0 +1,111 @@
+"""Ramp loss: the hinge loss capped at 2, exact as a mixed-integer program.
+
+Brooks 2011 (Operations Research 59), as quoted by Cepeda, Gomez & Han 2024, section 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+
+from formulations.big_m import derive_ramp_big_m
+from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from formulations.data import TrainingData
+from formulations.hyperplane import (
+    add_hyperplane,
+    norm_of,
+    signed_score,
+    signed_scores,
+    squared_norm,
+    weight_and_intercept,
+)
+from formulations.parameters import add_parameter, per_point, positive
+from formulations.rows import AffineRows, dot
+from formulations.zero_one_checks import Hyperplane
+
+
+def ramp_objective(data: TrainingData, w: ArrayLike, b: float, C: float, intercept: str) -> float:
+    """1/2 norm + C sum min(2, hinge loss) of a hyperplane."""
+    weights = np.asarray(w, dtype=float)
+    loss = np.maximum(0.0, 1 - data.y * (data.X @ weights + b))
+    return norm_of(weights, b, intercept) / 2 + C * float(np.minimum(loss, 2).sum())
+
+
+def _known_objective(
+    data: TrainingData, incumbent: Hyperplane | None, C: float, intercept: str
+) -> float | None:
+    return None if incumbent is None else ramp_objective(data, *incumbent, C, intercept)
+
+
+def _check(origin: Origin, values: Values) -> PaperCheck:
+    """Recompute the objective from (w, b), and test M against the value proven from it."""
+    u, w, b = signed_scores(origin.data, values)
+    C, intercept = origin.parameters["C"], origin.parameters["intercept"]
+    loss = np.maximum(0.0, 1 - u)
+    z = (loss > 2).astype(float)
+    objective = ramp_objective(origin.data, w, b, C, intercept)
+    stated = _known_objective(origin.data, origin.parameters["incumbent"], C, intercept)
+    known = objective if stated is None else min(objective, stated)
+    needed = derive_ramp_big_m(origin.data, C=C, intercept=intercept, upper_bound=known).values
+    given = origin.parameters["big_m"]
+    flag = ""
+    if np.any(given < needed * (1 - 1e-9)):
+        worst = int(np.argmax(needed - given))
+        flag = f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
+    repaired = {"xi": np.where(z > 0, 0.0, loss), "z": z}
+    facts = {"errors": int((u <= 0).sum()), "outliers": int(z.sum())}
+    return PaperCheck(objective, repaired=repaired, unproven=flag, facts=facts)
+
+
+@formulation(
+    ProblemClass.MIQP,
+    "Brooks 2011, in Cepeda, Gomez & Han 2024, sec. 2",
+    paper_class="MIQP",
+    check=_check,
+    classifier=weight_and_intercept,
+)
+def ramp_big_m(
+    data: TrainingData,
+    *,
+    C: float,
+    big_m: ArrayLike | str,
+    intercept: str = "free",
+    incumbent: Hyperplane | None = None,
+) -> pyo.ConcreteModel:
+    """Ramp loss SVM.
+
+        min   1/2 ||w||^2 + C (sum_i xi_i + 2 sum_i z_i)
+        s.t.  margin[i]   y_i (<w, x_i> + b) + xi_i + M_i z_i >= 1
+              0 <= xi_i <= 2,   z_i in {0, 1}
+
+    Parameters
+    ----------
+    big_m : number, array (n,) or "derived"
+        "derived" uses the values proven in big_m.derive_ramp_big_m. Values not proven valid make
+        results upper bounds only.
+    incumbent : (w, b), optional
+        A known hyperplane, for "derived"; a closed-form point otherwise.
+    """
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    add_parameter(m, "C", positive("C", C))
+    if isinstance(big_m, str):
+        if big_m != "derived":
+            raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
+        known = _known_objective(data, incumbent, C, intercept)
+        m.big_m_proof = derive_ramp_big_m(data, C=C, intercept=intercept, upper_bound=known)
+        numbers = m.big_m_proof.values
+    else:
+        numbers = per_point("big_m", big_m, data.n)
+    m.big_m = pyo.Param(
+        m.I, initialize=dict(enumerate(numbers.tolist())), mutable=True, within=pyo.PositiveReals
+    )
+    m.xi = pyo.Var(m.I, bounds=(0, 2))
+    m.z = pyo.Var(m.I, within=pyo.Binary)
+    m.margin = AffineRows(
+        m.I, [*signed_score(m, data), (1.0, m.xi), (m.big_m, m.z)], lower=1.0
+    )
+    loss = dot(1.0, m.xi) + 2 * dot(1.0, m.z)
+    m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)
+    return m

@@ -1,0 +1,66 @@
+"""Choices of the strengthening gamma for conic_fixed, all with I - sum gamma_i x~_i x~_i' >= 0."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+# A hair below the limit, so that rounding leaves the quadratic term convex.
+SAFETY = 1 - 1e-9
+
+
+def strengthening_values(points: Array, choice: ArrayLike | str) -> Array:
+    """gamma (n,) from numbers or from a rule.
+
+    Parameters
+    ----------
+    points : array (n, k)
+        Points with their constant entry.
+    choice : array (n,) or str
+        "equal"         one value for all, the largest that keeps the term convex
+        "inverse_norm"  gamma_i = 1 / (n ||x~_i||^2), convex without an eigenvalue
+        "scaled"        inverse_norm times the largest factor that keeps the term convex
+
+    Raises
+    ------
+    ValueError
+        Unknown word, negative or non-finite numbers, or numbers with a non-convex term.
+    """
+    n = len(points)
+    if isinstance(choice, str):
+        return _by_rule(points, choice)
+    gamma = np.asarray(choice, dtype=float)
+    if gamma.shape != (n,):
+        raise ValueError(f"strengthening must be a word or an array ({n},), got {gamma.shape}")
+    if not np.all(np.isfinite(gamma)) or gamma.min() < 0:
+        raise ValueError("strengthening must be finite and not negative")
+    smallest = 1 - _largest_eigenvalue(points, gamma)
+    if smallest < -1e-12:
+        raise ValueError(
+            f"strengthening is too large: I - sum gamma_i x_i x_i' has eigenvalue {smallest:.3g}; "
+            f"divide it by {1 - smallest:.6g} or more"
+        )
+    return gamma
+
+
+def _by_rule(points: Array, choice: str) -> Array:
+    norms = (points**2).sum(axis=1)
+    inverse = np.where(norms > 0, 1 / np.maximum(norms, 1e-300), 0.0) / len(points)
+    match choice:
+        case "equal":
+            gamma = np.where(norms > 0, 1.0, 0.0)
+        case "inverse_norm":
+            return inverse * SAFETY
+        case "scaled":
+            gamma = inverse
+        case _:
+            raise ValueError(
+                f"strengthening must be equal, inverse_norm, scaled or numbers, got {choice!r}"
+            )
+    return gamma * SAFETY / _largest_eigenvalue(points, gamma)
+
+
+def _largest_eigenvalue(points: Array, gamma: Array) -> float:
+    return float(np.linalg.eigvalsh(points.T @ (gamma[:, None] * points))[-1])

@@ -1,0 +1,304 @@
+"""Results: what a solver claimed, what was proven, and a file format that cannot run code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SCHEMA = "tightmargin/1"
+INLINE_LIMIT = 1000
+
+Arrays = Mapping[str, NDArray[np.float64]]
+
+
+class Status(StrEnum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INACCURATE = "inaccurate"
+    LIMIT_NO_SOLUTION = "limit_no_solution"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
+    INTERRUPTED = "interrupted"
+    ERROR = "error"
+
+
+class Verdict(StrEnum):
+    """How far our own computation confirms a result."""
+
+    CERTIFIED = "CERTIFIED"
+    SOLVER_BOUND = "SOLVER_BOUND"
+    NOT_CERTIFIED = "NOT_CERTIFIED"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was recomputed from the data.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        CERTIFIED: point and bound re-proven here. SOLVER_BOUND: the point is re-proven, the bound
+        is the named solver's claim. NOT_CERTIFIED: see `reason`.
+    level : str
+        "paper" when the formulation's own formula was re-evaluated from the data, "model" when
+        only the (edited or foreign) model was.
+    primal_residual : float or None
+        Largest violation of a row, relative to the row's size.
+    dual_residual, complementarity : float or None
+        Stationarity and complementarity of the multipliers before their repair, relative.
+    gap : float or None
+        (objective - bound) / max(1, |objective|) with the proven bound.
+    bound, bound_method : float or None, str
+        The proven lower bound and how it is proven.
+    solver_bound : float or None
+        The solver's own bound: a claim.
+    unproven : str
+        Why the model is no exact statement (or no relaxation) of the paper's problem, if so: its
+        bounds are then no bounds for that problem.
+    facts : mapping
+        Counts and remarks from the formulation's check.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    level: str = "model"
+    primal_residual: float | None = None
+    dual_residual: float | None = None
+    complementarity: float | None = None
+    gap: float | None = None
+    bound: float | None = None
+    bound_method: str = ""
+    solver_bound: float | None = None
+    unproven: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class SolveResult:
+    """A solved model.
+
+    Attributes
+    ----------
+    status : Status
+    objective : float or None
+        Value at `values`, recomputed; None unless a feasible point exists.
+    bound : float or None
+        A lower bound (upper, when maximising) proven by our own computation, never a claim.
+    values : mapping
+        Arrays by variable name; `rows[k]` order is that of the index set, and lifted matrices
+        (indexed by lower-triangle pairs) come back square.
+    duals : mapping
+        By constraint name: d objective / d right-hand side; cone rows give the multiplier vector
+        or matrix. Empty when the solver has none.
+    """
+
+    status: Status
+    objective: float | None
+    bound: float | None
+    values: Arrays
+    duals: Arrays
+    certificate: Certificate
+    solver: str
+    version: str = ""
+    seconds: float = 0.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+    log: str = ""
+    formulation: str = ""
+    problem_class: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    threads: int | None = None
+    time_limit: float | None = None
+    normalisation: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def absolute_gap(self) -> float | None:
+        """Objective minus proven bound."""
+        if self.objective is None or self.bound is None:
+            return None
+        return self.objective - self.bound
+
+    @property
+    def relative_gap(self) -> float | None:
+        """Absolute gap over |objective|; None when the objective is tiny."""
+        gap = self.absolute_gap
+        if gap is None or self.objective is None or abs(self.objective) < 1e-9:
+            return None
+        return gap / abs(self.objective)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary in the documented layout; arrays become lists."""
+        certificate = {k: v for k, v in asdict(self.certificate).items()}
+        return {
+            "schema": SCHEMA,
+            "command": "solve",
+            "formulation": self.formulation,
+            "problem_class": self.problem_class,
+            "parameters": plain(dict(self.parameters)),
+            "status": str(self.status),
+            "objective": plain(self.objective),
+            "bound": plain(self.bound),
+            "absolute_gap": plain(self.absolute_gap),
+            "relative_gap": plain(self.relative_gap),
+            "values": plain(dict(self.values)),
+            "duals": plain(dict(self.duals)),
+            "certificate": plain(certificate),
+            "solver": {
+                "name": self.solver,
+                "version": self.version,
+                "options": plain(dict(self.options)),
+                "seed": self.seed,
+                "threads": self.threads,
+                "time_limit": plain(self.time_limit),
+            },
+            "seconds": self.seconds,
+            "message": self.message,
+            "data": plain(dict(self.data)),
+            "normalisation": plain(dict(self.normalisation)),
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write JSON (and FILE.npz for arrays above 1000 entries), atomically, with checksums."""
+        path = Path(path)
+        document = self.to_json()
+        large = {
+            f"{group}/{name}": np.asarray(array, dtype=np.float64)
+            for group in ("values", "duals")
+            for name, array in getattr(self, group).items()
+            if np.asarray(array).size > INLINE_LIMIT
+        }
+        if large:
+            companion = path.with_suffix(".npz")
+            _write_atomically(companion, lambda file: np.savez(file, **large))
+            digest = hashlib.sha256(companion.read_bytes()).hexdigest()
+            for key in large:
+                group, name = key.split("/", 1)
+                document[group][name] = {"npz": key}
+            document["arrays"] = {"file": companion.name, "sha256": digest}
+        document["sha256"] = _checksum(document)
+        text = json.dumps(document, allow_nan=False, indent=1)
+        _write_atomically(path, lambda file: file.write(text.encode()))
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> SolveResult:
+        """Read a saved result.
+
+        Raises
+        ------
+        ValueError
+            When the file is truncated, altered, of another schema, or its arrays are missing.
+        """
+        path = Path(path)
+        try:
+            document = json.loads(path.read_bytes())
+            stated = document.pop("sha256")
+            if document["schema"] != SCHEMA:
+                raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA!r}")
+            if stated != _checksum(document):
+                raise ValueError("the checksum does not match: the file was altered")
+            arrays = _companion_arrays(path, document)
+            return cls._from_json(document, arrays)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} is not a readable result: {error}") from None
+
+    @classmethod
+    def _from_json(cls, document: dict[str, Any], arrays: Arrays) -> SolveResult:
+        def group(name: str) -> dict[str, NDArray[np.float64]]:
+            return {
+                key: arrays[entry["npz"]]
+                if isinstance(entry, dict)
+                else np.array(entry, dtype=np.float64)
+                for key, entry in document[name].items()
+            }
+
+        certificate = document["certificate"]
+        solver = document["solver"]
+        return cls(
+            status=Status(document["status"]),
+            objective=document["objective"],
+            bound=document["bound"],
+            values=group("values"),
+            duals=group("duals"),
+            certificate=Certificate(
+                **(certificate | {"verdict": Verdict(certificate["verdict"])})
+            ),
+            solver=solver["name"],
+            version=solver["version"],
+            seconds=document["seconds"],
+            options=solver["options"],
+            message=document["message"],
+            formulation=document["formulation"],
+            problem_class=document["problem_class"],
+            parameters=document["parameters"],
+            data=document["data"],
+            seed=solver["seed"],
+            threads=solver["threads"],
+            time_limit=solver["time_limit"],
+            normalisation=document["normalisation"],
+        )
+
+    def with_data(self, **entries: Any) -> SolveResult:
+        """Copy with more said about the data."""
+        return replace(self, data=dict(self.data) | entries)
+
+
+def plain(value: Any) -> Any:
+    """JSON-ready copy: arrays as lists, infinities and missing numbers as null."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    return str(value)
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    text = json.dumps(document, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _companion_arrays(path: Path, document: Mapping[str, Any]) -> Arrays:
+    if "arrays" not in document:
+        return {}
+    companion = path.parent / Path(document["arrays"]["file"]).name
+    content = companion.read_bytes()
+    if hashlib.sha256(content).hexdigest() != document["arrays"]["sha256"]:
+        raise ValueError(f"{companion.name} does not match its checksum")
+    with np.load(companion, allow_pickle=False) as loaded:
+        return {key: loaded[key] for key in loaded.files}
+
+
+def _write_atomically(path: Path, write: Any) -> None:
+    """Write beside the target and rename, so that a reader never sees half a file."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
