@@ -79,6 +79,8 @@ class Entry:
         The paper's own word for it.
     relaxes : str or None
         Name of the entry this one bounds from below, in the same objective normalisation.
+    restates : str or None
+        Name of the entry that states the same problem in the same normalisation.
     dual_of : str or None
         Name of the entry whose dual this is; the model minimises minus the dual objective.
     takes : tuple of type
@@ -96,6 +98,7 @@ class Entry:
     paper_class: str
     relaxes: str | None = None
     dual_of: str | None = None
+    restates: str | None = None
     takes: tuple[type, ...] = (TrainingData,)
     check: Callable[[Origin, Values], PaperCheck] | None = None
     classifier: Classifier | None = None
@@ -146,6 +149,7 @@ def formulation(
     paper_class: str | None = None,
     relaxes: str | None = None,
     dual_of: str | None = None,
+    restates: str | None = None,
     takes: tuple[type, ...] = (TrainingData,),
     check: Callable[[Origin, Values], PaperCheck] | None = None,
     classifier: Classifier | None = None,
@@ -171,7 +175,7 @@ def formulation(
 
         CATALOGUE[name] = Entry(
             name, wrapped, problem_class, source, paper_class or problem_class.value, relaxes,
-            dual_of, takes, check, classifier,
+            dual_of, restates, takes, check, classifier,
         )  # fmt: skip
         return wrapped
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from formulations.big_m import derive_intercept_bound
 from formulations.catalogue import Origin, PaperCheck, Values
 from formulations.conic_bound import budget_bound, strengthening_bound
 from formulations.cones import symmetric
@@ -35,7 +36,12 @@ def check_fixed(origin: Origin, values: Values) -> PaperCheck:
     )
     v = 1 - u
     objective = norm_of(w, b, intercept) + float(conic_loss(v, gamma, penalty).sum())
-    return PaperCheck(objective, facts=_facts(u, gamma))
+    p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
+    # With gamma_i = 0 the loss 0 is approached as z_i -> 0, never attained.
+    z = np.clip(p * np.sqrt(gamma / penalty), np.where(p > 0, 1e-12, 0.0), 1.0)
+    s = p**2 / np.where(p > 0, z, 1.0)
+    repaired = {"p": p, "q": q, "z": z, "s": s, "r": np.where(q > 0, q**2, 0.0)}
+    return PaperCheck(objective, repaired=repaired, facts=_facts(u, gamma))
 
 
 def _facts(u: Array, gamma: Array) -> dict[str, object]:
@@ -60,6 +66,15 @@ def _ratio(v: Array, T: Array) -> Array:
     """v_i / T_i where v_i > 0; T_i >= v_i^2 there."""
     inside = v > 0
     return np.where(inside, v / np.maximum(T, np.where(inside, v * v, 1.0)), 0.0)
+
+
+def _repaired(W: Array, v: Array, T: Array) -> dict[str, Array]:
+    """The least z for (w, b, W), with every auxiliary variable of the three forms."""
+    inside = v > 0
+    p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
+    z = _ratio(v, T) * p
+    s, r = np.where(inside, T, 0.0), np.where(inside, 0.0, T)
+    return {"W": W, "z": z, "p": p, "q": q, "T": np.maximum(T, 0.0), "s": s, "r": r}
 
 
 def _norm(W: Array, intercept: str) -> float:
@@ -87,6 +102,7 @@ def check_sdp(origin: Origin, values: Values) -> PaperCheck:
     points, W, v, T = _lifted(origin, values)
     ratio = _ratio(v, T)
     z = ratio * np.maximum(v, 0.0)
+    unproven = _unproven_bound(origin)
     bound_on_b = _bound_on_b(origin)
     proof = strengthening_bound(
         points, origin.data.y, penalty * ratio**2, penalty * ratio, bound_on_b
@@ -95,11 +111,23 @@ def check_sdp(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(
         _norm(W, intercept) + penalty * float(z.sum()),
         violation=_overrun(W, bound_on_b),
-        repaired={"W": W, "z": z},
+        repaired=_repaired(W, v, T),
         bound=None if proof is None else proof.value,
         bound_method="" if proof is None else "closed form of the strengthening dual",
+        unproven=unproven,
         facts=facts,
     )
+
+
+def _unproven_bound(origin: Origin) -> str:
+    """Why a stated intercept_bound may cut the 0-1 optimum off, or an empty string."""
+    stated = _bound_on_b(origin)
+    if stated is None:
+        return ""
+    needed = derive_intercept_bound(origin.data, penalty=origin.parameters["penalty"])
+    if stated >= needed * (1 - 1e-9):
+        return ""
+    return f"intercept_bound = {stated:.6g} is below the proven value {needed:.6g}"
 
 
 def _rank_fact(W: Array, values: Values) -> dict[str, object]:
@@ -122,7 +150,7 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(
         _norm(W, origin.parameters["intercept"]),
         violation=max(_overrun(W, bound_on_b), used / spend - 1, 0.0),
-        repaired={"W": W, "z": ratio * np.maximum(v, 0.0)},
+        repaired=_repaired(W, v, T),
         bound=None if proof is None else proof[0],
         bound_method="" if proof is None else "closed form of the strengthening dual",
         facts=facts,

@@ -138,7 +138,9 @@ class Normaliser:
             return moved / self.scale
         # The mean itself is rounded: what is left of a point on it is noise, not a direction.
         size = np.maximum(np.abs(points).max(axis=1), np.abs(self.shift).max())
-        return _on_sphere(moved, 32 * np.finfo(float).eps * size, "is the mean of the training")
+        return _on_sphere(
+            moved, 32 * np.finfo(float).eps * size, "is the mean of the training points"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, to be saved beside a result."""

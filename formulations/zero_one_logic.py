@@ -31,6 +31,7 @@ TRANSFORMATIONS = ("bigm", "hull", "mbigm")
     ProblemClass.NONCONVEX,
     "Cepeda, Gomez & Han 2024, (5)",
     paper_class="non-convex MIQCP",
+    restates="zero_one_big_m",
     check=check_logic,
     classifier=weight_and_intercept,
 )
@@ -66,6 +67,7 @@ def zero_one_bilinear(
     ProblemClass.MIQP,
     "Cepeda, Gomez & Han 2024, sec. 2, as a disjunctive program",
     paper_class="GDP",
+    restates="zero_one_big_m",
     check=check_logic,
     classifier=weight_and_intercept,
 )

@@ -9,8 +9,10 @@ that all sets with a common beginning share the work.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,60 +222,88 @@ def multipliers(points: Points, sets: ActiveSets) -> Array:
 
 @dataclass(frozen=True)
 class RationalPoint:
-    """The point of one active set without rounding: multipliers and norm2 exact, (w, b) rounded."""
+    """The point of one active set without rounding."""
 
     alpha: list[Fraction]
     norm2: Fraction
-    w: Array
-    b: float
+    w: list[Fraction]
+    b: Fraction
+
+    def rounded(self) -> tuple[Array, float]:
+        """(w, b) as floats; OverflowError if they have none."""
+        return np.array([float(x) for x in self.w]), float(self.b)
 
 
-def rational_point(data: TrainingData, members: Index, intercept: str) -> RationalPoint | None:
-    """Solve one set of data rows in rational arithmetic; None if its equations are dependent."""
-    exact = [[Fraction(float(x)) for x in data.X[i]] for i in members]
-    labels = [Fraction(int(data.y[i])) for i in members]
-    rows, target = exact, labels
-    if intercept == "penalised":
-        rows = [[*row, Fraction(1)] for row in exact]
-    elif intercept == "free":
-        rows = [[a - c for a, c in zip(row, exact[0], strict=True)] for row in exact[1:]]
-        target = [label - labels[0] for label in labels[1:]]
-    beta = _solve_gram(rows, target)
-    if beta is None:
-        return None
-    v = [
-        sum((c * x for c, x in zip(beta, column, strict=True)), Fraction(0))
-        for column in zip(*rows, strict=True)
-    ]
-    norm2 = sum((c * t for c, t in zip(beta, target, strict=True)), Fraction(0))
-    b = Fraction(0)
-    if intercept == "penalised":
-        b = v.pop()
-    elif intercept == "free":
-        beta = [-sum(beta, Fraction(0)), *beta]
-        b = labels[0] - sum((a * x for a, x in zip(v, exact[0], strict=True)), Fraction(0))
-    alpha = [c * label for c, label in zip(beta, labels, strict=True)]
-    return RationalPoint(alpha, norm2, np.array([float(x) for x in v]), float(b))
+class RationalPoints:
+    """Solves active sets exactly; floats are integers times a power of two, so integers suffice.
 
-
-def _solve_gram(rows: list[list[Fraction]], target: list[Fraction]) -> list[Fraction] | None:
-    """Solution of rows rows' beta = target, or None if it is singular.
-
-    Elimination without pivoting: a Gram matrix has a zero pivot only if it is singular.
+    Parameters
+    ----------
+    data : TrainingData
+        Members of a set are rows of its X.
+    intercept : str
+        free, penalised or none.
     """
-    size = len(rows)
-    table = [
-        [sum((a * c for a, c in zip(p, q, strict=True)), Fraction(0)) for q in rows] + [t]
-        for p, t in zip(rows, target, strict=True)
-    ]
+
+    def __init__(self, data: TrainingData, intercept: str) -> None:
+        ratios = [[float(x).as_integer_ratio() for x in row] for row in data.X]
+        self.scale = max(denominator for row in ratios for _, denominator in row)
+        self.rows = [[p * (self.scale // q) for p, q in row] for row in ratios]
+        if intercept == "penalised":
+            self.rows = [[*row, self.scale] for row in self.rows]
+        self.labels = [int(label) for label in data.y]
+        self.intercept = intercept
+
+    def solve(self, members: Index) -> RationalPoint | None:
+        """Point of one set; None if its equations are dependent."""
+        rows = [self.rows[i] for i in members]
+        labels = [self.labels[i] for i in members]
+        free = self.intercept == "free"
+        equations, target = rows, labels
+        if free:
+            equations = [[a - c for a, c in zip(row, rows[0], strict=True)] for row in rows[1:]]
+            target = [label - labels[0] for label in labels[1:]]
+        beta = _solve_gram(equations, target)
+        if beta is None:
+            return None
+        columns = zip(*equations, strict=True)
+        v = [self.scale * _dot(beta, column) for column in columns]
+        norm2 = self.scale**2 * _dot(beta, target)
+        b = Fraction(0)
+        if free:
+            b = labels[0] - _dot(v, rows[0]) / self.scale
+            beta = [-sum(beta, Fraction(0)), *beta]
+        elif self.intercept == "penalised":
+            b = v.pop()
+        alpha = [self.scale**2 * c * label for c, label in zip(beta, labels, strict=True)]
+        return RationalPoint(alpha, norm2, v, b)
+
+
+def _dot(fractions: list[Fraction], integers: Iterable[int]) -> Fraction:
+    return sum((f * k for f, k in zip(fractions, integers, strict=True)), Fraction(0))
+
+
+def _solve_gram(rows: list[list[int]], target: list[int]) -> list[Fraction] | None:
+    """Solution of rows rows' beta = target; None if the rows are dependent.
+
+    Elimination in integers (Bareiss), without pivoting: the leading minors of a Gram matrix are
+    positive as long as the rows are independent.
+    """
+    size, previous = len(rows), 1
+    table = [[sum(map(mul, p, q)) for q in rows] + [t] for p, t in zip(rows, target, strict=True)]
     for k in range(size):
-        if table[k][k] == 0:
+        pivot = table[k][k]
+        if pivot == 0:
             return None
         for i in range(k + 1, size):
-            factor = table[i][k] / table[k][k]
-            table[i] = [a - factor * c for a, c in zip(table[i], table[k], strict=True)]
+            factor = table[i][k]
+            table[i] = [
+                (pivot * a - factor * c) // previous
+                for a, c in zip(table[i], table[k], strict=True)
+            ]
+        previous = pivot
     beta = [Fraction(0)] * size
     for k in reversed(range(size)):
-        rest = sum((table[k][j] * beta[j] for j in range(k + 1, size)), Fraction(0))
-        beta[k] = (table[k][size] - rest) / table[k][k]
+        known = _dot(beta[k + 1 :], table[k][k + 1 : size])
+        beta[k] = (table[k][size] - known) / table[k][k]
     return beta

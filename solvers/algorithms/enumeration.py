@@ -40,7 +40,8 @@ floating point, and might still matter, is solved again in rational arithmetic.
 Bounds. For the lower bound a point counts as violated if u_i < 1 - tolerance; the tolerance covers
 skipped sets and the rounding of v_A (ROUNDING times machine precision times condition number). For
 the objective, points within the tolerance are kept by stretching (w, b), and violations are then
-counted strictly. The two differ by the stretching, less than 1e-8 relatively.
+counted strictly. The two differ by the stretching: relatively 1e-8, more only when the margins of
+the data themselves cannot be computed to 1e-9 (features offset by a million spreads).
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ from solvers.algorithms.active_sets import (
     ActiveSets,
     Points,
     RationalPoint,
+    RationalPoints,
     distinct_points,
     extend,
     multipliers,
-    rational_point,
     set_margins,
     without_equations,
 )
@@ -165,8 +166,8 @@ def zero_one_enumeration(
     ValueError
         More sets than `limit` (saying how many), a bad penalty, an unknown intercept.
     """
-    several = isinstance(penalty, Sequence | np.ndarray)
-    costs = [positive("penalty", p) for p in (penalty if several else [penalty])]
+    several = not np.isscalar(penalty)
+    costs = [positive("penalty", cost) for cost in np.atleast_1d(np.asarray(penalty)).tolist()]
     if not costs:
         raise ValueError("penalty must hold at least one number")
     points = distinct_points(data, intercept)
@@ -202,8 +203,8 @@ class _Best:
 
     def offer(self, data: TrainingData, w: Array, b: float, tolerance: float) -> None:
         """Stretch (w, b) until points within the tolerance are kept; remember it if it is best."""
-        rounding = 4 * (data.d + 2) * EPS * (np.abs(data.X) @ np.abs(w) + abs(b))
-        kept = margins(data, w, b) >= 1 - 2 * min(tolerance, 1e-6) - rounding
+        slack = 2 * min(tolerance, 1e-6) + _margin_rounding(data, w, b)
+        kept = margins(data, w, b) >= 1 - slack
         stretched = scale_onto_margin(data, w, b, kept)
         if stretched is None:
             return
@@ -231,6 +232,7 @@ class _Search:
     points: Points
     best: list[_Best]
     unresolved: list[tuple[Index, Array]] = field(default_factory=list)
+    exact: RationalPoints | None = None
 
     @property
     def ceiling(self) -> float:
@@ -264,9 +266,9 @@ class _Search:
 
     def _covered(self, sets: ActiveSets) -> Mask:
         """Sets so nearly dependent that their subsets stand in for them."""
-        size, radius = sets.members.shape[1], self.points.radius
-        sigma = np.sqrt(size / sets.spread) + ROUNDING * EPS * radius
-        lost = self.points.largest * radius * np.sqrt(size) * self.ceiling * sigma
+        radius, largest = self.points.radius, self.points.largest
+        sigma = np.sqrt(largest / sets.spread) + ROUNDING * EPS * radius
+        lost = radius * largest**1.5 * self.ceiling * sigma
         return lost <= MARGIN_TOLERANCE / 2
 
     def _independent(self, sets: ActiveSets) -> ActiveSets:
@@ -314,8 +316,9 @@ class _Search:
         return optimal
 
     def _rational(self, members: Index) -> RationalPoint | None:
-        rows = self.points.original[members]
-        return rational_point(self.data, rows, self.points.intercept)
+        if self.exact is None:
+            self.exact = RationalPoints(self.data, self.points.intercept)
+        return self.exact.solve(self.points.original[members])
 
     def resolve(self) -> None:
         """Solve the sets that may still beat the best point again, without rounding."""
@@ -330,14 +333,19 @@ class _Search:
         point = self._rational(members)
         if point is None or min(point.alpha) <= 0 or point.norm2 >= 2 * self.ceiling:
             return
-        u = margins(self.data, point.w, point.b)
-        size = np.abs(self.data.X) @ np.abs(point.w) + abs(point.b)
-        count = int((u < 1 - MARGIN_TOLERANCE - 4 * (self.data.d + 2) * EPS * size).sum())
+        w, b = point.rounded()
+        certain = 1 - MARGIN_TOLERANCE - _margin_rounding(self.data, w, b)
+        count = int((margins(self.data, w, b) < certain).sum())
         for best in self.best:
             low = (float(point.norm2) + best.penalty * count) * (1 - 4 * EPS)
             if low < best.threshold:
-                best.offer(self.data, point.w, point.b, MARGIN_TOLERANCE)
+                best.offer(self.data, w, b, MARGIN_TOLERANCE)
             best.lower = min(best.lower, low)
+
+
+def _margin_rounding(data: TrainingData, w: Array, b: float) -> Array:
+    """Bound on the rounding error of each margin of (w, b), and of b itself."""
+    return 4 * (data.d + 2) * EPS * (np.abs(data.X) @ np.abs(w) + abs(b))
 
 
 def _relative_error(points: Points, sets: ActiveSets) -> Array:

@@ -1,0 +1,239 @@
+"""A good point of the 0-1 loss problem, found in moments and without a mixed-integer solver.
+
+    min   norm2 + penalty * #{i : y_i (<w, x_i> + b) < 1}
+
+An optimum touches the margin at a small set of points (enumeration.py), so the search runs over
+such sets. It starts from the best sets of a random sample and from directions of hinge-loss fits,
+each stretched as well as possible, and moves to better sets until neither exchanging one point of
+the set, nor keeping one point more or less (the hard-margin machine solved again), helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import TrainingData
+from formulations.parameters import positive
+from formulations.zero_one_loss import (
+    margins,
+    scale_onto_margin,
+    trivial_points,
+    zero_one_objective,
+)
+from solvers.algorithms.active_sets import (
+    ActiveSets,
+    Points,
+    distinct_points,
+    extend,
+    from_members,
+    set_margins,
+    without_equations,
+)
+from solvers.algorithms.directions import best_along, hinge_directions
+from solvers.algorithms.least_norm import least_norm_members
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+ON_MARGIN = 1e-9
+SAMPLES = 20_000
+MARGINS_AT_ONCE = 2_000_000
+LARGEST_SAMPLED = 6  # larger random sets hardly ever keep anything
+STARTS = 6
+NEIGHBOURS = 250
+NEARLY_KEPT = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Incumbent:
+    """A point of the 0-1 loss problem.
+
+    Attributes
+    ----------
+    w, b : array (d,), float
+        The hyperplane.
+    objective : float
+        Its true objective, violations counted strictly.
+    source : str
+        What found it.
+    """
+
+    w: Array
+    b: float
+    objective: float
+    source: str
+
+
+def zero_one_incumbent(
+    data: TrainingData, *, penalty: float, intercept: str, seed: int = 0
+) -> Incumbent:
+    """Best point found; never worse than the best point with w = 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the sample of active sets; the result is a function of the arguments.
+
+    Raises
+    ------
+    ValueError
+        Bad penalty or intercept.
+    """
+    cost = positive("penalty", penalty)
+    trivial = trivial_points(data, penalty=cost, intercept=intercept)[0]
+    best = Incumbent(trivial.w, trivial.b, trivial.objective, "point with w = 0")
+    points = distinct_points(data, intercept)
+    if points.radius == 0:
+        return best
+    search = _Search(points, cost)
+    rng = np.random.default_rng(seed)
+    for members, source in [*_from_directions(search, data), *_from_sample(search, rng)]:
+        found = search.improve(members)
+        best = min(best, _incumbent(search, data, found, source), key=lambda x: x.objective)
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Local search over active sets; a set is worth the 0-1 objective of its hyperplane."""
+
+    points: Points
+    penalty: float
+
+    def values(self, sets: ActiveSets) -> Array:
+        """Objective of each set, counting points within ON_MARGIN as kept; inf if numerically lost."""
+        violated = set_margins(self.points, sets) < 1 - ON_MARGIN
+        values = sets.norm2 + self.penalty * (violated @ self.points.weight)
+        own = np.take_along_axis(violated, sets.members, axis=1).any(axis=1)
+        return np.where(own | ~np.isfinite(values), np.inf, values)
+
+    def value(self, members: Index) -> float:
+        """Objective of one set."""
+        return float(self.values(from_members(self.points, members[None, :]))[0])
+
+    def values_in_batches(self, members: Index) -> Array:
+        """Objectives of many sets (P, s)."""
+        batch = max(1, MARGINS_AT_ONCE // len(self.points.y))
+        parts = [
+            self.values(from_members(self.points, members[k : k + batch]))
+            for k in range(0, len(members), batch)
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def improve(self, members: Index) -> Index:
+        """Exchange points while that helps, then keep more or fewer points, until nothing helps."""
+        value = self.value(members)
+        while True:
+            better = self._exchange(members, value)
+            if better is None:
+                better = self._rekeep(members, value)
+            if better is None:
+                return members
+            value, members = better
+
+    def _exchange(self, members: Index, value: float) -> tuple[float, Index] | None:
+        """Best set that differs by a point left out, a point added, or both; None if no better."""
+        u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
+        near = np.argsort(np.abs(u - 1), kind="stable")[: NEIGHBOURS + len(members)]
+        best = (value * (1 - ON_MARGIN), members)
+        for base in self._bases(members):
+            new = np.setdiff1d(near, members)
+            if base.members.shape[1] >= self._smallest:
+                best = min(best, (float(self.values(base)[0]), base.members[0]), key=_first)
+            if base.members.shape[1] < self.points.largest and len(new):
+                sets = extend(self.points, base, np.zeros(len(new), dtype=np.intp), new)
+                values = self.values(sets)
+                k = int(values.argmin())
+                best = min(best, (float(values[k]), sets.members[k]), key=_first)
+        return None if best[1] is members else best
+
+    @property
+    def _smallest(self) -> int:
+        return 2 if self.points.intercept == "free" else 1
+
+    def _bases(self, members: Index) -> Iterator[ActiveSets]:
+        """The set, and the set without each of its points."""
+        yield from_members(self.points, members[None, :])
+        for k in range(len(members)):
+            rest = np.delete(members, k)
+            if len(rest):
+                yield from_members(self.points, rest[None, :])
+            elif self.points.intercept != "free":
+                yield without_equations(self.points, rest)
+
+    def _rekeep(self, members: Index, value: float) -> tuple[float, Index] | None:
+        """First better set that keeps the same points, one on the margin less, or one more."""
+        u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
+        kept = u >= 1 - ON_MARGIN
+        outside = np.flatnonzero(~kept)
+        nearly = outside[np.argsort(-u[outside], kind="stable")[:NEARLY_KEPT]]
+        for change in [None, *members, *nearly]:
+            wanted = kept.copy()
+            if change is not None:
+                wanted[change] = not wanted[change]
+            paid = self.penalty * float(self.points.weight[~wanted].sum())
+            # keeping fewer points may let others in, so only the ceiling of the set itself counts
+            ceiling = value if change in members else value - paid
+            found = least_norm_members(self.points, wanted, ceiling) if ceiling > 0 else None
+            if found is not None and len(found):
+                reached = self.value(found)
+                if reached < value * (1 - ON_MARGIN):
+                    return reached, found
+        return None
+
+
+def _first(pair: tuple[float, Index]) -> float:
+    return pair[0]
+
+
+def _from_directions(search: _Search, data: TrainingData) -> list[tuple[Index, str]]:
+    """Active sets of the best hyperplanes along the directions of hinge-loss fits."""
+    points, intercept = search.points, search.points.intercept
+    found = []
+    for w, b in hinge_directions(data, search.penalty, intercept):
+        stretched = best_along(data, w, b, search.penalty, intercept)
+        if stretched is None:
+            continue
+        kept = margins(data, *stretched)[points.original] >= 1 - ON_MARGIN
+        members = least_norm_members(points, kept)
+        if members is not None:
+            found.append((search.value(members), len(found), members))
+    return [(members, "hinge-loss direction") for *_, members in sorted(found)[:STARTS]]
+
+
+def _from_sample(search: _Search, rng: np.random.Generator) -> list[tuple[Index, str]]:
+    """The best of a random sample of active sets."""
+    points = search.points
+    count = len(points.y)
+    found: list[tuple[float, int, Index]] = []
+    smallest = 2 if points.intercept == "free" else 1
+    sizes = range(smallest, min(points.largest, LARGEST_SAMPLED, count) + 1)
+    total = max(1, min(SAMPLES, 10 * MARGINS_AT_ONCE // count) // max(1, len(sizes)))
+    for size in sizes:
+        members = rng.integers(count, size=(total, size))
+        if points.intercept == "free":
+            members[:, 0] = rng.integers(points.n_pos, size=total)
+            members[:, 1] = rng.integers(points.n_pos, count, size=total)
+        ordered = np.sort(members, axis=1)
+        members = members[(np.diff(ordered, axis=1) > 0).all(axis=1)]
+        values = search.values_in_batches(members)
+        best = np.argsort(values, kind="stable")[:STARTS]
+        found += [(float(values[k]), len(found) + j, members[k]) for j, k in enumerate(best)]
+    return [(members, "sampled active set") for *_, members in sorted(found)[:STARTS]]
+
+
+def _incumbent(search: _Search, data: TrainingData, members: Index, source: str) -> Incumbent:
+    """The point of an active set, stretched until what is on the margin is truly kept."""
+    v = from_members(search.points, members[None, :]).v[0]
+    w, b = search.points.hyperplane(v, members[0])
+    stretched = scale_onto_margin(data, w, b, margins(data, w, b) >= 1 - ON_MARGIN)
+    if stretched is None:
+        return Incumbent(w, b, np.inf, source)
+    intercept = search.points.intercept
+    objective = zero_one_objective(data, *stretched, penalty=search.penalty, intercept=intercept)
+    return Incumbent(*stretched, objective, source)

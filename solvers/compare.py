@@ -1,0 +1,311 @@
+"""Gap tables: one exact problem, its relaxations, every number with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyomo.environ as pyo
+
+from formulations.catalogue import CATALOGUE, Entry, Origin
+from formulations.data import GramData, TrainingData
+from solvers.algorithms.prepare import build, entry_named
+from solvers.result import SolveResult, Status, Verdict
+from solvers.solve import solve
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ORDER_TOLERANCE = 1e-6
+
+Spec = str | tuple[str, Mapping[str, Any]] | pyo.ConcreteModel
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """One row of a gap table.
+
+    Attributes
+    ----------
+    label : str
+        What the reader sees; the entry's name with its own parameters by default.
+    value : float or None
+        Objective of the relaxation (minus the objective for a dual).
+    bound : float or None
+        What of it is a proven lower bound on the exact problem; None when nothing is.
+    remark : str
+        Why the row is no bound, or what is odd about it.
+    """
+
+    label: str
+    entry: str
+    parameters: Mapping[str, Any]
+    value: float | None
+    bound: float | None
+    status: Status
+    solver: str
+    seconds: float
+    verdict: Verdict
+    remark: str
+    result: SolveResult
+
+    @property
+    def certified(self) -> bool:
+        """Whether the row may enter a gap."""
+        return self.bound is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """An upper bound (the best point known) and lower bounds from relaxations.
+
+    Attributes
+    ----------
+    exact : SolveResult or None
+        Result of the exact formulation; None when only a known upper bound was given.
+    upper : float or None
+        Objective of the best feasible point, re-proven.
+    rows : tuple of Bound
+    """
+
+    exact: SolveResult | None
+    exact_label: str
+    upper: float | None
+    rows: tuple[Bound, ...]
+    data: Mapping[str, Any]
+
+    def absolute_gap(self, row: Bound) -> float | None:
+        """Upper minus certified bound; None when either is missing or the gap is negative."""
+        if self.upper is None or row.bound is None:
+            return None
+        gap = self.upper - row.bound
+        return None if gap < -self._tolerance else max(gap, 0.0)
+
+    def relative_gap(self, row: Bound) -> float | None:
+        """Absolute gap over |upper|; None when |upper| is tiny."""
+        gap = self.absolute_gap(row)
+        if gap is None or self.upper is None or abs(self.upper) < 1e-9:
+            return None
+        return gap / abs(self.upper)
+
+    @property
+    def _tolerance(self) -> float:
+        return ORDER_TOLERANCE * max(1.0, abs(self.upper or 0.0))
+
+    def violations(self) -> list[str]:
+        """Rows whose bound exceeds the best known point: one of the two is wrong."""
+        if self.upper is None:
+            return []
+        return [
+            f"{row.label}: bound {row.bound:.9g} exceeds the best point {self.upper:.9g}"
+            for row in self.rows
+            if row.bound is not None and row.bound > self.upper + self._tolerance
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table with one row a formulation, the exact one last."""
+        import pandas as pd
+
+        records = [
+            {
+                "formulation": row.label,
+                "value": row.value,
+                "certified bound": row.bound,
+                "absolute gap": self.absolute_gap(row),
+                "relative gap": self.relative_gap(row),
+                "solver": row.solver,
+                "status": str(row.status),
+                "seconds": row.seconds,
+                "certificate": str(row.verdict) if row.certified else row.remark,
+            }
+            for row in self.rows
+        ]
+        if self.exact is not None:
+            exact = self.exact
+            records.append(
+                {
+                    "formulation": f"{self.exact_label} (exact)",
+                    "value": self.upper,
+                    "certified bound": exact.bound,
+                    "absolute gap": exact.absolute_gap,
+                    "relative gap": exact.relative_gap,
+                    "solver": exact.solver,
+                    "status": str(exact.status),
+                    "seconds": exact.seconds,
+                    "certificate": exact_remark(exact),
+                }
+            )
+        return pd.DataFrame.from_records(records)
+
+    def to_latex(self) -> str:
+        """LaTeX table (booktabs), percentages for relative gaps."""
+        frame = self.to_frame()
+        frame["relative gap"] = [
+            "" if gap != gap or gap is None else f"{100 * gap:.1f}" for gap in frame["relative gap"]
+        ]
+        frame = frame.rename(columns={"relative gap": "relative gap (%)"})
+        return frame.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
+
+
+def exact_remark(result: SolveResult) -> str:
+    """Verdict of an exact solve with how its bound is proven, or whose word it is."""
+    certificate = result.certificate
+    if certificate.verdict is Verdict.CERTIFIED:
+        return f"CERTIFIED ({certificate.bound_method})"
+    if certificate.verdict is Verdict.SOLVER_BOUND:
+        claim = certificate.solver_bound
+        return f"SOLVER_BOUND ({result.solver} claims {claim:.6g})"
+    return f"NOT_CERTIFIED ({certificate.reason})"
+
+
+def compare(
+    data: TrainingData | GramData | None,
+    relaxations: Sequence[Spec],
+    *,
+    exact: Spec | SolveResult = "zero_one_big_m",
+    parameters: Mapping[str, Any] | None = None,
+    solver: str = "auto",
+    labels: Mapping[int, str] | None = None,
+    progress: Any = None,
+    **limits: Any,
+) -> Comparison:
+    """Solve an exact formulation and relaxations of it, and table the gaps.
+
+    Parameters
+    ----------
+    data : TrainingData or GramData
+        For rows given by name; may be None when every row is a model.
+    relaxations : sequence
+        Names, (name, parameters) pairs, or models, edited ones included.
+    exact : name, pair, model, or a result already at hand
+    parameters : mapping
+        Hyperparameters common to all; a row takes those it knows, its own come first.
+    labels : mapping, optional
+        Row number to label.
+    progress : callable(str), optional
+        Told what is being solved.
+    limits
+        time_limit, threads, seed, log as in solve().
+
+    Raises
+    ------
+    ValueError
+        A relaxation that relaxes something else, or in another normalisation.
+    """
+    common = dict(parameters or {})
+    say = progress or (lambda text: None)
+
+    def run(spec: Spec) -> tuple[pyo.ConcreteModel, SolveResult]:
+        model = spec if isinstance(spec, pyo.ConcreteModel) else _built(spec, data, common)
+        say(f"solving {label_of(spec)}")
+        return model, solve(model, solver, **limits)
+
+    if isinstance(exact, SolveResult):
+        exact_result, exact_name = exact, exact.formulation
+    else:
+        model, exact_result = run(exact)
+        exact_name = exact_result.formulation or model.name
+    rows = []
+    for k, spec in enumerate(relaxations):
+        if not isinstance(spec, pyo.ConcreteModel):
+            _refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
+        _, result = run(spec)
+        rows.append(_row((labels or {}).get(k, label_of(spec)), spec, result))
+    upper = exact_result.objective
+    return Comparison(
+        exact_result,
+        label_of(exact) if not isinstance(exact, SolveResult) else exact_name,
+        upper,
+        tuple(rows),
+        exact_result.data,
+    )
+
+
+def _split(spec: Spec) -> tuple[str, Mapping[str, Any]]:
+    assert not isinstance(spec, pyo.ConcreteModel)
+    return (spec, {}) if isinstance(spec, str) else spec
+
+
+def _built(
+    spec: Spec, data: TrainingData | GramData | None, common: Mapping[str, Any]
+) -> pyo.ConcreteModel:
+    if data is None:
+        raise ValueError("compare needs data for rows given by name")
+    name, own = _split(spec)
+    known = entry_named(name).parameters
+    shared = {word: value for word, value in common.items() if word in known}
+    return build(name, data, **(shared | dict(own)))
+
+
+def label_of(spec: Spec) -> str:
+    """Name of a row: the entry with its own parameters, or the model's name."""
+    if isinstance(spec, pyo.ConcreteModel):
+        return f"{spec.name} (model)"
+    name, own = _split(spec)
+    words = ", ".join(f"{word}={value}" for word, value in own.items())
+    return f"{name}:{words}" if words else name
+
+
+def _refuse_unrelated(entry: Entry, exact_name: str) -> None:
+    """A row must bound the exact problem in the same objective normalisation."""
+    if exact_name not in CATALOGUE:
+        return
+    exact_names = _same_problem(exact_name)
+    if not _bounded_by(entry) & exact_names:
+        allowed = [e.name for e in CATALOGUE.values() if _bounded_by(e) & exact_names]
+        raise ValueError(
+            f"{entry.name} is not known to bound {exact_name} from below in the same objective; "
+            f"these do: {', '.join(allowed)}"
+        )
+
+
+def _bounded_by(entry: Entry) -> set[str]:
+    """Names an entry bounds from below: itself, what it relaxes, and through its primal."""
+    found = _same_problem(entry.name)
+    for name in (entry.relaxes, entry.dual_of):
+        if name is not None:
+            found |= _bounded_by(CATALOGUE[name])
+    return found
+
+
+def _same_problem(name: str) -> set[str]:
+    """Entries that state the same problem in the same objective."""
+    root = CATALOGUE[name].restates or name
+    return {root, *(e.name for e in CATALOGUE.values() if e.restates == root)}
+
+
+def _row(label: str, spec: Spec, result: SolveResult) -> Bound:
+    certificate = result.certificate
+    name = result.formulation
+    dual = name in CATALOGUE and CATALOGUE[name].dual_of is not None
+    value = result.objective
+    if dual:
+        # A feasible point of the dual is a proof by itself; its own lower bound is not needed.
+        value = None if result.objective is None else -result.objective
+        proven = value if certificate.verdict is Verdict.CERTIFIED else None
+    else:
+        proven = result.bound
+    remark = certificate.reason
+    if certificate.unproven:
+        proven, remark = None, f"no bound: {certificate.unproven}"
+    elif certificate.verdict is Verdict.NOT_CERTIFIED:
+        proven = None
+        remark = f"NOT_CERTIFIED: {certificate.reason}"
+    elif isinstance(spec, pyo.ConcreteModel) and not isinstance(
+        getattr(spec, "origin", None), Origin
+    ):
+        remark = "a foreign model: that it relaxes the exact one is the user's word"
+    return Bound(
+        label=label,
+        entry=name,
+        parameters=result.parameters,
+        value=value,
+        bound=proven,
+        status=result.status,
+        solver=result.solver,
+        seconds=result.seconds,
+        verdict=certificate.verdict,
+        remark=remark,
+        result=result,
+    )

@@ -1,0 +1,197 @@
+"""A lower bound from any approximate multipliers: repaired until stationarity holds to rounding.
+
+For z in the dual cone and any x^ with  P x^ + q + A'z = 0,  weak duality gives
+
+    1/2 x'P x + q'x >= -1/2 x^'P x^ - b'z      for every feasible x,
+
+whoever computed z. A solver's z leaves a residual of about its tolerance, which on a free variable
+is worth nothing; so z is moved within its cone, in the affine scaling of an interior-point method
+(entries near the boundary move least), and x^ along P, until the residual is at rounding level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
+
+from solvers.conic_form import ConicForm, pack, triangle_scale, unpack
+
+Array = NDArray[np.float64]
+
+ROUNDS = 12
+METHOD = "weak duality at repaired multipliers, double precision"
+
+
+@dataclass(frozen=True, eq=False)
+class DualBound:
+    """A bound, the multipliers that prove it, and how far the given ones were off.
+
+    Attributes
+    ----------
+    value : float or None
+        The lower bound; None when no repair was found.
+    residual : float
+        Stationarity of the multipliers as given, relative to the objective's size.
+    reason : str
+        Why there is no bound.
+    """
+
+    value: float | None
+    z: Array
+    residual: float
+    reason: str = ""
+
+
+def dual_bound(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()) -> DualBound:
+    """Lower bound on the conic program from a point and multipliers, both approximate."""
+    scale = 1.0 + float(np.abs(conic.q).max(initial=0.0))
+    given = conic.P @ x + conic.q + conic.A.T @ z
+    residual = float(np.abs(given).max(initial=0.0)) / scale
+    x_hat, z = x.copy(), _into_cone(conic, z)
+    for _ in range(ROUNDS):
+        z = _absorb_in_bounds(conic, x_hat, z)
+        r = conic.P @ x_hat + conic.q + conic.A.T @ z
+        allowed = _rounding(conic, x_hat, z)
+        if (np.abs(r) <= allowed).all():
+            return DualBound(_value(conic, x_hat, z, r), z, residual)
+        x_step, z_step = _correction(conic, z, -r)
+        x_hat = x_hat + x_step
+        z = _into_cone(conic, z + z_step)
+    worst = int(np.argmax(np.abs(r) - allowed))
+    name = names[worst] if names else f"column {worst}"
+    return DualBound(
+        None, z, residual, f"stationarity of {name} stays at {r[worst]:.2e} after repair"
+    )
+
+
+def _rounding(conic: ConicForm, x: Array, z: Array) -> Array:
+    """Size of the rounding error in evaluating the residual, column by column."""
+    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + abs(conic.A).T @ np.abs(z)
+    return 4e-15 * (size + float(size.max(initial=1e-300)))
+
+
+def _value(conic: ConicForm, x: Array, z: Array, r: Array) -> float:
+    quadratic = 0.5 * float(x @ (conic.P @ x))
+    terms = conic.b * z
+    magnitude = abs(quadratic) + float(np.abs(terms).sum()) + abs(conic.offset)
+    # What is left of r is rounding; it can act on a variable of any ordinary size.
+    leftover = float(np.abs(r) @ (1 + 10 * np.abs(x)))
+    return -quadratic - float(terms.sum()) + conic.offset - 1e-14 * magnitude - leftover
+
+
+def _into_cone(conic: ConicForm, z: Array) -> Array:
+    """Nearest point of the dual cone, a hair inside for second-order and semidefinite blocks."""
+    z = z.copy()
+    for block in conic.blocks:
+        part = z[block.rows]
+        match block.kind:
+            case "nonneg":
+                z[block.rows] = np.maximum(part, 0.0)
+            case "soc":
+                z[block.rows] = _into_soc(part)
+            case "psd":
+                z[block.rows] = _into_psd(part)
+    return z
+
+
+def _into_soc(part: Array) -> Array:
+    norm = float(np.linalg.norm(part[1:]))
+    floor = norm * (1 + 4e-16)
+    if part[0] >= floor:
+        return part
+    if part[0] <= -norm:
+        return np.zeros_like(part)
+    out = part.copy()
+    out[0] = floor
+    return out
+
+
+def _into_psd(part: Array) -> Array:
+    values, vectors = np.linalg.eigh(unpack(part))
+    floor = 1e-15 * len(values) * max(float(values[-1]), 0.0)
+    if values[0] >= floor:
+        return part
+    return pack((vectors * np.maximum(values, 2 * floor)) @ vectors.T)
+
+
+def _absorb_in_bounds(conic: ConicForm, x: Array, z: Array) -> Array:
+    """Let the multiplier of a column's own bound take what is left of its stationarity."""
+    z = z.copy()
+    first = sum(len(part) for part in (conic.equal, conic.low, conic.high))
+    low = first + np.arange(len(conic.low_bound))
+    high = first + len(conic.low_bound) + np.arange(len(conic.high_bound))
+    r = conic.P @ x + conic.q + conic.A.T @ z
+    # A bound row is -x <= -l (coefficient -1) or x <= u (coefficient +1).
+    for rows, columns, sign in ((low, conic.low_bound, -1.0), (high, conic.high_bound, 1.0)):
+        updated = np.maximum(0.0, z[rows] - sign * r[columns])
+        r[columns] += sign * (updated - z[rows])
+        z[rows] = updated
+    return z
+
+
+def _correction(conic: ConicForm, z: Array, target: Array) -> tuple[Array, Array]:
+    """Steps (dx, dz) with P dx + A'dz = target, least in the scaling of z."""
+    scaled = _scaling(conic, z) @ conic.A
+    normal = (conic.A.T @ scaled).tocsc()
+    curvature = conic.P @ conic.P / max(float(np.abs(conic.P.data).max(initial=0.0)), 1e-300)
+    if conic.P.nnz:
+        normal = normal + curvature
+    multiplier = _solve(normal, target)
+    x_step = np.zeros(len(target))
+    if conic.P.nnz:
+        x_step = (conic.P @ multiplier) / float(np.abs(conic.P.data).max())
+    return x_step, np.asarray(scaled @ multiplier).ravel()
+
+
+def _solve(normal: sp.csc_matrix, target: Array) -> Array:
+    """Solve a semidefinite, badly scaled system: diagonal scaling, a tiny shift, refinement."""
+    diagonal = normal.diagonal()
+    scale = 1 / np.sqrt(np.maximum(diagonal, 1e-30 * max(diagonal.max(initial=0.0), 1e-300)))
+    balanced = (sp.diags(scale) @ normal @ sp.diags(scale)).tocsc()
+    factors = splu(balanced + 1e-13 * sp.identity(len(scale), format="csc"))
+    right = scale * target
+    solution = factors.solve(right)
+    for _ in range(3):
+        solution = solution + factors.solve(right - balanced @ solution)
+    return scale * solution
+
+
+def _scaling(conic: ConicForm, z: Array) -> sp.csr_matrix:
+    """Quadratic representation of the square root of z: positive definite inside the cone."""
+    size = max(1.0, float(np.abs(z).max(initial=0.0)))
+    pieces = []
+    for block in conic.blocks:
+        part = z[block.rows]
+        match block.kind:
+            case "zero":
+                pieces.append(sp.diags(np.full(block.size, size)))
+            case "nonneg":
+                pieces.append(sp.diags(part))
+            case "soc":
+                pieces.append(_soc_scaling(part))
+            case "psd":
+                pieces.append(_psd_scaling(part))
+    return sp.block_diag(pieces, format="csr")
+
+
+def _soc_scaling(z: Array) -> sp.csr_matrix:
+    """2 w w' - det(w) J with w the Jordan square root of z."""
+    root = np.sqrt(max(float(z[0] ** 2 - z[1:] @ z[1:]), 0.0))
+    first = np.sqrt(max((z[0] + root) / 2, 1e-300))
+    w = np.r_[first, z[1:] / (2 * first)]
+    return sp.csr_matrix(2 * np.outer(w, w) - root * np.diag(np.r_[1.0, -np.ones(len(w) - 1)]))
+
+
+def _psd_scaling(z: Array) -> sp.csr_matrix:
+    """S -> Z^(1/2) S Z^(1/2) in svec coordinates."""
+    values, vectors = np.linalg.eigh(unpack(z))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    k = len(root)
+    i, j = np.tril_indices(k)
+    products = root[np.ix_(i, i)] * root[np.ix_(j, j)] + root[np.ix_(i, j)] * root[np.ix_(j, i)]
+    scale = triangle_scale(k)
+    return sp.csr_matrix(products * scale[:, None] * scale[None, :] / 2)

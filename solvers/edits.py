@@ -1,0 +1,64 @@
+"""Has a catalogue model been edited since it was built?
+
+The builder is run again with the present hyperparameters and the two models are compared as
+arrays: an added, replaced or deactivated row, a changed bound, a fixed variable all show.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+
+from formulations.catalogue import CATALOGUE, Origin, origin_now
+from solvers.standard_form import Quadratic, StandardForm, standard_form
+from solvers.transform import is_disjunctive, transformed
+
+
+def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | None:
+    """Origin of a model that is what its builder writes; None when edited or foreign.
+
+    Raises
+    ------
+    ValueError
+        When a hyperparameter was set to something its builder refuses.
+    """
+    if not isinstance(getattr(model, "origin", None), Origin):
+        return None
+    origin = origin_now(model)
+    fresh = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
+    if is_disjunctive(fresh):
+        fresh = transformed(fresh, origin.parameters["transformation"])
+    return origin if same_form(form, standard_form(fresh)) else None
+
+
+def same_form(a: StandardForm, b: StandardForm) -> bool:
+    """Whether two models are equal as arrays, names of variables included."""
+    if [v.name for v in a.columns] != [v.name for v in b.columns] or a.sense != b.sense:
+        return False
+    arrays = ("lower", "upper", "integer", "row_lower", "row_upper")
+    if any(not np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays):
+        return False
+    counts = [(len(f.rows), len(f.quadratic), len(f.psd), len(f.nonlinear)) for f in (a, b)]
+    return (
+        counts[0] == counts[1]
+        and not a.nonlinear
+        and _same_matrix(a.A, b.A)
+        and _same_quadratic(a.objective, b.objective)
+        and all(
+            (p.lower, p.upper) == (q.lower, q.upper) and _same_quadratic(p.body, q.body)
+            for p, q in zip(a.quadratic, b.quadratic, strict=True)
+        )
+        and all(
+            _same_matrix(p.F, q.F) and np.array_equal(p.g, q.g)
+            for p, q in zip(a.psd, b.psd, strict=True)
+        )
+    )
+
+
+def _same_matrix(a: sp.csr_matrix, b: sp.csr_matrix) -> bool:
+    return a.shape == b.shape and (a != b).nnz == 0
+
+
+def _same_quadratic(a: Quadratic, b: Quadratic) -> bool:
+    return a.constant == b.constant and np.array_equal(a.a, b.a) and _same_matrix(a.Q, b.Q)

@@ -1,0 +1,179 @@
+"""solve(model, solver="auto"): one flag for the solver, one result, every number re-checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+
+from formulations.catalogue import Origin, origin_now
+from solvers import clarabel, highs, pyomo_backend
+from solvers.algorithms.ranges import remark
+from solvers.backend import Claim, Limits
+from solvers.certify import Case, Certified, certify
+from solvers.classify import Classification, classify
+from solvers.edits import unedited_origin
+from solvers.registry import SolverInfo, choose
+from solvers.result import SolveResult
+from solvers.standard_form import StandardForm, standard_form
+from solvers.transform import copy_values, is_disjunctive, transformed
+from solvers.values import flat, load_values, named_duals, named_values
+
+
+def solve(
+    model: pyo.ConcreteModel,
+    solver: str = "auto",
+    *,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    warm_start: Mapping[str, ArrayLike] | None = None,
+    log: bool = False,
+) -> SolveResult:
+    """Solve a Pyomo model, ours, edited or foreign, and certify the result.
+
+    Parameters
+    ----------
+    solver : str
+        "auto", "highs", "clarabel", "scip" or "gurobi". The class of the model is decided first;
+        a solver that cannot take it is refused by name with the ones that can.
+    time_limit : float, optional
+        Seconds. A model stopped by it keeps its incumbent and bound.
+    threads, seed : int, optional
+        Passed on and recorded.
+    options : mapping, optional
+        The solver's own option names; unknown ones are errors.
+    warm_start : mapping, optional
+        Arrays by variable name to start from, for solvers that can (SCIP, Gurobi).
+    log : bool
+        Show the solver's log.
+
+    Returns
+    -------
+    SolveResult
+        Values are also loaded into the model's variables.
+
+    Raises
+    ------
+    ValueError
+        Bad hyperparameters, two objectives, an unknown solver or option.
+    NumberError, ProblemClassError, SizeLimitError, SolverNotInstalledError
+        Refusals before any solver starts; each says what would work.
+    """
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be positive, got {time_limit!r}")
+    _set_start(model, warm_start or {})
+    disjunctive = is_disjunctive(model)
+    target = transformed(model, _transformation(model)) if disjunctive else model
+    form = standard_form(target)
+    classification = classify(form)
+    info = choose(solver, classification.problem_class, form)
+    origin = unedited_origin(target, form)
+    message = remark(origin) if origin is not None else ""
+    limits = Limits(time_limit, threads, seed, log, dict(options or {}))
+    started = time.perf_counter()
+    claim = _run(info, target, form, classification, limits)
+    seconds = time.perf_counter() - started
+    found = certify(Case(target, form, classification, origin, limits), claim)
+    if found.x is not None:
+        load_values(form, found.x)
+        if disjunctive:
+            copy_values(target, model)
+    message = "; ".join(part for part in (message, claim.message) if part)
+    result = _result(target, form, classification, claim, found)
+    return replace(
+        result,
+        solver=info.name,
+        version=claim.version or info.version,
+        seconds=seconds,
+        options=limits.options,
+        message=message,
+        threads=threads,
+        seed=seed,
+        time_limit=time_limit,
+    )
+
+
+def _run(
+    info: SolverInfo,
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    classification: Classification,
+    limits: Limits,
+) -> Claim:
+    match info.name:
+        case "highs":
+            return highs.run(form, classification, limits)
+        case "clarabel":
+            return clarabel.run(form, classification, limits)
+    return pyomo_backend.run(info.name, model, form, limits)
+
+
+def _transformation(model: pyo.ConcreteModel) -> str:
+    origin = getattr(model, "origin", None)
+    return origin.parameters["transformation"] if isinstance(origin, Origin) else "bigm"
+
+
+def _set_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
+    for name, array in start.items():
+        component = model.find_component(name)
+        if component is None or component.ctype is not pyo.Var:
+            raise ValueError(f"warm_start: the model has no variable {name!r}")
+        numbers = flat(component, array)
+        if len(numbers) != len(component):
+            raise ValueError(
+                f"warm_start: {name} has {len(component)} elements, got {len(numbers)}"
+            )
+        for v, number in zip(component.values(), numbers.tolist(), strict=True):
+            v.set_value(number, skip_validation=True)
+
+
+def _result(
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    classification: Classification,
+    claim: Claim,
+    found: Certified,
+) -> SolveResult:
+    """Result in the model's own sense: a maximisation gets its sign back."""
+    certificate, sense = found.certificate, form.sense
+    signed = replace(
+        certificate,
+        bound=_signed(certificate.bound, sense),
+        solver_bound=_signed(certificate.solver_bound, sense),
+    )
+    described = describe(model)
+    return SolveResult(
+        status=found.status,
+        objective=_signed(found.objective, sense),
+        bound=signed.bound,
+        values={} if found.x is None else named_values(model, form, found.x),
+        duals=named_duals(form, claim.duals),
+        certificate=signed,
+        solver="",
+        problem_class=str(classification.problem_class),
+        **described,
+    )
+
+
+def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
+    """Formulation, hyperparameters and data of a model, for the record of its result."""
+    if not isinstance(getattr(model, "origin", None), Origin):
+        return {"formulation": "", "parameters": {}, "data": {}}
+    origin = origin_now(model)
+    data = origin.data
+    return {
+        "formulation": origin.entry,
+        "parameters": dict(origin.parameters),
+        "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256},
+    }
+
+
+def _signed(value: float | None, sense: int) -> float | None:
+    return None if value is None or not np.isfinite(value) else sense * value

@@ -1,0 +1,57 @@
+"""Front door: what a notebook needs.
+
+>>> import tightmargin as tm
+>>> data = tm.TrainingData([[0.0], [1.0]], [-1, 1])
+>>> tm.solve(tm.hard_margin_svc(data)).certificate.verdict.value
+'CERTIFIED'
+"""
+
+from formulations import CATALOGUE as catalogue
+from formulations import GramData, TrainingData
+from formulations.c_svc import c_svc, c_svc_dual
+from formulations.conic import conic_fixed, conic_sdp, conic_sdp_budget, conic_sdp_literal
+from formulations.conic_dual import conic_sdp_dual
+from formulations.margin_svc import hard_margin_svc, max_margin_svc
+from formulations.nu_svc import nu_svc, nu_svc_dual
+from formulations.ramp import ramp_big_m
+from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc, weighted_svc
+from formulations.zero_one import zero_one_big_m, zero_one_hinge, zero_one_relaxed
+from formulations.zero_one_logic import zero_one_bilinear, zero_one_disjunctive
+from solvers.algorithms.prepare import build
+from solvers.algorithms.ranges import nu_range
+from solvers.compare import compare
+from solvers.result import SolveResult
+from solvers.solve import solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GramData",
+    "SolveResult",
+    "TrainingData",
+    "build",
+    "c_svc",
+    "c_svc_dual",
+    "catalogue",
+    "compare",
+    "conic_fixed",
+    "conic_sdp",
+    "conic_sdp_budget",
+    "conic_sdp_dual",
+    "conic_sdp_literal",
+    "hard_margin_svc",
+    "kernel_soft_margin_svc",
+    "max_margin_svc",
+    "nu_range",
+    "nu_svc",
+    "nu_svc_dual",
+    "ramp_big_m",
+    "soft_margin_svc",
+    "solve",
+    "weighted_svc",
+    "zero_one_big_m",
+    "zero_one_bilinear",
+    "zero_one_disjunctive",
+    "zero_one_hinge",
+    "zero_one_relaxed",
+]
