@@ -6,8 +6,7 @@
 'CERTIFIED'
 """
 
-from formulations import CATALOGUE as catalogue
-from formulations import GramData, TrainingData
+from formulations import CATALOGUE, GramData, TrainingData
 from formulations.c_svc import c_svc, c_svc_dual
 from formulations.conic import conic_fixed, conic_sdp, conic_sdp_budget, conic_sdp_literal
 from formulations.conic_dual import conic_sdp_dual
@@ -24,6 +23,8 @@ from solvers.result import SolveResult
 from solvers.solve import solve
 
 __version__ = "0.1.0"
+
+catalogue = CATALOGUE
 
 __all__ = [
     "GramData",

@@ -1,9 +1,17 @@
 """What the problems are: one builder per published equation. Nothing here solves anything."""
 
+from formulations import (  # noqa: F401  (each registers its builders)
+    c_svc,
+    conic,
+    conic_dual,
+    margin_svc,
+    nu_svc,
+    ramp,
+    soft_margin,
+    zero_one,
+    zero_one_logic,
+)
 from formulations.catalogue import CATALOGUE, Entry, Origin, ProblemClass
 from formulations.data import GramData, TrainingData
-from formulations import (  # noqa: F401  (each registers its builders)
-    c_svc, conic, conic_dual, margin_svc, nu_svc, ramp, soft_margin, zero_one, zero_one_logic,
-)
 
 __all__ = ["CATALOGUE", "Entry", "GramData", "Origin", "ProblemClass", "TrainingData"]

@@ -14,7 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from formulations.data import GramData, TrainingData
+from formulations.data import TrainingData
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]
@@ -119,7 +119,7 @@ class Origin:
     """Where a model came from: shared by clones, so that a result can be traced to its data."""
 
     entry: str
-    data: TrainingData | GramData
+    data: Any  # TrainingData or GramData, whichever the entry takes
     parameters: Mapping[str, Any]
 
     def __deepcopy__(self, memo: object) -> Origin:
@@ -164,7 +164,8 @@ def formulation(
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> pyo.ConcreteModel:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            (_, data), *hyperparameters = bound.arguments.items()
+            arguments: list[tuple[str, Any]] = list(bound.arguments.items())
+            data, hyperparameters = arguments[0][1], arguments[1:]
             if not isinstance(data, takes):
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")

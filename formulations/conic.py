@@ -11,8 +11,8 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.catalogue import ProblemClass, formulation
-from formulations.conic_checks import check_budget, check_fixed, check_sdp
 from formulations.cones import lower_pairs, outer_products, psd
+from formulations.conic_checks import check_budget, check_fixed, check_sdp
 from formulations.data import TrainingData
 from formulations.hyperplane import (
     add_hyperplane,

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from formulations.big_m import derive_intercept_bound
 from formulations.catalogue import Origin, PaperCheck, Values
-from formulations.conic_bound import budget_bound, strengthening_bound
 from formulations.cones import symmetric
+from formulations.conic_bound import budget_bound, strengthening_bound
 from formulations.hyperplane import augmented, norm_of, signed_scores
 from formulations.intercept_bound import intercept_bound_value
 from formulations.strengthening import strengthening_values

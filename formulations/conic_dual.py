@@ -13,8 +13,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from formulations.conic_bound import strengthening_bound
 from formulations.cones import lower_pairs, psd
+from formulations.conic_bound import strengthening_bound
 from formulations.data import TrainingData
 from formulations.hyperplane import augmented
 from formulations.intercept_bound import intercept_bound_value
@@ -41,9 +41,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     repaired = {"gamma": proof.gamma, "alpha": proof.alpha, "tau": np.array(tau)}
     if bound_on_b is not None:
         repaired["beta"] = np.array(proof.beta)
-    return PaperCheck(
-        -proof.value, repaired=repaired, facts={"active": int((gamma > 1e-8).sum())}
-    )
+    return PaperCheck(-proof.value, repaired=repaired, facts={"active": int((gamma > 1e-8).sum())})
 
 
 def _classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, float]:

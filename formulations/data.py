@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,7 @@ Array = NDArray[np.float64]
 DENSE_LIMIT_BYTES = 2**31
 
 
-def _real_array(name: str, values: ArrayLike) -> Array:
+def _real_array(name: str, values: Any) -> Array:
     """Copy `values` to a float64 array; say which argument is not numeric."""
     if sp.issparse(values):
         needed = 8 * int(np.prod(values.shape))
@@ -36,9 +37,7 @@ def _real_array(name: str, values: ArrayLike) -> Array:
 def _refuse_non_finite(name: str, values: Array) -> None:
     bad = np.argwhere(~np.isfinite(values))
     if bad.size:
-        place = ", ".join(
-            f"{word} {k}" for word, k in zip(("row", "column"), bad[0], strict=False)
-        )
+        place = ", ".join(f"{word} {k}" for word, k in zip(("row", "column"), bad[0], strict=False))
         raise ValueError(f"{name} holds {values[tuple(bad[0])]} in {place} ({len(bad)} such cells)")
 
 
@@ -49,7 +48,7 @@ def _labels(y: ArrayLike, n: int) -> Array:
         raise ValueError(f"y must have shape ({n},) to match the points, got {found.shape}")
     if found.dtype.kind not in "fiub" or found.dtype.kind == "b":
         raise ValueError(
-            f"labels must be the numbers -1 and +1, got {sorted(set(found.tolist()), key=str)[:4]}; "
+            f"labels must be numbers -1 and +1, got {sorted(set(found.tolist()), key=str)[:4]}; "
             "write np.where(y == positive_label, 1, -1), or use --positive on the command line"
         )
     labels = found.astype(np.float64)

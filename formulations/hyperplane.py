@@ -1,8 +1,8 @@
 """The separating hyperplane every family shares: w, b and the three ways to treat the intercept.
 
-    "free"       b is a variable that costs nothing (scikit-learn's SVC, Brooks)
-    "penalised"  b is the weight of a constant column and counts in the norm (Cepeda et al.)
-    "none"       b = 0, the homogeneous machine
+"free"       b is a variable that costs nothing (scikit-learn's SVC, Brooks)
+"penalised"  b is the weight of a constant column and counts in the norm (Cepeda et al.)
+"none"       b = 0, the homogeneous machine
 """
 
 from __future__ import annotations

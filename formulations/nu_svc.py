@@ -57,9 +57,8 @@ def _checked_nu(
 
 def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     u, w, b = signed_scores(origin.data, values)
-    nu, weights = origin.parameters["nu"], loss_weights(
-        origin.data, origin.parameters["class_balance"]
-    )  # fmt: skip
+    nu = origin.parameters["nu"]
+    weights = loss_weights(origin.data, origin.parameters["class_balance"])
     rho = max(0.0, float(values["rho"]))
     xi = np.maximum(0.0, rho - u)
     objective = norm_of(w, b, origin.parameters["intercept"]) / 2 - nu * rho + float(weights @ xi)
@@ -97,9 +96,7 @@ def nu_svc(
     add_parameter(m, "nu", _checked_nu(data, nu, class_balance, intercept))
     m.rho = pyo.Var(within=pyo.NonNegativeReals)
     m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
-    m.margin = AffineRows(
-        m.I, [*signed_score(m, data), (-1.0, m.rho), (1.0, m.xi)], lower=0.0
-    )
+    m.margin = AffineRows(m.I, [*signed_score(m, data), (-1.0, m.rho), (1.0, m.xi)], lower=0.0)
     loss = dot(loss_weights(data, class_balance), m.xi)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) - m.nu * m.rho + loss)
     return m
@@ -139,7 +136,7 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
         case "penalised":
             return w, float(y @ values["alpha"])
     weights = loss_weights(origin.data, origin.parameters["class_balance"])
-    b, _ = nu_margin(origin.data.factor @ w, y, weights, origin.parameters["nu"])
+    b, _rho = nu_margin(origin.data.factor @ w, y, weights, origin.parameters["nu"])
     return w, b
 
 

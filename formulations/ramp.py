@@ -35,7 +35,11 @@ def ramp_objective(data: TrainingData, w: ArrayLike, b: float, C: float, interce
 def _known_objective(
     data: TrainingData, incumbent: Hyperplane | None, C: float, intercept: str
 ) -> float | None:
-    return None if incumbent is None else ramp_objective(data, *incumbent, C, intercept)
+    return (
+        None
+        if incumbent is None
+        else ramp_objective(data, incumbent[0], incumbent[1], C, intercept)
+    )
 
 
 def _check(origin: Origin, values: Values) -> PaperCheck:
@@ -103,9 +107,7 @@ def ramp_big_m(
     )
     m.xi = pyo.Var(m.I, bounds=(0, 2))
     m.z = pyo.Var(m.I, within=pyo.Binary)
-    m.margin = AffineRows(
-        m.I, [*signed_score(m, data), (1.0, m.xi), (m.big_m, m.z)], lower=1.0
-    )
+    m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi), (m.big_m, m.z)], lower=1.0)
     loss = dot(1.0, m.xi) + 2 * dot(1.0, m.z)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)
     return m

@@ -48,9 +48,7 @@ def soft_margin_svc(
     add_parameter(m, "ridge", positive("ridge", ridge))
     m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
-    m.objective = pyo.Objective(
-        expr=m.ridge * squared_norm(m, intercept) + dot(1 / data.n, m.xi)
-    )
+    m.objective = pyo.Objective(expr=m.ridge * squared_norm(m, intercept) + dot(1 / data.n, m.xi))
     return m
 
 

@@ -16,6 +16,7 @@ from formulations.parameters import per_point
 from formulations.zero_one_loss import zero_one_objective
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Hyperplane = tuple[ArrayLike, float]
 
 KEPT_TOLERANCE = 1e-5  # solvers meet rows to about 1e-6: points this close to 1 count as kept
@@ -34,9 +35,7 @@ def add_big_m(
             raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
         penalty = pyo.value(m.penalty)
         known = incumbent_objective(data, incumbent, penalty, intercept)
-        m.big_m_proof = derive_big_m(
-            data, penalty=penalty, intercept=intercept, upper_bound=known
-        )
+        m.big_m_proof = derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=known)
         numbers = m.big_m_proof.values
     else:
         numbers = per_point("big_m", big_m, data.n)
@@ -46,7 +45,7 @@ def add_big_m(
 
 
 def exact_point(
-    u: Array, w: Array, b: float, kept: Array, penalty: float, intercept: str
+    u: Array, w: Array, b: float, kept: Mask, penalty: float, intercept: str
 ) -> tuple[float, Array, float, Array]:
     """Objective, w, b and z after scaling (w, b) so that every kept point truly reaches margin 1.
 
@@ -60,7 +59,7 @@ def exact_point(
     return norm_of(w, b, intercept) + penalty * float(z.sum()), w, b, z
 
 
-def _candidates(u: Array, values: Values, use_z: bool) -> list[Array]:
+def _candidates(u: Array, values: Values, use_z: bool) -> list[Mask]:
     """Which points a solver meant to keep: by its own z, and by their margin."""
     by_margin = u >= 1 - KEPT_TOLERANCE
     if not use_z or "z" not in values:

@@ -113,12 +113,11 @@ def certify(case: Case, claim: Claim) -> Certified:
     return _judge(case, claim, Certified(claim.status, x, objective, certificate), worst, bound)
 
 
-def _judge(
-    case: Case, claim: Claim, found: Certified, worst: str, bound: _Bound
-) -> Certified:
+def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: _Bound) -> Certified:
     """Verdict and final status."""
     certificate, objective = found.certificate, found.objective
-    assert objective is not None and certificate.primal_residual is not None
+    assert objective is not None
+    assert certificate.primal_residual is not None
 
     def verdict(kind: Verdict, reason: str = "", status: Status = claim.status) -> Certified:
         final = replace(certificate, verdict=kind, reason=reason)
@@ -153,9 +152,7 @@ def _judge(
     if claim.bound is not None and claim.bound > objective + wide:
         reason = f"the solver's bound {claim.bound:.9g} exceeds a feasible value {objective:.9g}"
         return verdict(Verdict.NOT_CERTIFIED, reason, Status.INACCURATE)
-    if claim.status is Status.OPTIMAL and (
-        claim.bound is None or objective - claim.bound > wide
-    ):
+    if claim.status is Status.OPTIMAL and (claim.bound is None or objective - claim.bound > wide):
         reason = f"the solver says optimal with bound {claim.bound} below {objective:.9g}"
         return verdict(Verdict.NOT_CERTIFIED, reason, Status.FEASIBLE)
     return verdict(Verdict.SOLVER_BOUND)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ORDER_TOLERANCE = 1e-6
 
-Spec = str | tuple[str, Mapping[str, Any]] | pyo.ConcreteModel
+Spec = Any  # a name, a (name, parameters) pair, or a Pyomo model
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Has a catalogue model been edited since it was built?
+"""Whether a catalogue model was edited since it was built.
 
 The builder is run again with the present hyperparameters and the two models are compared as
 arrays: an added, replaced or deactivated row, a changed bound, a fixed variable all show.

@@ -5,11 +5,13 @@ a finite high_i) and reduced costs r = c - A'y, every feasible x has
 
     c'x >= sum_i (y_i low_i or y_i high_i) + sum_j (r_j lower_j or r_j upper_j),
 
-a number that floating-point data and y determine exactly. A free column needs r_j = 0 exactly, which
-floating-point multipliers never give; so they are clipped to what the one-entry columns (slacks)
-allow, and the equations of the free columns are solved in fractions for multipliers strictly inside
-their limits. After Neumaier & Shcherbina, Safe bounds in linear and mixed-integer programming
-(Mathematical Programming 99, 2004), with the repair of free columns added.
+a number that floating-point data and y determine exactly. A free column needs r_j = 0 exactly,
+which floating-point multipliers never give; so they are clipped to what the one-entry columns
+(slacks) allow, and the equations of the free columns are solved in fractions for multipliers
+strictly inside their limits.
+
+After Neumaier & Shcherbina, Safe bounds in linear and mixed-integer programming (Mathematical
+Programming 99, 2004), with the repair of free columns added.
 """
 
 from __future__ import annotations
@@ -96,9 +98,8 @@ def _repair(
     rest = [
         Fraction(form.objective.a[j].item()) - _column_product(columns, int(j), y) for j in free
     ]
-    matrix = [
-        [Fraction(v) for v in line] for line in columns[:, free].tocsr()[chosen].toarray().T.tolist()
-    ]
+    equations = columns[:, free].tocsr()[chosen].toarray().T.tolist()
+    matrix = [[Fraction(v) for v in line] for line in equations]
     step = _solve_exactly(matrix, rest)
     if step is None:
         return False
@@ -117,9 +118,7 @@ def _column_product(columns, j: int, y: list[Fraction]) -> Fraction:  # type: ig
     return sum((Fraction(a) * y[i] for i, a in pairs if y[i]), Fraction(0))
 
 
-def _solve_exactly(
-    matrix: list[list[Fraction]], right: list[Fraction]
-) -> list[Fraction] | None:
+def _solve_exactly(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
     """Solution of a system with at least as many equations as unknowns; None if inconsistent."""
     rows = [[*line, b] for line, b in zip(matrix, right, strict=True)]
     unknowns = len(matrix[0]) if matrix else 0

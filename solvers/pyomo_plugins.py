@@ -40,16 +40,14 @@ class ConicSolutionLoader(SolutionLoader):
     """Values and multipliers of a solved model, on demand."""
 
     def __init__(self, model: pyo.ConcreteModel, form: StandardForm, claim: Claim) -> None:
-        super().__init__(model)
+        self._pyomo_model = model
         self._form, self._claim = form, claim
 
     def get_number_of_solutions(self) -> int:
         """One when there is a point."""
         return int(self._claim.x is not None)
 
-    def get_vars(
-        self, vars_to_load: Sequence[Any] | None = None
-    ) -> Mapping[Any, float]:
+    def get_vars(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
         """Values by variable."""
         if self._claim.x is None:
             raise NoFeasibleSolutionError

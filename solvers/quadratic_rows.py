@@ -59,9 +59,7 @@ def read_row(row: QuadraticRow, form: StandardForm) -> Reading:
         return Reading(Shape.NONCONVEX, reason=f"{row.data.name} has two sides")
     sign = 1.0 if high else -1.0
     side = row.upper if high else row.lower
-    body = Quadratic(
-        sign * row.body.Q, sign * row.body.a, sign * (row.body.constant - side)
-    )
+    body = Quadratic(sign * row.body.Q, sign * row.body.a, sign * (row.body.constant - side))
     return _read(body, form, row.data.name)
 
 
@@ -169,7 +167,7 @@ def _complete_squares(q: Array, a: Array) -> tuple[Array, Array] | None:
     root = _root(q)
     shift, *_ = np.linalg.lstsq(root.T, a / 2, rcond=None)
     fits = np.abs(root.T @ shift - a / 2).max() <= 1e-12 * max(1.0, np.abs(a).max())
-    return (root, shift) if fits else None
+    return (root, np.asarray(shift)) if fits else None
 
 
 def _factor_signs(

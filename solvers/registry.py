@@ -167,7 +167,9 @@ def _choose_automatically(problem_class: ProblemClass, form: StandardForm) -> So
     if objections:
         raise objections[0]
     names = " or ".join(SOLVERS[name].distribution for name in PREFERENCE[problem_class])
-    raise SolverNotInstalledError(f"no installed solver takes {problem_class} models; install {names}")
+    raise SolverNotInstalledError(
+        f"no installed solver takes {problem_class} models; install {names}"
+    )
 
 
 def _objection(info: SolverInfo, form: StandardForm) -> Exception | None:
@@ -192,7 +194,7 @@ def capable_names(form: StandardForm) -> list[str]:
 
 
 def _coefficient_outside(form: StandardForm, low: float, high: float) -> str:
-    """Name of a coefficient the solver would lose; negligible ones beside their row do not count."""
+    """Name of a coefficient the solver would lose; those negligible in their row do not count."""
     sizes = np.abs(form.A.data)
     bad = np.flatnonzero(((sizes <= low) & ~negligible(form.A)) | (sizes >= high))
     if not bad.size:

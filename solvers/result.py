@@ -185,7 +185,7 @@ class SolveResult:
         }
         if large:
             companion = path.with_suffix(".npz")
-            _write_atomically(companion, lambda file: np.savez(file, **large))
+            _write_atomically(companion, lambda file: np.savez(file, **large))  # type: ignore[arg-type]
             digest = hashlib.sha256(companion.read_bytes()).hexdigest()
             for key in large:
                 group, name = key.split("/", 1)
@@ -236,9 +236,7 @@ class SolveResult:
             bound=document["bound"],
             values=group("values"),
             duals=group("duals"),
-            certificate=Certificate(
-                **(certificate | {"verdict": Verdict(certificate["verdict"])})
-            ),
+            certificate=Certificate(**(certificate | {"verdict": Verdict(certificate["verdict"])})),
             solver=solver["name"],
             version=solver["version"],
             seconds=document["seconds"],

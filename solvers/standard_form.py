@@ -105,7 +105,7 @@ class StandardForm:
         return len(self.columns)
 
     @cached_property
-    def P(self) -> sp.csc_matrix:
+    def P(self) -> sp.csc_matrix:  # noqa: N802  (the letter of every QP text)
         """Hessian of the objective."""
         return (2 * self.objective.Q).tocsc()
 

@@ -40,4 +40,3 @@ def copy_values(source: pyo.ConcreteModel, target: pyo.ConcreteModel) -> None:
         found = source.find_component(variable.name)
         if found is not None and found.value is not None:
             variable.set_value(found.value, skip_validation=True)
-

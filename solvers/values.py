@@ -27,11 +27,7 @@ def variables(model: pyo.ConcreteModel) -> Iterator[Any]:
 def is_triangle(component: Any) -> bool:
     """Whether a component is indexed by the pairs of a lower triangle."""
     keys = list(component.keys())
-    return (
-        bool(keys)
-        and isinstance(keys[0], tuple)
-        and keys == lower_pairs(order(len(keys)))
-    )
+    return bool(keys) and isinstance(keys[0], tuple) and keys == lower_pairs(order(len(keys)))
 
 
 def shaped(component: Any, numbers: Array) -> Array:
@@ -95,7 +91,7 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
     numbers: dict[str, list[Any]] = {}
     indexed: dict[str, bool] = {}
     sources = [*zip(form.rows, (form.sense * duals.rows).tolist(), strict=True)]
-    cone_rows = [row.data for row in (*form.quadratic, *form.psd)]
+    cone_rows = [row.data for row in form.quadratic] + [row.data for row in form.psd]
     sources += [(data, duals.cones[id(data)]) for data in cone_rows if id(data) in duals.cones]
     for data, value in sources:
         component = data.parent_component()

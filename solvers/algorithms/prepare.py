@@ -71,4 +71,4 @@ def _incumbent(
         (by_count.w, by_count.b),
         (hinge["w"], float(hinge["b"]) if "b" in hinge else 0.0),
     ]
-    return min(candidates, key=lambda point: ramp_objective(data, *point, C, intercept))
+    return min(candidates, key=lambda point: ramp_objective(data, point[0], point[1], C, intercept))
