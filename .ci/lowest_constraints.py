@@ -1,0 +1,23 @@
+"""Print constraints.txt with every direct dependency at the lowest version we admit."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+root = Path(__file__).resolve().parents[1]
+project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+extras = project["optional-dependencies"]
+lowest = {
+    canonicalize_name(requirement.name): specifier.version
+    for requirement in map(
+        Requirement, [*project["dependencies"], *extras["gurobi"], *extras["scs"]]
+    )
+    for specifier in requirement.specifier
+    if specifier.operator == ">="
+}
+for line in (root / "constraints.txt").read_text().splitlines():
+    name = canonicalize_name(re.split("==", line)[0])
+    print(f"{line.split('==')[0]}=={lowest[name]}" if name in lowest else line)

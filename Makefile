@@ -1,0 +1,99 @@
+# The commands people and CI use. Each one first brings the environment up to date: packages are
+# installed again only when pyproject.toml or constraints.txt is newer than the last installation.
+#
+#   make gaps PYTHON=python3.12          another interpreter
+#   make test WORKERS=4 ARGS="-k conic"  more processes, fewer tests
+
+VENV := .venv
+CONSTRAINTS := constraints.txt
+WORKERS := 2
+BIN := $(VENV)/bin
+RUN_STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
+PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check \
+	--constraint $(CONSTRAINTS)
+
+# An empty TIGHTMARGIN_DATA counts as set: it says "no real data".
+ifeq ($(origin TIGHTMARGIN_DATA),undefined)
+SHARED_DATA := $(shell cd ../shared/data 2>/dev/null && pwd)
+ifneq ($(SHARED_DATA),)
+export TIGHTMARGIN_DATA := $(SHARED_DATA)
+endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help gaps test check lint fix bench env test-lowest
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name what; do \
+		printf '  make %-12s %s\n' "$$name" "$$what"; done
+
+gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum, as a table
+	@$(BIN)/tightmargin compare
+
+# Several processes with one thread each beat one process with many, and results repeat.
+test bench: export OMP_NUM_THREADS := 1
+test bench: export OPENBLAS_NUM_THREADS := 1
+test bench: export MPLBACKEND := Agg
+
+test: $(DEV_STAMP)  ## the whole test suite
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: lint  ## format, lint, types, import rules, tests
+	@$(MAKE) --no-print-directory test
+
+lint: $(DEV_STAMP)  ## everything in check that runs no test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+fix: $(DEV_STAMP)  ## repair what the linter and the formatter can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(DEV_STAMP)  ## the speed and memory ratios of benchmarks/
+	@set -e; for script in benchmarks/*.py; do echo "$$script" >&2; $(BIN)/python "$$script"; done
+
+env: $(DEV_STAMP)  ## the environment alone, with the developer's tools
+
+test-lowest:  ## the test suite on the oldest versions pyproject.toml admits
+	@$(MAKE) --no-print-directory env
+	@$(BIN)/python .ci/lowest_constraints.py > .venv-lowest.txt
+	@$(MAKE) --no-print-directory test VENV=.venv-lowest CONSTRAINTS=.venv-lowest.txt
+
+# An environment holds absolute paths: a copied or moved checkout must not use the old one.
+ifneq ($(shell cat $(VENV)/.created 2>/dev/null),$(CURDIR))
+.PHONY: $(VENV)/.created
+endif
+
+$(VENV)/.created:
+	@python='$(PYTHON)'; \
+	if [ -z "$$python" ]; then \
+		for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+			if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+			then python=$$candidate; break; fi; \
+		done; \
+	fi; \
+	if [ -z "$$python" ] || \
+		! "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		echo "Python 3.11 or newer is needed: install it, or name one as in" \
+			"make PYTHON=/path/to/python3" >&2; \
+		exit 1; \
+	fi; \
+	if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+		echo "python3-venv is needed: apt install python3-venv" >&2; \
+		exit 1; \
+	fi; \
+	"$$python" -m venv --clear $(VENV) && printf '%s\n' '$(CURDIR)' > $@
+
+$(RUN_STAMP): $(VENV)/.created pyproject.toml $(CONSTRAINTS)
+	@echo "Installing tightmargin into $(VENV), a minute or two the first time ..." >&2
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(DEV_STAMP): $(VENV)/.created pyproject.toml $(CONSTRAINTS)
+	@echo "Installing tightmargin and its developer's tools into $(VENV)," \
+		"a minute or two the first time ..." >&2
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(RUN_STAMP) $@
