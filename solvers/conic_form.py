@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from solvers.classify import Classification
+from solvers.quadratic_rows import Cone
 from solvers.standard_form import StandardForm
 
 Array = NDArray[np.float64]
@@ -98,11 +99,12 @@ def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
     blocks: list[Block] = []
     _append(blocks, "zero", len(equal))
     _append(blocks, "nonneg", sum(map(len, (low, high, low_bound, high_bound))))
-    for row, reading in zip(form.quadratic, classification.readings, strict=True):
-        assert reading.cone is not None
-        parts.append(-reading.cone.A)
-        sides.append(reading.cone.b)
-        _append(blocks, "soc", len(reading.cone.b), row.data)
+    cones = [reading.cone for reading in classification.readings if reading.cone is not None]
+    for row, cone in zip(form.quadratic, cones, strict=True):
+        sides.append(cone.b)
+        _append(blocks, "soc", len(cone.b), row.data)
+    if cones:
+        parts.append(_stacked(cones, form.n))
     for psd_row in form.psd:
         scale = triangle_scale(psd_row.order)
         parts.append(sp.diags(-scale) @ psd_row.F)
@@ -121,6 +123,18 @@ def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
         low_bound=low_bound,
         high_bound=high_bound,
     )
+
+
+def _stacked(cones: list[Cone], n: int) -> sp.csr_matrix:
+    """-A of all second-order cones, one below the other."""
+    starts = np.cumsum([0, *(len(cone.b) for cone in cones)])
+    entries = [cone.A.nonzero() for cone in cones]
+    rows = [start + i for start, (i, _) in zip(starts[:-1], entries, strict=True)]
+    columns = [cone.index[j] for cone, (_, j) in zip(cones, entries, strict=True)]
+    numbers = [-cone.A[at] for cone, at in zip(cones, entries, strict=True)]
+    joined = (np.concatenate(part) for part in (numbers, rows, columns))
+    values, i, j = joined
+    return sp.csr_matrix((values, (i, j)), shape=(int(starts[-1]), n))
 
 
 def _append(blocks: list[Block], kind: str, size: int, data: Any = None) -> None:

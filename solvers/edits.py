@@ -11,7 +11,7 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 
 from formulations.catalogue import CATALOGUE, Origin, origin_now
-from solvers.standard_form import Quadratic, StandardForm, standard_form
+from solvers.standard_form import LocalQuadratic, Quadratic, StandardForm, standard_form
 from solvers.transform import is_disjunctive, transformed
 
 
@@ -46,7 +46,7 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
         and _same_matrix(a.A, b.A)
         and _same_quadratic(a.objective, b.objective)
         and all(
-            (p.lower, p.upper) == (q.lower, q.upper) and _same_quadratic(p.body, q.body)
+            (p.lower, p.upper) == (q.lower, q.upper) and _same_local(p.body, q.body)
             for p, q in zip(a.quadratic, b.quadratic, strict=True)
         )
         and all(
@@ -58,6 +58,13 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
 
 def _same_matrix(a: sp.csr_matrix, b: sp.csr_matrix) -> bool:
     return a.shape == b.shape and (a != b).nnz == 0
+
+
+def _same_local(a: LocalQuadratic, b: LocalQuadratic) -> bool:
+    arrays = ("index", "i", "j", "v", "a")
+    return a.constant == b.constant and all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays
+    )
 
 
 def _same_quadratic(a: Quadratic, b: Quadratic) -> bool:

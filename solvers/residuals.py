@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from formulations.cones import symmetric
@@ -65,11 +64,9 @@ def _integrality(form: StandardForm, x: Array) -> tuple[float, str]:
 def _quadratic(row: QuadraticRow, x: Array) -> tuple[float, str]:
     value = row.body.at(x)
     violation = max(row.lower - value, value - row.upper, 0.0)
-    entries = abs(row.body.Q)
     sides = [abs(s) for s in (row.lower, row.upper) if np.isfinite(s)]
-    terms = float(np.abs(x) @ (entries @ np.abs(x))) + float(np.abs(row.body.a) @ np.abs(x))
     # A cone at its apex has terms of 1e-9: measure against its coefficients then.
-    size = max(terms, float(sp.linalg.norm(row.body.Q)), *sides)
+    size = max(row.body.magnitude(x), float(np.linalg.norm(row.body.v)), *sides)
     return violation / size if size > 0 else violation, f"row {row.data.name}"
 
 

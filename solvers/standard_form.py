@@ -44,10 +44,47 @@ class Quadratic:
 
 
 @dataclass(frozen=True, eq=False)
+class LocalQuadratic:
+    """x'Qx + a'x + constant over few columns: rows are many and short.
+
+    Attributes
+    ----------
+    index : array (k,)
+        Columns that occur, ascending.
+    i, j, v : arrays
+        Entries of Q in local positions, both halves, no duplicates.
+    a : array (k,)
+    """
+
+    index: NDArray[np.int64]
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+    v: Array
+    a: Array
+    constant: float
+
+    def at(self, x: Array) -> float:
+        """Value at a point of all columns."""
+        y = x[self.index]
+        return float(self.v @ (y[self.i] * y[self.j])) + float(self.a @ y) + self.constant
+
+    def magnitude(self, x: Array) -> float:
+        """Sum of the absolute terms at a point, the constant left out."""
+        y = np.abs(x[self.index])
+        return float(np.abs(self.v) @ (y[self.i] * y[self.j])) + float(np.abs(self.a) @ y)
+
+    def shifted(self, sign: float, side: float) -> LocalQuadratic:
+        """sign * (body - side)."""
+        return LocalQuadratic(
+            self.index, self.i, self.j, sign * self.v, sign * self.a, sign * (self.constant - side)
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class QuadraticRow:
     """lower <= body <= upper with a quadratic body."""
 
-    body: Quadratic
+    body: LocalQuadratic
     lower: float
     upper: float
     data: Any
@@ -268,7 +305,7 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
         row_upper=np.array([high for _, _, high, _ in linear]) - constants,
         rows=tuple(data for *_, data in linear),
         quadratic=tuple(
-            QuadraticRow(_quadratic(read, n, 1), low, high, data)
+            QuadraticRow(_local_quadratic(read), low, high, data)
             for read, low, high, data in quadratic
         ),
         psd=tuple(
@@ -312,6 +349,27 @@ def _matrix(rows: list[_Affine], n: int) -> sp.csr_matrix:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def _local_quadratic(read: _Affine) -> LocalQuadratic:
+    entries: dict[tuple[int, int], float] = {}
+    for i, j, v in read.products:
+        for pair in ((i, j), (j, i)):
+            entries[pair] = entries.get(pair, 0.0) + v / 2
+    linear: dict[int, float] = {}
+    for k, a in zip(read.index, read.coefficient, strict=True):
+        linear[k] = linear.get(k, 0.0) + a
+    columns = sorted({*linear, *(i for (i, _), v in entries.items() if v)})
+    at = {column: k for k, column in enumerate(columns)}
+    kept = [(at[i], at[j], v) for (i, j), v in entries.items() if v]
+    return LocalQuadratic(
+        index=np.array(columns, dtype=np.int64),
+        i=np.array([i for i, _, _ in kept], dtype=np.int64),
+        j=np.array([j for _, j, _ in kept], dtype=np.int64),
+        v=np.array([v for *_, v in kept], dtype=np.float64),
+        a=np.array([linear.get(column, 0.0) for column in columns]),
+        constant=read.constant,
+    )
 
 
 def _quadratic(read: _Affine, n: int, sense: int) -> Quadratic:

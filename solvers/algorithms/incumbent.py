@@ -47,6 +47,8 @@ LARGEST_SAMPLED = 6  # larger random sets hardly ever keep anything
 STARTS = 6
 NEIGHBOURS = 250
 NEARLY_KEPT = 8
+KICKS = 30
+KICKN = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,17 @@ def zero_one_incumbent(
         return best
     search = _Search(points, cost)
     rng = np.random.default_rng(seed)
+    tried: set[tuple[int, ...]] = set()
+    found = []
     for members, source in [*_from_directions(search, data), *_from_sample(search, rng)]:
-        found = search.improve(members)
-        best = min(best, _incumbent(search, data, found, source), key=lambda x: x.objective)
+        found.append((*search.improve(members), source))
+    if found:
+        value, members, source = min(found, key=lambda x: x[0])
+        for _ in range(KICKS):
+            other = search.improve(search.kick(members, rng))
+            if other[0] < value:
+                value, members = other
+        best = min(best, _incumbent(search, data, members, source), key=lambda x: x.objective)
     return best
 
 
@@ -125,48 +135,61 @@ class _Search:
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def improve(self, members: Index) -> Index:
+    def improve(self, members: Index) -> tuple[float, Index]:
         """Exchange points while that helps, then keep more or fewer points, until nothing helps."""
-        value = self.value(members)
+        best = (self.value(members), members)
         while True:
-            better = self._exchange(members, value)
+            better = self._exchange(*best) or self._rekeep(*best)
             if better is None:
-                better = self._rekeep(members, value)
-            if better is None:
-                return members
-            value, members = better
+                return best
+            best = better
 
-    def _exchange(self, members: Index, value: float) -> tuple[float, Index] | None:
+    def _exchange(self, value: float, members: Index) -> tuple[float, Index] | None:
         """Best set that differs by a point left out, a point added, or both; None if no better."""
-        u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
-        near = np.argsort(np.abs(u - 1), kind="stable")[: NEIGHBOURS + len(members)]
+        full = from_members(self.points, members[None, :])
+        distance = np.abs(set_margins(self.points, full)[0] - 1)
+        near = np.argsort(distance, kind="stable")[: NEIGHBOURS + len(members)]
+        near = np.setdiff1d(near, members)
+        candidates = [self._shortened(members)]
+        candidates.append(self._extended(candidates[0], near))
+        if len(members) < self.points.largest:
+            candidates.append(self._extended(full, near))
         best = (value * (1 - ON_MARGIN), members)
-        for base in self._bases(members):
-            new = np.setdiff1d(near, members)
-            if base.members.shape[1] >= self._smallest:
-                best = min(best, (float(self.values(base)[0]), base.members[0]), key=_first)
-            if base.members.shape[1] < self.points.largest and len(new):
-                sets = extend(self.points, base, np.zeros(len(new), dtype=np.intp), new)
+        for sets in candidates:
+            if sets.members.size and sets.members.shape[1] >= self._smallest:
                 values = self.values(sets)
                 k = int(values.argmin())
-                best = min(best, (float(values[k]), sets.members[k]), key=_first)
+                if values[k] < best[0]:
+                    best = (float(values[k]), sets.members[k])
         return None if best[1] is members else best
+
+    def kick(self, members: Index, rng: np.random.Generator) -> Index:
+        """Two points of the set replaced by points near the margin."""
+        u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
+        near = np.setdiff1d(np.argsort(np.abs(u - 1), kind="stable")[:KICKN], members)
+        kicked = members.copy()
+        k = min(len(members), len(near), 2)
+        kicked[rng.choice(len(members), k, replace=False)] = rng.choice(near, k, replace=False)
+        return kicked
 
     @property
     def _smallest(self) -> int:
         return 2 if self.points.intercept == "free" else 1
 
-    def _bases(self, members: Index) -> Iterator[ActiveSets]:
-        """The set, and the set without each of its points."""
-        yield from_members(self.points, members[None, :])
-        for k in range(len(members)):
-            rest = np.delete(members, k)
-            if len(rest):
-                yield from_members(self.points, rest[None, :])
-            elif self.points.intercept != "free":
-                yield without_equations(self.points, rest)
+    def _shortened(self, members: Index) -> ActiveSets:
+        """The set without each of its points."""
+        rest = np.array([np.delete(members, k) for k in range(len(members))])
+        if rest.shape[1] == 0:
+            return without_equations(self.points, members[:0])
+        return from_members(self.points, rest)
 
-    def _rekeep(self, members: Index, value: float) -> tuple[float, Index] | None:
+    def _extended(self, sets: ActiveSets, new: Index) -> ActiveSets:
+        """Each set with each new point."""
+        count = len(sets.members)
+        parent = np.repeat(np.arange(count, dtype=np.intp), len(new))
+        return extend(self.points, sets, parent, np.tile(new, count))
+
+    def _rekeep(self, value: float, members: Index) -> tuple[float, Index] | None:
         """First better set that keeps the same points, one on the margin less, or one more."""
         u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
         kept = u >= 1 - ON_MARGIN
@@ -185,10 +208,6 @@ class _Search:
                 if reached < value * (1 - ON_MARGIN):
                     return reached, found
         return None
-
-
-def _first(pair: tuple[float, Index]) -> float:
-    return pair[0]
 
 
 def _from_directions(search: _Search, data: TrainingData) -> list[tuple[Index, str]]:
