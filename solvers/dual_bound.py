@@ -11,18 +11,23 @@ is worth nothing; so z is moved within its cone, in the affine scaling of an int
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import splu
 
 from solvers.conic_form import ConicForm, pack, triangle_scale, unpack
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 ROUNDS = 12
+DENSE_LIMIT = 5000
 METHOD = "weak duality at repaired multipliers, double precision"
 
 
@@ -152,41 +157,71 @@ def _solve(normal: sp.csc_matrix, target: Array) -> Array:
     diagonal = normal.diagonal()
     scale = 1 / np.sqrt(np.maximum(diagonal, 1e-30 * max(diagonal.max(initial=0.0), 1e-300)))
     balanced = (sp.diags(scale) @ normal @ sp.diags(scale)).tocsc()
-    factors = splu(balanced + 1e-13 * sp.identity(len(scale), format="csc"))
+    apply_inverse = _factorised(balanced + 1e-13 * sp.identity(len(scale), format="csc"))
     right = scale * target
-    solution = factors.solve(right)
+    solution = apply_inverse(right)
     for _ in range(3):
-        solution = solution + factors.solve(right - balanced @ solution)
+        solution = solution + apply_inverse(right - balanced @ solution)
     return scale * solution
+
+
+def _factorised(matrix: sp.csc_matrix) -> Callable[[Array], Array]:
+    n = matrix.shape[0]
+    if n <= DENSE_LIMIT and matrix.nnz > 0.1 * n * n:
+        try:
+            factor = cho_factor(matrix.toarray(), overwrite_a=True, check_finite=False)
+        except LinAlgError:  # indefinite by rounding: LU below does not mind
+            return splu(matrix).solve
+        return lambda right: cho_solve(factor, right, check_finite=False)
+    return splu(matrix).solve
 
 
 def _scaling(conic: ConicForm, z: Array) -> sp.csr_matrix:
     """Quadratic representation of the square root of z: positive definite inside the cone."""
     size = max(1.0, float(np.abs(z).max(initial=0.0)))
-    pieces = []
+    diagonal = np.zeros(len(z))
+    entries: list[tuple[Array, Index, Index]] = []
+    cones: dict[int, list[int]] = {}
     for block in conic.blocks:
-        part = z[block.rows]
         match block.kind:
             case "zero":
-                pieces.append(sp.diags(np.full(block.size, size)))
+                diagonal[block.rows] = size
             case "nonneg":
-                pieces.append(sp.diags(part))
+                diagonal[block.rows] = z[block.rows]
             case "soc":
-                pieces.append(_soc_scaling(part))
+                cones.setdefault(block.size, []).append(block.start)
             case "psd":
-                pieces.append(_psd_scaling(part))
-    return sp.block_diag(pieces, format="csr")
+                entries.append(_placed(_psd_scaling(z[block.rows])[None], np.array([block.start])))
+    for width, starts in cones.items():
+        first = np.array(starts)
+        parts = z[first[:, None] + np.arange(width)]
+        entries.append(_placed(_soc_scalings(parts), first))
+    everywhere = np.arange(len(z))
+    values, rows, columns = (
+        np.concatenate(part)
+        for part in zip((diagonal, everywhere, everywhere), *entries, strict=True)
+    )
+    return sp.csr_matrix((values, (rows, columns)), shape=(len(z), len(z)))
 
 
-def _soc_scaling(z: Array) -> sp.csr_matrix:
-    """2 w w' - det(w) J with w the Jordan square root of z."""
-    root = np.sqrt(max(float(z[0] ** 2 - z[1:] @ z[1:]), 0.0))
-    first = np.sqrt(max((z[0] + root) / 2, 1e-300))
-    w = np.r_[first, z[1:] / (2 * first)]
-    return sp.csr_matrix(2 * np.outer(w, w) - root * np.diag(np.r_[1.0, -np.ones(len(w) - 1)]))
+def _placed(blocks: Array, starts: Index) -> tuple[Array, Index, Index]:
+    """Entries of square blocks (m, k, k) whose first rows are `starts` (m,)."""
+    inside = np.arange(blocks.shape[1])
+    rows = np.broadcast_to((starts[:, None] + inside)[:, :, None], blocks.shape)
+    columns = np.broadcast_to((starts[:, None] + inside)[:, None, :], blocks.shape)
+    return blocks.ravel(), rows.ravel(), columns.ravel()
 
 
-def _psd_scaling(z: Array) -> sp.csr_matrix:
+def _soc_scalings(z: Array) -> Array:
+    """2 w w' - det(w) J with w the Jordan square root of each row of z (m, k)."""
+    root = np.sqrt(np.maximum(z[:, 0] ** 2 - (z[:, 1:] ** 2).sum(axis=1), 0.0))
+    first = np.sqrt(np.maximum((z[:, 0] + root) / 2, 1e-300))
+    w = np.column_stack([first, z[:, 1:] / (2 * first[:, None])])
+    reflection = np.diag(np.r_[1.0, -np.ones(z.shape[1] - 1)])
+    return 2 * w[:, :, None] * w[:, None, :] - root[:, None, None] * reflection
+
+
+def _psd_scaling(z: Array) -> Array:
     """S -> Z^(1/2) S Z^(1/2) in svec coordinates."""
     values, vectors = np.linalg.eigh(unpack(z))
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
@@ -194,4 +229,4 @@ def _psd_scaling(z: Array) -> sp.csr_matrix:
     i, j = np.tril_indices(k)
     products = root[np.ix_(i, i)] * root[np.ix_(j, j)] + root[np.ix_(i, j)] * root[np.ix_(j, i)]
     scale = triangle_scale(k)
-    return sp.csr_matrix(products * scale[:, None] * scale[None, :] / 2)
+    return np.asarray(products * scale[:, None] * scale[None, :] / 2)
