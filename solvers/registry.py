@@ -151,7 +151,7 @@ def choose(solver: str, problem_class: ProblemClass, form: StandardForm) -> Solv
             f"{solver} is not installed (pip install {info.distribution}); installed solvers for "
             f"{problem_class}: {', '.join(capable(problem_class)) or 'none'}"
         )
-    objection = _objection(info, form)
+    objection = _objection(info, problem_class, form)
     if objection is not None:
         raise objection
     return info
@@ -160,7 +160,7 @@ def choose(solver: str, problem_class: ProblemClass, form: StandardForm) -> Solv
 def _choose_automatically(problem_class: ProblemClass, form: StandardForm) -> SolverInfo:
     objections = []
     for name in capable(problem_class):
-        objection = _objection(SOLVERS[name], form)
+        objection = _objection(SOLVERS[name], problem_class, form)
         if objection is None:
             return SOLVERS[name]
         objections.append(objection)
@@ -172,11 +172,15 @@ def _choose_automatically(problem_class: ProblemClass, form: StandardForm) -> So
     )
 
 
-def _objection(info: SolverInfo, form: StandardForm) -> Exception | None:
+def _objection(
+    info: SolverInfo, problem_class: ProblemClass, form: StandardForm
+) -> Exception | None:
     limit = info.limits(form)
     if limit:
-        others = [n for n in capable_names(form) if n != info.name]
-        return SizeLimitError(f"{info.name}: the model has {limit}; try {', '.join(others)}")
+        others = [n for n in capable(problem_class) if not SOLVERS[n].limits(form)]
+        return SizeLimitError(
+            f"{info.name}: the model has {limit}; try {', '.join(others) or 'a smaller model'}"
+        )
     low, high = info.coefficients
     entry = _coefficient_outside(form, low, high)
     if entry:
@@ -186,11 +190,6 @@ def _objection(info: SolverInfo, form: StandardForm) -> Exception | None:
             "continuous convex models"
         )
     return None
-
-
-def capable_names(form: StandardForm) -> list[str]:
-    """Installed solvers without a size limit on this model."""
-    return [n for n, info in SOLVERS.items() if info.installed and not info.limits(form)]
 
 
 def _coefficient_outside(form: StandardForm, low: float, high: float) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from formulations.data import TrainingData
 from formulations.zero_one_loss import margins
@@ -14,6 +13,7 @@ from formulations.zero_one_loss import margins
 Array = NDArray[np.float64]
 
 HINGE_WEIGHTS = (0.01, 0.1, 1.0, 10.0)
+NEWTON_STEPS = 50
 REFITS = 3
 FAR = -0.5  # points with a smaller margin are left out of the next fit
 
@@ -38,17 +38,28 @@ def hinge_directions(
 
 
 def _fit(X: Array, y: Array, c: float, intercept: str) -> tuple[Array, float]:
+    """Newton's method; the objective is quadratic as long as the same points are short."""
     rows = np.column_stack([X, np.ones(len(y))]) * y[:, None]
     price = np.ones(rows.shape[1])
     price[-1] = 1.0 if intercept == "penalised" else 0.0
     if intercept == "none":
         rows[:, -1] = 0.0
 
-    def value(v: Array) -> tuple[float, Array]:
+    def value(v: Array) -> float:
         short = np.maximum(0.0, 1 - rows @ v)
-        return float(v @ (price * v) + c * short @ short), 2 * price * v - 2 * c * (short @ rows)
+        return float(v @ (price * v) + c * short @ short)
 
-    v = minimize(value, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
+    v = np.zeros(rows.shape[1])
+    for _ in range(NEWTON_STEPS):
+        short = rows[rows @ v < 1]
+        hessian = np.diag(price) + c * short.T @ short
+        hessian.flat[:: len(v) + 1] += 1e-12 * max(1.0, hessian.trace())  # b alone may be free
+        step = np.linalg.solve(hessian, c * short.sum(axis=0)) - v
+        while value(v + step) > value(v) and np.abs(step).max() > 1e-9 * np.abs(v).max():
+            step /= 2
+        v = v + step
+        if np.abs(step).max() <= 1e-9 * np.abs(v).max():
+            break
     return v[:-1], float(v[-1]) if intercept != "none" else 0.0
 
 

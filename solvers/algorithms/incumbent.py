@@ -49,6 +49,7 @@ NEIGHBOURS = 250
 NEARLY_KEPT = 8
 KICKS = 30
 KICKN = 30
+CL=1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,7 @@ def zero_one_incumbent(
     if found:
         value, members, source = min(found, key=lambda x: x[0])
         for _ in range(KICKS):
-            other = search.improve(search.kick(members, rng))
+            other = search.improve(search.kick(members, rng), value*CL)
             if other[0] < value:
                 value, members = other
         best = min(best, _incumbent(search, data, members, source), key=lambda x: x.objective)
@@ -135,11 +136,11 @@ class _Search:
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def improve(self, members: Index) -> tuple[float, Index]:
+    def improve(self, members: Index, close=np.inf) -> tuple[float, Index]:
         """Exchange points while that helps, then keep more or fewer points, until nothing helps."""
         best = (self.value(members), members)
         while True:
-            better = self._exchange(*best) or self._rekeep(*best)
+            better = self._exchange(*best) or (self._rekeep(*best) if best[0]<close else None)
             if better is None:
                 return best
             best = better
@@ -202,7 +203,9 @@ class _Search:
             paid = self.penalty * float(self.points.weight[~wanted].sum())
             # keeping fewer points may let others in, so only the ceiling of the set itself counts
             ceiling = value if change in members else value - paid
-            found = least_norm_members(self.points, wanted, ceiling) if ceiling > 0 else None
+            found = None
+            if ceiling > 0:
+                found = least_norm_members(self.points, wanted, ceiling, members)
             if found is not None and len(found):
                 reached = self.value(found)
                 if reached < value * (1 - ON_MARGIN):
