@@ -1,27 +1,107 @@
-"""Rows of a model written as sums of (coefficients, variable) terms.
+"""Rows of a model written as sums of (coefficients, variable) terms, kept as arrays.
 
 A formulation file lists its terms,
 
     m.margin = AffineRows(m.I, [(y[:, None] * X, m.w), (y, m.b), (1.0, m.xi)], lower=1.0)
 
-reads  y_i (<w, x_i> + b) + xi_i >= 1  for every i in m.I, and each row is an ordinary Pyomo
-constraint that can be looked at, deactivated, deleted or replaced.
+reads  y_i (<w, x_i> + b) + xi_i >= 1  for every i in m.I. The numbers stay in the arrays; row i
+becomes an ordinary Pyomo constraint when somebody touches m.margin[i] (looks at it, deactivates,
+replaces it, writes a file), and solve() hands the arrays of the untouched rows over as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from pyomo.core.base.constraint import IndexedConstraint
+from pyomo.core.base.constraint import Constraint, ConstraintData, IndexedConstraint
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.relational_expr import (
+    EqualityExpression,
+    InequalityExpression,
+    RangedExpression,
+)
 
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 Term = tuple[Any, Any]
-Pairs = tuple[list[Any], list[Any]]
+
+
+class Numbers:
+    """Read-only array or sparse matrix that clones of a model share instead of copying."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __deepcopy__(self, memo: object) -> Numbers:
+        """Return the same object: nobody writes to it."""
+        return self
+
+
+@dataclass(eq=False)
+class Block:
+    """One term of all rows.
+
+    Attributes
+    ----------
+    kind : "matrix", "element" or "column"
+        A full row over the variable's elements, the row's own element, or a scalar variable.
+    numbers : Numbers or Pyomo Param
+        (n, k) dense or sparse; (n,) otherwise; a Param is read at the time of use.
+    """
+
+    kind: str
+    variable: Any
+    numbers: Any
+    _elements: list[Any] | None = None
+
+    @property
+    def elements(self) -> list[Any]:
+        """Elements of the variable, listed once: every touched row needs them."""
+        if self._elements is None:
+            self._elements = list(self.variable.values())
+        return self._elements
+
+    def row(self, k: int) -> tuple[list[Any], list[Any]]:
+        """Coefficients and variables of this term in row k."""
+        if self.kind == "column":
+            return [_entry(self.numbers, k)], [self.variable]
+        if self.kind == "element":
+            return [_entry(self.numbers, k)], [self.elements[k]]
+        values = self.numbers.values
+        if sp.issparse(values):
+            span = slice(values.indptr[k], values.indptr[k + 1])
+            return values.data[span].tolist(), [self.elements[j] for j in values.indices[span]]
+        return values[k].tolist(), self.elements
+
+    def entries(self, rows: Index, columns: Index) -> tuple[Index, Index, Array]:
+        """Row number, column and value of this term in some rows; rows are numbered from 0.
+
+        Parameters
+        ----------
+        columns : array
+            Column of every element of the variable.
+        """
+        here = np.arange(len(rows))
+        if self.kind != "matrix":
+            numbers = _all_entries(self.numbers, rows)
+            at = columns[rows] if self.kind == "element" else np.full(len(rows), columns[0])
+            return here, at, numbers
+        values = self.numbers.values
+        if sp.issparse(values):
+            part = values[rows].tocoo()
+            return part.row.astype(np.int64), columns[part.col], part.data
+        part = values if len(rows) == len(values) else values[rows]
+        return (
+            np.repeat(here, len(columns)),
+            np.tile(columns, len(rows)),
+            part.ravel(),
+        )
 
 
 class AffineRows(IndexedConstraint):
@@ -32,11 +112,11 @@ class AffineRows(IndexedConstraint):
     index : Pyomo Set
         Rows, n of them; row k of an array belongs to the k-th element.
     terms : list of (coefficients, variable)
-        An array (n, k) with a variable of k elements contributes a full row; a number, an array
-        (n,) or a Param with a variable over `index` contributes its own element; the same with a
-        scalar variable contributes one column.
+        An array (n, k), dense or sparse, with a variable of k elements contributes a full row; a
+        number, an array (n,) or a Param with a variable over `index` contributes its own element;
+        the same with a scalar variable contributes one column.
     lower, upper : number, array (n,), Param or None
-        Sides; equal sides make an equation.
+        Sides; the same object on both sides makes an equation.
 
     Raises
     ------
@@ -48,23 +128,108 @@ class AffineRows(IndexedConstraint):
         self, index: pyo.Set, terms: Sequence[Term], *, lower: Any = None, upper: Any = None
     ) -> None:
         n = len(index)
-        readers = [_reader(coefficients, variable, n) for coefficients, variable in terms]
-        sides = [_side("lower", lower, n), _side("upper", upper, n)]
-        position = {element: k for k, element in enumerate(index)}
+        self._blocks = [_block(coefficients, variable, n) for coefficients, variable in terms]
+        self._equal = lower is not None and lower is upper
+        self._sides = [
+            None if side is None else _numbers(side, n, "side") for side in (lower, upper)
+        ]
+        self._gone: set[Any] = set()
+        self._pristine: dict[Any, Any] = {}
+        self._position: dict[Any, int] | None = None
+        super().__init__(index, ctype=Constraint)
 
-        def rule(_: pyo.Block, *element: Any) -> Any:
-            k = position[element if len(element) > 1 else element[0]]
-            coefficients: list[Any] = []
-            variables: list[Any] = []
-            for read in readers:
-                a, x = read(k)
-                coefficients += a
-                variables += x
-            body = LinearExpression(linear_coefs=coefficients, linear_vars=variables)
-            low, high = sides[0](k), sides[1](k)
-            return (body, low) if low is not None and low is high else (low, body, high)
+    def construct(self, data: Any = None) -> None:
+        """Nothing to build: rows are made when touched."""
+        if self.is_constructed():
+            return
+        self._constructed = True
+        for anonymous in self._anonymous_sets or ():
+            anonymous.construct()
 
-        super().__init__(index, rule=rule)
+    def __len__(self) -> int:
+        return len(self._index_set) - len(self._gone)
+
+    def __contains__(self, index: Any) -> bool:
+        return index in self._index_set and index not in self._gone
+
+    def keys(self, sort: Any = False, ordered: Any = None) -> Iterator[Any]:
+        """Elements of the index set whose rows were not deleted, in the order of the set."""
+        return (index for index in self._index_set if index not in self._gone)
+
+    def __delitem__(self, index: Any) -> None:
+        if index not in self:
+            raise KeyError(index)
+        row = self._data.pop(index, None)
+        if row is not None:
+            row._component = None
+        self._gone.add(index)
+
+    def _setitem_when_not_present(self, index: Any, value: Any = None) -> Any:
+        self._gone.discard(index)
+        return super()._setitem_when_not_present(index, value)
+
+    def _getitem_when_not_present(self, index: Any) -> ConstraintData:
+        if index in self._gone:
+            raise KeyError(index)
+        k = self._row_number(index)
+        coefficients: list[Any] = []
+        variables: list[Any] = []
+        for block in self._blocks:
+            a, x = block.row(k)
+            coefficients += a
+            variables += x
+        body = LinearExpression(linear_coefs=coefficients, linear_vars=variables)
+        row = self._data[index] = ConstraintData(component=self)
+        row._index = index
+        row._expr = self._pristine[index] = self._relation(k, body)
+        return row
+
+    def _relation(self, k: int, body: LinearExpression) -> Any:
+        low, high = (None if side is None else _entry(side, k) for side in self._sides)
+        if self._equal:
+            return EqualityExpression((body, low))
+        if low is not None and high is not None:
+            return RangedExpression((low, body, high), False)
+        if high is None:
+            return InequalityExpression((low, body), False)
+        return InequalityExpression((body, high), False)
+
+    def _row_number(self, index: Any) -> int:
+        if self._position is None:
+            self._position = {element: k for k, element in enumerate(self._index_set)}
+        return self._position[index]
+
+    def touched(self) -> list[ConstraintData]:
+        """Rows that somebody made active again, deactivated, replaced: to be read one by one."""
+        return [
+            row
+            for index, row in self._data.items()
+            if not row._active or row._expr is not self._pristine.get(index)
+        ]
+
+    def untouched(self) -> Index:
+        """Numbers of the rows that are still what the arrays say."""
+        n = len(self._index_set)
+        changed = [self._row_number(row._index) for row in self.touched()]
+        changed += [self._row_number(index) for index in self._gone]
+        return np.setdiff1d(np.arange(n), changed) if changed else np.arange(n)
+
+    def row_keys(self, rows: Index) -> list[Any]:
+        """Index elements of some row numbers."""
+        elements = list(self._index_set)
+        return elements if len(rows) == len(elements) else [elements[k] for k in rows]
+
+    def blocks(self) -> list[Block]:
+        """Terms, for whoever hands the arrays to a solver."""
+        return self._blocks
+
+    def sides(self, rows: Index) -> tuple[Array, Array]:
+        """Lower and upper sides of some rows, infinite where there is none."""
+        low, high = (
+            np.full(len(rows), empty) if side is None else _all_entries(side, rows)
+            for side, empty in zip(self._sides, (-np.inf, np.inf), strict=True)
+        )
+        return low, high
 
 
 def equal_rows(index: pyo.Set, terms: Sequence[Term], value: Any) -> AffineRows:
@@ -84,60 +249,54 @@ def squares(variable: Any) -> Any:
     return pyo.quicksum(element**2 for element in variable.values())
 
 
-def _reader(coefficients: Any, variable: Any, n: int) -> Callable[[int], Pairs]:
-    """Return k -> (coefficients, variables) of this term in row k."""
-    if sp.issparse(coefficients):
-        return _sparse_reader(coefficients.tocsr(), variable, n)
-    elements = list(variable.values())
-    if isinstance(coefficients, np.ndarray) and coefficients.ndim == 2:
-        if coefficients.shape != (n, len(elements)):
+def _block(coefficients: Any, variable: Any, n: int) -> Block:
+    width = len(variable) if variable.is_indexed() else 1
+    matrix = sp.issparse(coefficients) or (
+        isinstance(coefficients, np.ndarray) and coefficients.ndim == 2
+    )
+    if matrix:
+        if coefficients.shape != (n, width):
             raise ValueError(
                 f"term of {variable.name}: coefficients {coefficients.shape} do not fit "
-                f"{n} rows and {len(elements)} variables"
+                f"{n} rows and {width} variables"
             )
-        table = np.asarray(coefficients, dtype=float).tolist()
-        return lambda k: (table[k], elements)
-    if variable.is_indexed() and len(elements) != n:
-        raise ValueError(f"term of {variable.name}: {len(elements)} variables for {n} rows")
-    numbers = _per_row(coefficients, n, variable.name)
-    if variable.is_indexed():
-        return lambda k: ([numbers[k]], [elements[k]])
-    return lambda k: ([numbers[k]], elements)
+        if sp.issparse(coefficients):
+            return Block("matrix", variable, Numbers(coefficients.tocsr()))
+        return Block("matrix", variable, Numbers(_read_only(coefficients)))
+    if variable.is_indexed() and width != n:
+        raise ValueError(f"term of {variable.name}: {width} variables for {n} rows")
+    kind = "element" if variable.is_indexed() else "column"
+    return Block(kind, variable, _numbers(coefficients, n, f"term of {variable.name}"))
 
 
-def _sparse_reader(matrix: sp.csr_matrix, variable: Any, n: int) -> Callable[[int], Pairs]:
-    elements = list(variable.values())
-    if matrix.shape != (n, len(elements)):
-        raise ValueError(
-            f"term of {variable.name}: coefficients {matrix.shape} do not fit "
-            f"{n} rows and {len(elements)} variables"
-        )
-
-    def read(k: int) -> Pairs:
-        span = slice(matrix.indptr[k], matrix.indptr[k + 1])
-        return matrix.data[span].tolist(), [elements[j] for j in matrix.indices[span]]
-
-    return read
+def _read_only(values: Any) -> Array:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
 
 
-def _per_row(value: Any, n: int, name: str) -> list[Any]:
-    """A number, array or Param as one entry a row."""
+def _numbers(value: Any, n: int, name: str) -> Any:
+    """A Param as it is, or numbers repeated to one a row."""
     if isinstance(value, pyo.Param):
-        entries = list(value.values()) if value.is_indexed() else [value] * n
-    else:
-        array: NDArray[np.float64] = np.asarray(value, dtype=float)
-        if array.shape not in ((), (n,)):
-            raise ValueError(f"{name}: expected a number or {n} numbers, got shape {array.shape}")
-        entries = np.broadcast_to(array, (n,)).tolist()
-    if len(entries) != n:
-        raise ValueError(f"{name}: {len(entries)} values for {n} rows")
-    return entries
+        if value.is_indexed() and len(value) != n:
+            raise ValueError(f"{name}: {len(value)} values of {value.name} for {n} rows")
+        return value
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (n,)):
+        raise ValueError(f"{name}: expected a number or {n} numbers, got shape {array.shape}")
+    return Numbers(_read_only(np.broadcast_to(array, (n,))))
 
 
-def _side(name: str, value: Any, n: int) -> Callable[[int], Any]:
-    if value is None:
-        return lambda k: None
-    if np.isscalar(value):
-        return lambda k: value
-    entries = _per_row(value, n, name)
-    return lambda k: entries[k]
+def _entry(numbers: Any, k: int) -> Any:
+    """Number of row k; a Param keeps its identity, so that it stays mutable in the row."""
+    if isinstance(numbers, Numbers):
+        return float(numbers.values[k])
+    return numbers[numbers.index_set().at(k + 1)] if numbers.is_indexed() else numbers
+
+
+def _all_entries(numbers: Any, rows: Index) -> Array:
+    """Present numbers of some rows."""
+    if isinstance(numbers, Numbers):
+        return np.asarray(numbers.values)[rows]
+    present = np.array([pyo.value(entry) for entry in numbers.values()], dtype=np.float64)
+    return present[rows] if numbers.is_indexed() else np.full(len(rows), present[0])

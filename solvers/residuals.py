@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
@@ -33,7 +36,7 @@ def primal_residual(form: StandardForm, x: Array) -> tuple[float, str]:
     return worst, where
 
 
-def _largest(violation: Array, name: str, names: tuple) -> tuple[float, str]:
+def _largest(violation: Array, name: str, names: Sequence[Any]) -> tuple[float, str]:
     if not violation.size:
         return 0.0, ""
     k = int(np.argmax(violation))

@@ -12,7 +12,7 @@ Reading refuses NaN and infinite numbers by row and variable name. Fixed variabl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,12 +22,21 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunct
 from pyomo.repn import generate_standard_repn
 
 from formulations.cones import order, psd_entries
+from formulations.rows import AffineRows, Block
 from solvers.errors import NumberError
 
 Array = NDArray[np.float64]
+
+# Everything else that is active (SOS sets, logic, disjunctions) must be transformed away first.
+_READ = {
+    pyo.Block, pyo.BuildAction, pyo.BuildCheck, pyo.Constraint, pyo.Expression,
+    pyo.ExternalFunction, pyo.Objective, pyo.Param, pyo.RangeSet, pyo.Set, pyo.Suffix, pyo.Var,
+    pyo.BooleanVar, Disjunct,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +125,7 @@ class StandardForm:
         Of the minimisation: P = 2 Q. Its sign is flipped when the model maximises.
     sense : int
         +1 minimise, -1 maximise.
-    rows : tuple
+    rows : Rows
         Pyomo constraints of A, in order.
     nonlinear : tuple
         Constraints (or the objective) that are not quadratic.
@@ -131,7 +140,7 @@ class StandardForm:
     A: sp.csr_matrix
     row_lower: Array
     row_upper: Array
-    rows: tuple[Any, ...]
+    rows: Rows
     quadratic: tuple[QuadraticRow, ...]
     psd: tuple[PsdRow, ...]
     nonlinear: tuple[Any, ...]
@@ -166,6 +175,53 @@ class _Affine:
     products: list[tuple[int, int, float]]
 
 
+@dataclass(frozen=True, eq=False)
+class _ArrayRows:
+    """Untouched rows of one AffineRows component, with fixed variables moved to the sides."""
+
+    component: AffineRows
+    keys: list[Any]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    numbers: Array
+    lower: Array
+    upper: Array
+
+    def matrix(self, n: int) -> sp.csr_matrix:
+        """Coefficients over n columns."""
+        shape = (len(self.keys), n)
+        matrix = sp.csr_matrix((self.numbers, (self.rows, self.columns)), shape=shape)
+        matrix.eliminate_zeros()
+        return matrix
+
+
+class Rows(Sequence[Any]):
+    """Pyomo constraints of the linear rows; those kept as arrays are made only when asked for."""
+
+    def __init__(self, arrays: list[tuple[Any, list[Any]]], single: list[Any]) -> None:
+        self.arrays, self.single = arrays, single
+        self._ends = np.cumsum([len(keys) for _, keys in arrays])
+
+    def __len__(self) -> int:
+        return (int(self._ends[-1]) if len(self._ends) else 0) + len(self.single)
+
+    def __getitem__(self, k: Any) -> Any:
+        part = int(np.searchsorted(self._ends, k, side="right"))
+        start = int(self._ends[part - 1]) if part else 0
+        if part == len(self.arrays):
+            return self.single[k - start]
+        component, keys = self.arrays[part]
+        return component[keys[k - start]]
+
+    def locations(self) -> Iterator[tuple[Any, Any]]:
+        """Component and index of every row, without making it."""
+        for component, keys in self.arrays:
+            for key in keys:
+                yield component, key
+        for row in self.single:
+            yield row.parent_component(), row.index()
+
+
 class _Reader:
     """Turns expressions into indices and numbers; new variables get the next column."""
 
@@ -193,6 +249,49 @@ class _Reader:
         if read is not None:
             self._refuse_bad_numbers(read, owner)
         return read
+
+    def read_arrays(self, component: AffineRows) -> _ArrayRows:
+        """Arrays of the untouched rows of a component."""
+        which = component.untouched()
+        keys = component.row_keys(which)
+        parts = []
+        constants = np.zeros(len(which))
+        for block in component.blocks():
+            columns, values = self._columns_of(block.variable)
+            rows, at, numbers = block.entries(which, columns)
+            if not np.isfinite(numbers).all():
+                self._blame(component, keys, block, rows, numbers)
+            if values is not None:
+                fixed = at < 0
+                present = _fixed_values(block, which, values, fixed)
+                np.add.at(constants, rows[fixed], numbers[fixed] * present)
+                rows, at, numbers = rows[~fixed], at[~fixed], numbers[~fixed]
+            parts.append((rows, at, numbers))
+        low, high = component.sides(which)
+        for name, side, empty in (("lower", low, -np.inf), ("upper", high, np.inf)):
+            for k in np.flatnonzero(np.isnan(side) | (side == -empty)):
+                _side(side[k], empty, f"row {component.name}[{keys[k]}]: {name} side")
+        rows, at, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return _ArrayRows(component, keys, rows, at, numbers, low - constants, high - constants)
+
+    def _columns_of(self, variable: Any) -> tuple[NDArray[np.int64], Array | None]:
+        """Columns of the elements of a variable, -1 where fixed, and then their values."""
+        elements = list(variable.values())
+        fixed = any(v.fixed for v in elements)
+        columns = np.array([-1 if v.fixed else self.column(v) for v in elements], dtype=np.int64)
+        values = np.array([v.value if v.fixed else 0.0 for v in elements]) if fixed else None
+        return columns, values
+
+    def _blame(
+        self, component: Any, keys: list[Any], block: Any, rows: Any, numbers: Array
+    ) -> None:
+        """Raise for the first number that is not finite, naming its row and variable."""
+        k = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        width = len(numbers) // max(len(keys), 1)
+        name = block.elements[k % width].name if block.kind == "matrix" else block.variable.name
+        raise NumberError(
+            f"row {component.name}[{keys[rows[k]]}]: coefficient of {name} is {numbers[k]}"
+        )
 
     def _linear(self, expression: LinearExpression) -> _Affine:
         position, index, coefficient = self.position, [], []
@@ -238,6 +337,20 @@ class _Reader:
                 raise NumberError(f"{owner}: coefficient of {pair} is {a}")
 
 
+def _fixed_values(
+    block: Block, which: NDArray[np.int64], values: Array, fixed: NDArray[np.bool_]
+) -> Array:
+    """Value of the fixed variable behind each fixed entry of a block."""
+    if block.kind == "column":
+        return np.full(int(fixed.sum()), values[0])
+    if block.kind == "element":
+        return values[which][fixed]
+    numbers = block.numbers.values
+    if sp.issparse(numbers):
+        return values[numbers[which].tocoo().col][fixed]
+    return np.tile(values, len(which))[fixed]
+
+
 def _side(value: Any, empty: float, owner: str) -> float:
     if value is None:
         return empty
@@ -259,33 +372,22 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
     ValueError
         More than one active objective.
     """
+    _refuse_unread_components(model)
     reader = _Reader(model)
     linear: list[tuple[_Affine, float, float, Any]] = []
     quadratic: list[tuple[_Affine, float, float, Any]] = []
     semidefinite: list[tuple[list[_Affine], Any]] = []
     nonlinear: list[Any] = []
-    for constraint in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
-        label = f"row {constraint.name}"
-        low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
-        entries = psd_entries(body)
-        if entries is not None:
-            if low != 0 or high is not None:
-                raise ValueError(f"{label}: a semidefinite row must read smallest_eigenvalue >= 0")
-            read_entries = [reader.read(entry, label) for entry in entries]
-            if any(entry is None or entry.products for entry in read_entries):
-                raise ValueError(f"{label}: entries of a semidefinite row must be affine")
-            semidefinite.append(([e for e in read_entries if e is not None], constraint))
-            continue
-        sides = _side(low, -math.inf, f"{label}: lower side"), _side(
-            high, math.inf, f"{label}: upper side"
-        )  # fmt: skip
-        read = reader.read(body, label)
-        if read is None:
-            nonlinear.append(constraint)
-        elif read.products:
-            quadratic.append((read, *sides, constraint))
+    arrays: list[_ArrayRows] = []
+    for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
+        if isinstance(component, AffineRows):
+            arrays.append(reader.read_arrays(component))
+            constraints = component.touched()
         else:
-            linear.append((read, *sides, constraint))
+            constraints = component.values()
+        for constraint in constraints:
+            if constraint.active:
+                _read_constraint(constraint, reader, linear, quadratic, semidefinite, nonlinear)
     goal, sense, goal_data = _objective(model, reader)
     if goal is None:
         nonlinear.append(goal_data)
@@ -293,6 +395,15 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
     n = len(reader.columns)
     lower, upper = _bounds(reader.columns)
     constants = np.array([row.constant for row, *_ in linear])
+    single = _matrix([row for row, *_ in linear], n)
+    matrices = [*(part.matrix(n) for part in arrays), single]
+    lows = [
+        *(part.lower for part in arrays),
+        np.array([low for _, low, _, _ in linear]) - constants,
+    ]
+    highs = [
+        *(part.upper for part in arrays), np.array([high for _, _, high, _ in linear]) - constants,
+    ]  # fmt: skip
     return StandardForm(
         columns=tuple(reader.columns),
         lower=lower,
@@ -300,10 +411,10 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
         integer=np.array([v.is_integer() or v.is_binary() for v in reader.columns], dtype=bool),
         objective=_quadratic(goal, n, sense),
         sense=sense,
-        A=_matrix([row for row, *_ in linear], n),
-        row_lower=np.array([low for _, low, _, _ in linear]) - constants,
-        row_upper=np.array([high for _, _, high, _ in linear]) - constants,
-        rows=tuple(data for *_, data in linear),
+        A=sp.vstack(matrices, format="csr"),
+        row_lower=np.concatenate(lows),
+        row_upper=np.concatenate(highs),
+        rows=Rows([(part.component, part.keys) for part in arrays], [data for *_, data in linear]),
         quadratic=tuple(
             QuadraticRow(_local_quadratic(read), low, high, data)
             for read, low, high, data in quadratic
@@ -314,6 +425,44 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
         ),
         nonlinear=tuple(nonlinear),
     )
+
+
+def _refuse_unread_components(model: pyo.ConcreteModel) -> None:
+    """Raise for active parts of a model that this reader would pass over in silence."""
+    unread = model.collect_ctypes(active=True) - _READ
+    if unread:
+        names = ", ".join(sorted(ctype.__name__ for ctype in unread))
+        raise ValueError(f"{model.name}: active components of type {names} cannot be read here")
+
+
+def _read_constraint(
+    constraint: Any,
+    reader: _Reader,
+    linear: list[tuple[_Affine, float, float, Any]],
+    quadratic: list[tuple[_Affine, float, float, Any]],
+    semidefinite: list[tuple[list[_Affine], Any]],
+    nonlinear: list[Any],
+) -> None:
+    """Read one ordinary constraint into the list of its kind."""
+    label = f"row {constraint.name}"
+    low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
+    entries = psd_entries(body)
+    if entries is not None:
+        if low != 0 or high is not None:
+            raise ValueError(f"{label}: a semidefinite row must read smallest_eigenvalue >= 0")
+        read_entries = [reader.read(entry, label) for entry in entries]
+        if any(entry is None or entry.products for entry in read_entries):
+            raise ValueError(f"{label}: entries of a semidefinite row must be affine")
+        semidefinite.append(([e for e in read_entries if e is not None], constraint))
+        return
+    lower = _side(low, -math.inf, f"{label}: lower side")
+    upper = _side(high, math.inf, f"{label}: upper side")
+    read = reader.read(body, label)
+    if read is None:
+        nonlinear.append(constraint)
+    else:
+        kind = quadratic if read.products else linear
+        kind.append((read, lower, upper, constraint))
 
 
 def _objective(model: pyo.ConcreteModel, reader: _Reader) -> tuple[_Affine | None, int, Any]:

@@ -88,17 +88,27 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
     """Multipliers by constraint name: arrays over linear rows, vectors or matrices of cones."""
     if duals is None:
         return {}
-    numbers: dict[str, list[Any]] = {}
-    indexed: dict[str, bool] = {}
-    sources = [*zip(form.rows, (form.sense * duals.rows).tolist(), strict=True)]
-    cone_rows = [row.data for row in form.quadratic] + [row.data for row in form.psd]
-    sources += [(data, duals.cones[id(data)]) for data in cone_rows if id(data) in duals.cones]
-    for data, value in sources:
-        component = data.parent_component()
-        numbers.setdefault(component.name, []).append(value)
-        indexed[component.name] = component.is_indexed()
+    found: dict[int, tuple[Any, dict[Any, Any]]] = {}
+    numbers = (form.sense * duals.rows).tolist()
+    for (component, key), number in zip(form.rows.locations(), numbers, strict=True):
+        found.setdefault(id(component), (component, {}))[1][key] = number
+    for data in [row.data for row in form.quadratic] + [row.data for row in form.psd]:
+        if id(data) in duals.cones:
+            component = data.parent_component()
+            found.setdefault(id(component), (component, {}))[1][data.index()] = duals.cones[
+                id(data)
+            ]
     return {
-        name: np.asarray(entries if indexed[name] else entries[0])
-        for name, entries in numbers.items()
-        if len({np.shape(entry) for entry in entries}) == 1
+        component.name: _in_index_order(component, entries) for component, entries in found.values()
     }
+
+
+def _in_index_order(component: Any, entries: dict[Any, Any]) -> Array:
+    """Multipliers over the index of a constraint, NaN for rows that are not active."""
+    if not component.is_indexed():
+        return np.asarray(next(iter(entries.values())), dtype=float)
+    shapes = {np.shape(entry) for entry in entries.values()}
+    if len(shapes) > 1:  # cones of different sizes: one long vector, in index order
+        return np.concatenate([np.ravel(entries[key]) for key in component if key in entries])
+    missing = np.full(shapes.pop(), np.nan)
+    return np.array([entries.get(key, missing) for key in component], dtype=float)
