@@ -429,7 +429,8 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
 
 def _refuse_unread_components(model: pyo.ConcreteModel) -> None:
     """Raise for active parts of a model that this reader would pass over in silence."""
-    unread = model.collect_ctypes(active=True) - _READ
+    found = {part.ctype for part in model.component_objects(active=True, descend_into=True)}
+    unread = found - _READ
     if unread:
         names = ", ".join(sorted(ctype.__name__ for ctype in unread))
         raise ValueError(f"{model.name}: active components of type {names} cannot be read here")
@@ -480,11 +481,16 @@ def _objective(model: pyo.ConcreteModel, reader: _Reader) -> tuple[_Affine | Non
 
 def _bounds(columns: Iterable[Any]) -> tuple[Array, Array]:
     lower, upper = [], []
+    columns = list(columns)
     for variable in columns:
         low, high = variable.bounds
-        lower.append(_side(low, -math.inf, f"lower bound of {variable.name}"))
-        upper.append(_side(high, math.inf, f"upper bound of {variable.name}"))
-    return np.array(lower), np.array(upper)
+        lower.append(-math.inf if low is None else low)
+        upper.append(math.inf if high is None else high)
+    low_array, high_array = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
+    for k in np.flatnonzero(~(low_array < math.inf) | ~(high_array > -math.inf)):
+        _side(low_array[k], -math.inf, f"lower bound of {columns[k].name}")
+        _side(high_array[k], math.inf, f"upper bound of {columns[k].name}")
+    return low_array, high_array
 
 
 def _matrix(rows: list[_Affine], n: int) -> sp.csr_matrix:

@@ -49,7 +49,8 @@ NEIGHBOURS = 250
 NEARLY_KEPT = 8
 KICKS = 30
 KICKN = 30
-CL=1.05
+CL = 1.05
+KK = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ def zero_one_incumbent(
     if found:
         value, members, source = min(found, key=lambda x: x[0])
         for _ in range(KICKS):
-            other = search.improve(search.kick(members, rng), value*CL)
+            other = search.improve(search.kick(members, rng), value * CL)
             if other[0] < value:
                 value, members = other
         best = min(best, _incumbent(search, data, members, source), key=lambda x: x.objective)
@@ -140,7 +141,7 @@ class _Search:
         """Exchange points while that helps, then keep more or fewer points, until nothing helps."""
         best = (self.value(members), members)
         while True:
-            better = self._exchange(*best) or (self._rekeep(*best) if best[0]<close else None)
+            better = self._exchange(*best) or (self._rekeep(*best) if best[0] < close else None)
             if better is None:
                 return best
             best = better
@@ -169,7 +170,7 @@ class _Search:
         u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
         near = np.setdiff1d(np.argsort(np.abs(u - 1), kind="stable")[:KICKN], members)
         kicked = members.copy()
-        k = min(len(members), len(near), 2)
+        k = min(len(members), len(near), int(rng.integers(1, KK + 1)))
         kicked[rng.choice(len(members), k, replace=False)] = rng.choice(near, k, replace=False)
         return kicked
 
