@@ -52,7 +52,8 @@ def conic_fixed(
               outside[i]  q_i^2 <= r_i (1 - z_i),        s_i, r_i >= 0
 
     so that p_i = (1 - u_i)_+ and q_i = (1 - u_i)_-. Corrected: the second numerator is printed
-    (1 - u_i - 1)_-.
+    (1 - u_i - 1)_-. A point with gamma_i = 0 has no cones (index set A holds the others): its s_i
+    would cost nothing, and its loss is 0.
 
     Parameters
     ----------
@@ -78,9 +79,11 @@ def conic_fixed(
     add_parameter(m, "penalty", positive("penalty", penalty))
     m.z = pyo.Var(m.I, bounds=(0, 1))
     _add_split(m, data)
-    m.s, m.r = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
-    m.inside = pyo.Constraint(m.I, rule=lambda m, i: m.p[i] ** 2 <= m.s[i] * m.z[i])
-    m.outside = pyo.Constraint(m.I, rule=lambda m, i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
+    active = np.flatnonzero(gamma > 0)
+    m.A = pyo.Set(initialize=active.tolist())
+    m.s, m.r = (pyo.Var(m.A, within=pyo.NonNegativeReals) for _ in range(2))
+    m.inside = pyo.Constraint(m.A, rule=lambda m, i: m.p[i] ** 2 <= m.s[i] * m.z[i])
+    m.outside = pyo.Constraint(m.A, rule=lambda m, i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
     hessian = np.eye(points.shape[1]) - points.T @ (gamma[:, None] * points)
     weight = augmented_weight(m)
     quadratic = pyo.quicksum(
@@ -93,8 +96,8 @@ def conic_fixed(
         + pyo.quicksum(a * x for a, x in zip(linear.tolist(), weight, strict=True))
         - float(gamma.sum())
         + m.penalty * dot(1.0, m.z)
-        + dot(gamma, m.s)
-        + dot(gamma, m.r)
+        + dot(gamma[active], m.s)
+        + dot(gamma[active], m.r)
     )
     return m
 

@@ -37,10 +37,10 @@ def check_fixed(origin: Origin, values: Values) -> PaperCheck:
     v = 1 - u
     objective = norm_of(w, b, intercept) + float(conic_loss(v, gamma, penalty).sum())
     p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
-    # With gamma_i = 0 the loss 0 is approached as z_i -> 0, never attained.
-    z = np.clip(p * np.sqrt(gamma / penalty), np.where(p > 0, 1e-12, 0.0), 1.0)
-    s = p**2 / np.where(p > 0, z, 1.0)
-    repaired = {"p": p, "q": q, "z": z, "s": s, "r": np.where(q > 0, q**2, 0.0)}
+    z = np.minimum(p * np.sqrt(gamma / penalty), 1.0)
+    active = gamma > 0
+    s = p**2 / np.where((p > 0) & active, z, 1.0)
+    repaired = {"p": p, "q": q, "z": z, "s": s[active], "r": q[active] ** 2}
     return PaperCheck(objective, repaired=repaired, facts=_facts(u, gamma))
 
 

@@ -28,20 +28,33 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     """Value of the nearest feasible (gamma, alpha): a lower bound on the primal by itself."""
     p = origin.parameters
     points = augmented(origin.data, p["intercept"])
-    gamma = np.maximum(values["gamma"], 0.0)
-    alpha = np.clip(values["alpha"], 0.0, np.sqrt(p["penalty"] * gamma))
     bound_on_b = intercept_bound_value(
         origin.data, p["penalty"], p["intercept"], p["intercept_bound"]
     )
-    proof = strengthening_bound(points, origin.data.y, gamma, alpha, bound_on_b)
+    proofs = [
+        strengthening_bound(points, origin.data.y, gamma, alpha, bound_on_b)
+        for gamma, alpha in _feasible_pairs(values["gamma"], values["alpha"], p["penalty"])
+    ]
+    proof = max(filter(None, proofs), key=lambda found: found.value, default=None)
     if proof is None:
-        return PaperCheck(float(values["tau"]) - 2 * float(alpha.sum()), violation=np.inf)
+        return PaperCheck(float(values["tau"]) - 2 * float(values["alpha"].sum()), violation=np.inf)
     price = 0.0 if bound_on_b is None else bound_on_b**2 * proof.beta
     tau = 2 * float(proof.alpha.sum()) - price - proof.value
     repaired = {"gamma": proof.gamma, "alpha": proof.alpha, "tau": np.array(tau)}
     if bound_on_b is not None:
         repaired["beta"] = np.array(proof.beta)
-    return PaperCheck(-proof.value, repaired=repaired, facts={"active": int((gamma > 1e-8).sum())})
+    return PaperCheck(
+        -proof.value, repaired=repaired, facts={"active": int((proof.gamma > 1e-8).sum())}
+    )
+
+
+def _feasible_pairs(gamma: Array, alpha: Array, penalty: float) -> list[tuple[Array, Array]]:
+    """(gamma, alpha) moved into alpha_i^2 <= penalty gamma_i: either of the two moves."""
+    gamma, alpha = np.maximum(gamma, 0.0), np.maximum(alpha, 0.0)
+    return [
+        (np.maximum(gamma, alpha**2 / penalty), alpha),
+        (gamma, np.minimum(alpha, np.sqrt(penalty * gamma))),
+    ]
 
 
 def _classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, float]:

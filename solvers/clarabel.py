@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,17 @@ import scipy.sparse as sp
 
 from solvers.backend import Claim, Limits
 from solvers.classify import Classification
-from solvers.conic_form import Block, ConicForm, conic_form, multipliers, unpack
+from solvers.conic_form import (
+    Block,
+    ConicForm,
+    conic_form,
+    conic_multipliers,
+    multipliers,
+    unpack,
+)
 from solvers.options import apply_options
 from solvers.result import Status
+from solvers.scaling import equilibrated
 from solvers.standard_form import StandardForm
 
 # An almost solved or stalled run still returns its last iterate; whether that is good enough is
@@ -33,6 +42,23 @@ _STATUS = {
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
     """Solve a convex model."""
     return run_conic(conic_form(form, classification), len(form.rows), limits)
+
+
+def run_scaled(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
+    """Solve a convex model after equilibration: the second attempt on badly scaled data."""
+    conic = conic_form(form, classification)
+    scaled = equilibrated(conic)
+    claim = run_conic(scaled.conic, len(form.rows), limits)
+    if claim.x is None or claim.duals is None:
+        return claim
+    z = scaled.multipliers(conic_multipliers(scaled.conic, claim.duals))
+    return replace(
+        claim,
+        x=scaled.point(claim.x),
+        duals=multipliers(conic, z, len(form.rows)),
+        bound=None,
+        message=f"{claim.message}, after equilibration",
+    )
 
 
 def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
