@@ -1,0 +1,79 @@
+"""The certify command: a saved result proven again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.commands import options
+from experiments.commands.streams import complain, emit, working
+from experiments.preparation import Prepared, restore
+from experiments.recheck import Recheck, recheck, refuse_other_data
+from solvers.result import SolveResult
+
+Saved = Annotated[Path, typer.Argument(metavar="FILE.json", help="Written by solve --out.")]
+
+
+def certify_command(
+    file: Saved,
+    data: options.OptionalSpec = None,
+    label: options.Label = None,
+    positive: options.Positive = None,
+    json: options.Json = False,
+) -> int:
+    """Prove the point and our own bounds of a saved result again, without any solver."""
+    with working(f"proving {file}"):
+        result = SolveResult.load(file)
+        found = recheck(result, training_data(result, data, label, positive))
+    if json:
+        emit("certify", {"file": str(file)} | _recheck_document(result, found))
+    else:
+        from experiments.render import recheck_page, show
+
+        show(recheck_page(found))
+    if not found.confirmed:
+        complain(f"{file}: NOT_CERTIFIED, {found.reason}")
+    return 0 if found.confirmed else 1
+
+
+def training_data(
+    result: SolveResult,
+    spec: str | None = None,
+    label: str | None = None,
+    positive: str | None = None,
+) -> Prepared:
+    """Training data of a saved result, prepared as recorded.
+
+    Raises
+    ------
+    ValueError
+        It is not the data the result was saved for.
+    """
+    raw = options.reload(result, spec, label, positive)
+    refuse_other_data(result, raw)
+    return restore(raw, result.normalisation)
+
+
+def _recheck_document(result: SolveResult, found: Recheck) -> dict[str, Any]:
+    return {
+        "formulation": result.formulation,
+        "problem_class": result.problem_class,
+        "status": str(result.status),
+        "numbers": {
+            number.name: {
+                "saved": number.saved,
+                "recomputed": number.recomputed,
+                "confirmed": number.confirmed,
+            }
+            for number in found.numbers
+        },
+        "certificate": {
+            "verdict": str(found.verdict),
+            "reason": found.reason,
+            "bound_method": found.bound_method,
+        },
+        "claims": list(found.claims),
+        "data": dict(result.data),
+    }

@@ -1,0 +1,168 @@
+"""The compare command: gap tables, by default the main study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands import options
+from experiments.commands.settings import (
+    Settings,
+    parse_row,
+    parse_settings,
+    refuse_unknown,
+)
+from experiments.commands.streams import complain, emit, working
+from experiments.gap_study import EXACT, INSTANCES, LADDER, Instance, Rung, Study, run
+from experiments.gap_table import to_frame, to_json, to_latex
+from experiments.preparation import PREPROCESSING
+from solvers.result import Verdict
+
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def compare_command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME[:KEY=VALUE,...]]...", help="Relaxations, see list."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="SPEC", help="Data set; see solve --help."),
+    ] = None,
+    exact: Annotated[
+        str, typer.Option(metavar="NAME[:KEY=VALUE,...]", help="The problem they relax.")
+    ] = "zero_one_big_m",
+    ladder: Annotated[
+        bool, typer.Option("--ladder", help="All relaxations of the main study.")
+    ] = False,
+    settings: options.Settings = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table.")] = None,
+    latex: Annotated[Path | None, typer.Option(metavar="FILE.tex", help="Write the table.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw the gaps: png, pdf or svg.")
+    ] = None,
+    label: options.Label = None,
+    positive: options.Positive = None,
+    solver: options.Solver = "auto",
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = None,
+    threads: options.Threads = None,
+    log: options.Log = False,
+    json: options.Json = False,
+) -> int:
+    """How far relaxations are from the exact optimum; without arguments, the main study.
+
+    The main study takes two documented instances and needs less than two minutes.
+    """
+    for path, suffixes in ((csv, (".csv",)), (latex, (".tex",)), (plot, PICTURES)):
+        options.writable(path, suffixes)
+    instances, rungs, target = _plan(
+        names or [], data, exact, ladder, parse_settings(settings or ()), label, positive
+    )
+    choice = options.SolverChoice(solver, time_limit, threads, seed, log)
+    studies, interrupted = _run(instances, rungs, target, choice)
+    if studies:
+        _write(studies, csv, latex, plot)
+    if json:
+        emit("compare", {"studies": [to_json(study) for study in studies]})
+    else:
+        from experiments.render import gap_page, show
+
+        show(*(gap_page(study) for study in studies))
+    if interrupted:
+        complain(f"interrupted: {sum(len(study.rungs) for study in studies)} rows are finished")
+        return 130
+    return _judge(studies)
+
+
+def _plan(
+    names: Sequence[str],
+    spec: str | None,
+    exact: str,
+    ladder: bool,
+    settings: Settings,
+    label: str | None,
+    positive: str | None,
+) -> tuple[tuple[Instance, ...], tuple[Rung, ...], Rung]:
+    """Instances, relaxations and the exact problem, all names and keys known."""
+    given = tuple(Rung(*parse_row(text)) for text in names)
+    name, own = parse_row(exact)
+    target = Rung(name, own)
+    if name == EXACT.formulation and "big_m" not in {**settings, **own} and (ladder or not given):
+        target = Rung(name, {**EXACT.parameters, **own}, EXACT.label)
+    rungs = given + LADDER if ladder or not given else given
+    for rung in (target, *rungs):
+        refuse_unknown(rung.parameters, [rung.formulation])
+        data_words = [word for word in rung.parameters if word in PREPROCESSING]
+        if data_words:
+            raise ValueError(
+                f"{rung.name}: all rows read the same data; give {data_words[0]} with --set"
+            )
+    if spec is None:
+        if given or ladder or settings or label or positive or target != EXACT:
+            raise ValueError("compare needs --data SPEC for anything but the main study")
+        return INSTANCES, rungs, target
+    if not given and not ladder:
+        raise ValueError("name the relaxations to compare, or add --ladder for all of the study")
+    refuse_unknown(settings, dict.fromkeys(r.formulation for r in (target, *rungs)))
+    return (Instance(spec, spec, spec, settings, label, positive),), rungs, target
+
+
+def _run(
+    instances: Sequence[Instance], rungs: Sequence[Rung], exact: Rung, choice: options.SolverChoice
+) -> tuple[list[Study], bool]:
+    """Studies as far as they are finished, and whether the user stopped them."""
+    latest: dict[str, Study] = {}
+    with working("loading data", log=choice.log) as say:
+        try:
+            for instance in instances:
+                for study in run(
+                    instance, rungs, exact=exact, solver=choice.solver, say=say, **choice.limits
+                ):
+                    latest[instance.name] = study
+                    _stop_if_interrupted(study)
+        except KeyboardInterrupt:
+            return list(latest.values()), True
+    return list(latest.values()), False
+
+
+def _stop_if_interrupted(study: Study) -> None:
+    """Go on where a solver swallowed Ctrl-C and returned as if it had finished."""
+    exact, rows = study.comparison.exact, study.comparison.rows
+    result = rows[-1].result if rows else exact
+    if result is not None and options.was_interrupted(result):
+        raise KeyboardInterrupt
+
+
+def _write(
+    studies: Sequence[Study], csv: Path | None, latex: Path | None, plot: Path | None
+) -> None:
+    if csv is not None:
+        to_frame(studies).to_csv(csv, index=False)
+    if latex is not None:
+        latex.write_text(to_latex(studies), encoding="utf-8")
+    if plot is not None:
+        from experiments.plots import save_figure
+
+        save_figure(studies, plot)
+
+
+def _judge(studies: Sequence[Study]) -> int:
+    """Exit code: 1 for an impossible order or an uncertified row, else that of the exact solve."""
+    codes = []
+    for study in studies:
+        exact = study.comparison.exact
+        assert exact is not None
+        codes.append(options.exit_code(exact))
+        for line in study.complaints:
+            complain(f"{study.instance.name}: {line}")
+            codes.append(1)
+        for row in study.comparison.rows:
+            if row.verdict is Verdict.NOT_CERTIFIED:
+                complain(f"{study.instance.name}: {row.label}: {row.remark}")
+                codes.append(1)
+    return next((code for code in (3, 1, 4) if code in codes), 0)

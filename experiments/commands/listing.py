@@ -1,0 +1,110 @@
+"""What there is: list, show, solvers."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+from experiments.commands.options import Json
+from experiments.commands.streams import complain, emit, working
+from formulations.catalogue import CATALOGUE, Entry
+from solvers.algorithms.prepare import entry_named
+from solvers.registry import capable
+
+
+def describe(entry: Entry) -> dict[str, Any]:
+    """One formulation as plain values."""
+    return {
+        "name": entry.name,
+        "problem_class": str(entry.problem_class),
+        "paper_class": entry.paper_class,
+        "source": entry.source,
+        "title": entry.title,
+        "relaxes": entry.relaxes,
+        "restates": entry.restates,
+        "dual_of": entry.dual_of,
+        "takes": [kind.__name__ for kind in entry.takes],
+        "parameters": [
+            {
+                "name": name,
+                "required": declared.default is inspect.Parameter.empty,
+                "default": None
+                if declared.default is inspect.Parameter.empty
+                else declared.default,
+            }
+            for name, declared in entry.parameters.items()
+        ],
+        "solvers": capable(entry.problem_class),
+    }
+
+
+def list_command(json: Json = False) -> int:
+    """The catalogue: name, class, source equation, relaxes, solvers that can take it here."""
+    if json:
+        emit("list", {"formulations": [describe(entry) for entry in CATALOGUE.values()]})
+        return 0
+    from experiments.render import catalogue_table, show
+
+    able = {entry.name: capable(entry.problem_class) for entry in CATALOGUE.values()}
+    show(catalogue_table(CATALOGUE.values(), able))
+    return 0
+
+
+def show_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A formulation, see list.")],
+    json: Json = False,
+) -> int:
+    """Mathematics, source and parameters of one formulation."""
+    entry = entry_named(name)
+    document = describe(entry)
+    mathematics = inspect.getdoc(entry.build) or ""
+    if json:
+        emit("show", {"formulation": document | {"mathematics": mathematics}})
+        return 0
+    from experiments.render import entry_page, show
+
+    show(entry_page(document, mathematics))
+    return 0
+
+
+def solvers_command(json: Json = False) -> int:
+    """The doctor: installed, version, licence, classes proven by a tiny solve, size limits."""
+    from solvers.doctor import examine
+
+    with working("solving tiny models with every solver"):
+        reports = examine()
+    if json:
+        emit("solvers", {"solvers": [report_document(report) for report in reports]})
+    else:
+        from experiments.render import doctor_table, show
+
+        show(doctor_table(reports))
+    for report in reports:
+        for trial in report.trials:
+            if not trial.proven:
+                complain(f"{report.name} does not prove {trial.problem_class}: {trial.reason}")
+    return 0 if all(report.healthy for report in reports) else 1
+
+
+def report_document(report: Any) -> dict[str, Any]:
+    """One report of the doctor as plain values."""
+    return {
+        "name": report.name,
+        "installed": report.installed,
+        "version": report.version or None,
+        "licence": report.licence,
+        "unlicensed": report.unlicensed or None,
+        "classes": [
+            {
+                "problem_class": str(trial.problem_class),
+                "proven": trial.proven,
+                "seconds": trial.seconds,
+                "reason": trial.reason,
+            }
+            for trial in report.trials
+        ],
+        "limits": report.limits,
+        "install": report.install,
+    }

@@ -1,0 +1,143 @@
+"""Options that several commands share, and what they mean together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.datasets import load
+from experiments.preparation import Prepared, prepare
+from formulations.data import TrainingData
+from solvers.registry import SOLVERS
+from solvers.result import SolveResult, Status, Verdict
+
+Spec = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        metavar="SPEC",
+        help="file.csv, file.npz, file.libsvm, Brooks text, sklearn:NAME, uci:NAME or "
+        "synthetic:KIND, options after commas.",
+    ),
+]
+OptionalSpec = Annotated[
+    str | None,
+    typer.Option("--data", metavar="SPEC", help="Data set; by default the one that was recorded."),
+]
+Label = Annotated[str | None, typer.Option(metavar="NAME", help="The column of labels [y].")]
+Positive = Annotated[
+    str | None, typer.Option(metavar="VALUE", help="The label that becomes +1; others are -1.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A hyperparameter, or normalise, kernel, width, degree, coef0; repeat for more.",
+    ),
+]
+Solver = Annotated[str, typer.Option(metavar="NAME", help=f"auto, {', '.join(SOLVERS)}.")]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each model.")
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the solver.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the solver.")]
+Log = Annotated[bool, typer.Option("--log", help="Show the solver's log on standard error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class SolverChoice:
+    """Which solver, and its limits."""
+
+    solver: str = "auto"
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int | None = None
+    log: bool = False
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Keyword arguments of solve() besides the solver."""
+        return {
+            "time_limit": self.time_limit,
+            "threads": self.threads,
+            "seed": self.seed,
+            "log": self.log,
+        }
+
+
+def load_data(spec: str, label: str | None, positive: str | None) -> TrainingData:
+    """Training data as the options name it."""
+    return load(spec, label=label, positive=positive)
+
+
+def recorded(
+    result: SolveResult, prepared: Prepared, label: str | None, positive: str | None
+) -> SolveResult:
+    """The result with what it takes to find and prepare its data again.
+
+    Number of points, features and digest are those of the data as loaded.
+    """
+    raw = prepared.raw
+    words = {"label": label, "positive": positive}
+    data = {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256}
+    data |= {word: value for word, value in words.items() if value is not None}
+    return replace(result, data=data, normalisation=dict(prepared.record))
+
+
+def reload(
+    result: SolveResult, spec: str | None, label: str | None, positive: str | None
+) -> TrainingData:
+    """Training data of a saved result, from where it was or from where the user says.
+
+    Raises
+    ------
+    ValueError
+        Neither says where.
+    """
+    said = spec or result.data.get("spec")
+    if not said:
+        raise ValueError("the result does not say where its data is: name it with --data")
+    return load(
+        str(said),
+        label=label or result.data.get("label"),
+        positive=positive or result.data.get("positive"),
+    )
+
+
+def prepared_data(
+    spec: str, label: str | None, positive: str | None, preprocessing: dict[str, Any]
+) -> Prepared:
+    """Data as loaded and as the builder reads it."""
+    return prepare(load_data(spec, label, positive), preprocessing)
+
+
+def writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
+    """Refuse an output file before the work is done: its suffix, or a folder that is missing."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+
+
+def was_interrupted(result: SolveResult) -> bool:
+    """Whether the user stopped the solver (SCIP keeps Ctrl-C to itself and says so)."""
+    return result.status is Status.INTERRUPTED or "interrupted" in result.message
+
+
+def exit_code(result: SolveResult) -> int:
+    """0 optimum, 1 not certified, 3 infeasible or unbounded, 4 limit with incumbent, 130."""
+    match result.status:
+        case Status.INTERRUPTED:
+            return 130
+        case Status.INFEASIBLE | Status.UNBOUNDED | Status.INFEASIBLE_OR_UNBOUNDED:
+            return 3
+    if result.objective is None or result.certificate.verdict is Verdict.NOT_CERTIFIED:
+        return 1
+    return 0 if result.status is Status.OPTIMAL else 4

@@ -1,0 +1,117 @@
+"""Gap studies as a data frame, as csv, as LaTeX and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.gap_study import Study
+from solvers.result import SolveResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def to_frame(studies: Sequence[Study]) -> pd.DataFrame:
+    """All studies below each other: Comparison.to_frame with the instance and the entry added."""
+    import pandas as pd
+
+    frames = []
+    for study in studies:
+        frame = study.comparison.to_frame()
+        frame.insert(0, "instance", study.instance.name)
+        entries = [rung.formulation for rung in (*study.rungs, study.exact)]
+        frame.insert(2, "entry", entries)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def to_latex(studies: Sequence[Study]) -> str:
+    """LaTeX table (booktabs) of all studies, relative gaps in percent."""
+    frame = to_frame(studies)
+    frame["gap (%)"] = [percent(gap) for gap in frame["relative gap"]]
+    frame["seconds"] = [seconds_text(number) for number in frame["seconds"]]
+    frame["certificate"] = [str(text).partition(" (")[0] for text in frame["certificate"]]
+    columns = [
+        "instance", "formulation", "value", "certified bound", "absolute gap", "gap (%)", "solver",
+        "status", "seconds", "certificate",
+    ]  # fmt: skip
+    return frame[columns].to_latex(
+        index=False, escape=True, float_format="%.4f", na_rep="", column_format="llrrrrllrl"
+    )
+
+
+def percent(gap: float | None) -> str:
+    """Relative gap in percent with one digit; empty when there is none."""
+    return "" if gap is None or gap != gap else f"{100 * gap:.1f}"
+
+
+def seconds_text(number: float) -> str:
+    """Seconds with three digits behind the point below 0.1, one from ten on, two between."""
+    return f"{number:.{3 if number < 0.1 else 2 if number < 10 else 1}f}"
+
+
+def to_json(study: Study) -> dict[str, Any]:
+    """One study as plain dictionaries; parameters are those the user gave."""
+    comparison = study.comparison
+    raw = study.prepared.raw
+    rows = [
+        {
+            "label": row.label,
+            "parameters": dict(rung.parameters),
+            "value": row.value,
+            "certified_bound": row.bound,
+            "absolute_gap": comparison.absolute_gap(row),
+            "relative_gap": comparison.relative_gap(row),
+            "remark": row.remark,
+        }
+        | solve_summary(row.result)
+        for rung, row in zip(study.rungs, comparison.rows, strict=True)
+    ]
+    exact = comparison.exact
+    return {
+        "instance": study.instance.name,
+        "title": study.instance.title,
+        "data": {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256},
+        "settings": dict(study.instance.settings),
+        "upper": comparison.upper,
+        "exact": None
+        if exact is None
+        else {"label": study.exact.name, "parameters": dict(study.exact.parameters)}
+        | solve_summary(exact),
+        "rows": rows,
+        "violations": study.complaints,
+    }
+
+
+def solve_summary(result: SolveResult) -> dict[str, Any]:
+    """What a gap table says about one solve: everything but the arrays."""
+    certificate = result.certificate
+    return {
+        "formulation": result.formulation,
+        "problem_class": result.problem_class,
+        "status": str(result.status),
+        "objective": result.objective,
+        "bound": result.bound,
+        "certificate": {
+            "verdict": str(certificate.verdict),
+            "reason": certificate.reason,
+            "primal_residual": certificate.primal_residual,
+            "dual_residual": certificate.dual_residual,
+            "complementarity": certificate.complementarity,
+            "gap": certificate.gap,
+            "bound_method": certificate.bound_method,
+            "solver_bound": certificate.solver_bound,
+            "unproven": certificate.unproven,
+        },
+        "solver": {
+            "name": result.solver,
+            "version": result.version,
+            "options": dict(result.options),
+            "seed": result.seed,
+            "threads": result.threads,
+            "time_limit": result.time_limit,
+        },
+        "seconds": result.seconds,
+        "message": result.message,
+    }

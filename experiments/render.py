@@ -1,0 +1,244 @@
+"""What people see: rich tables and a few lines of text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from experiments.gap_study import Study
+from experiments.gap_table import percent, seconds_text
+from formulations.catalogue import Entry
+from solvers.result import SolveResult, Status, Verdict
+
+if TYPE_CHECKING:
+    from experiments.recheck import Recheck
+    from solvers.doctor import Report
+
+PIPE_WIDTH = 160  # nothing wraps before this in a file or a pipe
+SHOWN = 12  # longer arrays are described, not printed
+GOOD, WARN, BAD = "green", "yellow", "bold red"
+
+
+def show(*parts: RenderableType) -> None:
+    """Print on standard output; colours and the width of the screen only on a terminal."""
+    console = Console(file=sys.stdout, highlight=False)
+    if not console.is_terminal:
+        console = Console(file=sys.stdout, highlight=False, width=PIPE_WIDTH)
+    for part in parts:
+        console.print(part)
+
+
+def _table(*columns: str, right: Sequence[str] = ()) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    for name in columns:
+        table.add_column(
+            name,
+            justify="right" if name in right else "left",
+            no_wrap=name in right or name in ("name", "relaxation"),
+        )
+    return table
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number with so many significant digits; a dash when there is none."""
+    return "-" if value is None or not np.isfinite(value) else f"{value:#.{digits}g}"
+
+
+def verdict_text(verdict: Verdict, remark: str = "") -> Text:
+    """A verdict in its colour, with a remark."""
+    colour = {Verdict.CERTIFIED: GOOD, Verdict.SOLVER_BOUND: WARN, Verdict.NOT_CERTIFIED: BAD}
+    return Text(f"{verdict}{remark and f' ({remark})'}", style=colour[verdict])
+
+
+# The catalogue and the solvers
+
+
+def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str]]) -> Table:
+    """All formulations: name, class, what it relaxes, solvers that can take it here, source."""
+    table = _table("name", "class", "relaxes", "solvers here", "source")
+    for entry in entries:
+        related = entry.relaxes or ""
+        if entry.dual_of:
+            related = f"dual of {entry.dual_of}"
+        if entry.restates:
+            related = f"= {entry.restates}"
+        able = ", ".join(solvers[entry.name]) or Text("none installed", style=BAD)
+        table.add_row(entry.name, str(entry.problem_class), related, able, entry.source)
+    return table
+
+
+def entry_page(document: Mapping[str, Any], mathematics: str) -> Group:
+    """One formulation: its docstring, then where it is from and what it takes."""
+    facts = _table("", "")
+    facts.show_header = False
+    for word in ("source", "problem_class", "relaxes", "restates", "dual_of"):
+        if document[word]:
+            facts.add_row(word.replace("_", " "), str(document[word]))
+    facts.add_row("solvers here", ", ".join(document["solvers"]) or "none installed")
+    facts.add_row("reads", " or ".join(document["takes"]))
+    options = _table("--set", "default")
+    for parameter in document["parameters"]:
+        default = "required" if parameter["required"] else str(parameter["default"])
+        options.add_row(parameter["name"], default)
+    return Group(
+        Text(document["name"], style="bold"), Text(mathematics), Text(), facts, Text(), options
+    )
+
+
+def doctor_table(reports: Iterable[Report]) -> Table:
+    """Solvers: version, licence, the classes proven a moment ago, limits, how to install."""
+    table = _table("name", "version", "proven now", "licence", "limits", "install")
+    for report in reports:
+        proven = Text()
+        for trial in report.trials:
+            style = GOOD if trial.proven else BAD
+            proven.append(f"{trial.problem_class}{'' if trial.proven else ' FAILED'} ", style)
+        if report.unlicensed:
+            proven = Text(f"no licence: {report.unlicensed}", style=WARN)
+        version = report.version or Text("not installed", style=WARN)
+        table.add_row(report.name, version, proven, report.licence, report.limits, report.install)
+    return table
+
+
+# One result
+
+
+def result_page(result: SolveResult) -> Group:
+    """A solved model: status, numbers with their certificate, the hyperplane, remarks."""
+    facts = _table("", "")
+    facts.show_header = False
+    for word, value in (*_numbers(result), *_point(result)):
+        if value:
+            facts.add_row(word, value)
+    return Group(facts)
+
+
+def _numbers(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
+    certificate = result.certificate
+    yield "formulation", f"{result.formulation} ({result.problem_class})"
+    yield "data", _data_text(result.data)
+    yield "status", _status_text(result.status)
+    yield "objective", "" if result.objective is None else f"{result.objective:.10g}"
+    if result.bound is not None:
+        yield "proven bound", f"{result.bound:.10g}  ({certificate.bound_method})"
+    if result.relative_gap is not None:
+        gap = number(result.absolute_gap, 3)
+        yield "gap", f"{gap}  ({100 * result.relative_gap:.2g} %)"
+    if certificate.solver_bound is not None and certificate.verdict is not Verdict.CERTIFIED:
+        claim = f"{certificate.solver_bound:.10g}  (the word of {result.solver})"
+        yield "solver's bound", claim
+    yield "certificate", verdict_text(certificate.verdict, certificate.reason)
+    yield "no bound", Text(certificate.unproven, style=WARN)
+    yield "solver", f"{result.solver} {result.version}, {seconds_text(result.seconds)} s"
+
+
+def _point(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
+    """Short arrays, what the formulation's own check counted, and the solver's words."""
+    for name, array in result.values.items():
+        if np.ndim(array) < 2 and np.size(array) <= SHOWN:
+            yield name, "  ".join(number(x) for x in np.atleast_1d(array).tolist())
+    for word, fact in result.certificate.facts.items():
+        if np.ndim(fact) == 0:
+            yield word.replace("_", " "), str(fact)
+    yield "remark", result.message
+
+
+def _data_text(data: Mapping[str, Any]) -> str:
+    return f"{data['spec']}: {data['n']} points, {data['d']} features" if "n" in data else ""
+
+
+def _status_text(status: Status) -> Text:
+    style = {Status.OPTIMAL: GOOD, Status.FEASIBLE: WARN}.get(status, BAD)
+    return Text(str(status), style=style)
+
+
+def recheck_page(found: Recheck) -> Group:
+    """A saved result beside its recomputation, and what remains a claim."""
+    table = _table("number", "saved", "computed again", "", right=("saved", "computed again"))
+    for row in found.numbers:
+        mark = Text("confirmed", GOOD) if row.confirmed else Text("not confirmed", BAD)
+        if row.saved is None and row.recomputed is None:
+            continue
+        table.add_row(row.name, number(row.saved, 12), number(row.recomputed, 12), mark)
+    lines: list[RenderableType] = [table, Text()]
+    if found.bound_method:
+        lines.append(Text(f"bound proven again by {found.bound_method}"))
+    lines += [Text(f"claim: {claim}", style=WARN) for claim in found.claims]
+    lines.append(verdict_text(found.verdict, found.reason))
+    return Group(*lines)
+
+
+# Gap tables
+
+
+def gap_page(study: Study) -> Group:
+    """Gap table of one study with its title, and what proves the optimum."""
+    comparison = study.comparison
+    right = ("value", "bound", "gap", "gap %", "s")
+    table = _table(
+        "relaxation", "value", "bound", "gap", "gap %", "solver", "status", "s", "certificate",
+        right=right,
+    )  # fmt: skip
+    for row in comparison.rows:
+        gap = comparison.absolute_gap(row)
+        table.add_row(
+            row.label,
+            number(row.value),
+            number(row.bound) if row.certified else Text("no bound", style=BAD),
+            number(gap),
+            percent(comparison.relative_gap(row)) or "-",
+            row.solver,
+            _status_text(row.status),
+            seconds_text(row.seconds),
+            _certificate_text(row.verdict, row.remark, row.certified),
+        )
+    exact = comparison.exact
+    footer = []
+    if exact is not None:
+        table.add_section()
+        table.add_row(
+            f"{comparison.exact_label} (exact)",
+            number(comparison.upper),
+            number(exact.bound),
+            number(exact.absolute_gap, 2),
+            percent(exact.relative_gap) or "-",
+            exact.solver,
+            _status_text(exact.status),
+            seconds_text(exact.seconds),
+            verdict_text(exact.certificate.verdict, exact.certificate.reason),
+        )
+        footer.append(Text(proof_of(exact), style="dim"))
+    footer += [Text(f"WRONG: {line}", style=BAD) for line in study.complaints]
+    return Group(Text(heading(study), style="bold"), table, *footer, Text())
+
+
+def heading(study: Study) -> str:
+    """Title of a study with the settings common to its rows."""
+    words = ", ".join(f"{word} = {value}" for word, value in study.instance.settings.items())
+    return f"{study.instance.title}{words and f' ({words})'}"
+
+
+def proof_of(exact: SolveResult) -> str:
+    """Who says that the optimum is one."""
+    certificate = exact.certificate
+    if exact.objective is None:
+        return f"{exact.solver} {exact.version} found no point: {exact.message}"
+    claim = certificate.solver_bound
+    said = "" if claim is None else f"; {exact.solver} {exact.version} claims {claim:.6g}"
+    if certificate.verdict is Verdict.CERTIFIED:
+        return f"optimum proven by {certificate.bound_method}{said}"
+    own = "no bound of our own" if exact.bound is None else f"our own bound {exact.bound:.6g}"
+    return f"best point known, optimum not proven by us: {own}{said}"
+
+
+def _certificate_text(verdict: Verdict, remark: str, certified: bool) -> Text:
+    if certified:
+        return verdict_text(verdict, remark)
+    return Text(remark or str(verdict), style=BAD)
