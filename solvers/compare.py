@@ -209,7 +209,7 @@ def compare(
     rows = []
     for k, spec in enumerate(relaxations):
         if not isinstance(spec, pyo.ConcreteModel):
-            _refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
+            refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
         _, result = run(spec)
         rows.append(_row((labels or {}).get(k, label_of(spec)), spec, result))
     upper = exact_result.objective
@@ -247,8 +247,8 @@ def label_of(spec: Spec) -> str:
     return f"{name}:{words}" if words else name
 
 
-def _refuse_unrelated(entry: Entry, exact_name: str) -> None:
-    """A row must bound the exact problem in the same objective normalisation."""
+def refuse_unrelated(entry: Entry, exact_name: str) -> None:
+    """Raise ValueError unless a row bounds the exact problem in the same normalisation."""
     if exact_name not in CATALOGUE:
         return
     exact_names = _same_problem(exact_name)

@@ -10,6 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.backend import Claim, Limits
+from solvers.classify import smallest_curvature
 from solvers.conic_form import Multipliers
 from solvers.options import unknown_option
 from solvers.result import Status
@@ -107,6 +108,8 @@ def _status(condition: str, solution: str) -> Status:
 
 def _duals(name: str, results: Any, form: StandardForm) -> Multipliers | None:
     if name not in _DUALS or form.integer.any() or form.quadratic or form.nonlinear:
+        return None
+    if smallest_curvature(form.objective.Q) < 0:
         return None
     rows: Mapping[Any, float] = results.solution_loader.get_duals()
     reduced: Mapping[Any, float] = results.solution_loader.get_reduced_costs()

@@ -1,11 +1,11 @@
-"""Clarabel as a Pyomo solver: SolverFactory("clarabel").solve(model) for any convex model."""
+"""Clarabel and SCS as Pyomo solvers: SolverFactory("clarabel").solve(model), any convex model."""
 
 from __future__ import annotations
 
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 from pyomo.common.collections import ComponentMap
@@ -20,12 +20,14 @@ from pyomo.contrib.solver.common.results import (
 from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
-from solvers import clarabel
+from solvers import clarabel, scs
 from solvers.backend import Claim, Limits
 from solvers.classify import classify
 from solvers.registry import SOLVERS, choose
 from solvers.result import Status
 from solvers.standard_form import StandardForm, standard_form
+
+_BACK_ENDS = {"clarabel": clarabel.run, "scs": scs.run}
 
 _CONDITIONS = {
     Status.OPTIMAL: TerminationCondition.convergenceCriteriaSatisfied,
@@ -74,19 +76,20 @@ def _selected(found: Mapping[Any, float], wanted: Sequence[Any] | None) -> Mappi
     return found if wanted is None else ComponentMap((item, found[item]) for item in wanted)
 
 
-class ClarabelSolver(SolverBase):
-    """Interior point for LP, QP, SOCP and SDP models; semidefinite rows by formulations.cones."""
+class ConicSolver(SolverBase):
+    """LP, QP, SOCP and SDP models; semidefinite rows by formulations.cones."""
 
     CONFIG = SolverConfig()
+    solver: ClassVar[str]
 
     def available(self, recheck: bool = False) -> Availability:
         """Whether the package is installed; it needs no licence."""
-        installed = SOLVERS["clarabel"].installed
+        installed = SOLVERS[self.solver].installed
         return Availability.FullLicense if installed else Availability.NotFound
 
     def version(self) -> tuple[int, ...]:
         """Version of the package."""
-        return tuple(int(part) for part in SOLVERS["clarabel"].version.split("."))
+        return tuple(int(part) for part in SOLVERS[self.solver].version.split("."))
 
     def solve(self, model: pyo.ConcreteModel, **settings: Any) -> Results:
         """Solve, and load the point unless told otherwise."""
@@ -94,13 +97,13 @@ class ClarabelSolver(SolverBase):
         started = datetime.datetime.now(datetime.UTC)
         form = standard_form(model)
         classification = classify(form)
-        choose("clarabel", classification.problem_class, form)
+        choose(self.solver, classification.problem_class, form)
         limits = Limits(
             config.time_limit, config.threads, None, bool(config.tee), dict(config.solver_options)
         )
-        claim = clarabel.run(form, classification, limits)
+        claim = _BACK_ENDS[self.solver](form, classification, limits)
         results = Results()
-        results.solver_name, results.solver_version = "clarabel", self.version()
+        results.solver_name, results.solver_version = self.solver, self.version()
         results.solver_config = config
         results.termination_condition = _CONDITIONS.get(claim.status, TerminationCondition.unknown)
         results.solution_status = _solution_status(claim)
@@ -116,10 +119,10 @@ class ClarabelSolver(SolverBase):
             datetime.datetime.now(datetime.UTC) - started
         ).total_seconds()
         if config.raise_exception_on_nonoptimal_result and claim.status is not Status.OPTIMAL:
-            raise NoOptimalSolutionError(f"clarabel: {claim.message}")
+            raise NoOptimalSolutionError(f"{self.solver}: {claim.message}")
         if config.load_solutions:
             if claim.x is None:
-                raise NoFeasibleSolutionError(f"clarabel: {claim.message}")
+                raise NoFeasibleSolutionError(f"{self.solver}: {claim.message}")
             results.solution_loader.load_vars()
         return results
 
@@ -130,9 +133,21 @@ def _solution_status(claim: Claim) -> SolutionStatus:
     return SolutionStatus.optimal if claim.status is Status.OPTIMAL else SolutionStatus.unknown
 
 
+class ClarabelSolver(ConicSolver):
+    """Interior point."""
+
+    solver = "clarabel"
+
+
+class ScsSolver(ConicSolver):
+    """Operator splitting."""
+
+    solver = "scs"
+
+
 def register() -> None:
     """Register with Pyomo's new and legacy factories, once."""
-    if "clarabel" not in pyo.SolverFactory._cls:
-        SolverFactory.register(
-            name="clarabel", doc="Clarabel, interior point for LP, QP, SOCP and SDP"
-        )(ClarabelSolver)
+    for kind in (ClarabelSolver, ScsSolver):
+        if kind.solver not in pyo.SolverFactory._cls:
+            doc = f"{kind.solver}, for LP, QP, SOCP and SDP"
+            SolverFactory.register(name=kind.solver, doc=doc)(kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -38,6 +38,8 @@ class SolverInfo:
     licence : str
     limits : callable(form) -> str
         Sentence naming the exceeded limit, or an empty string.
+    unlicensed : callable() -> str
+        Why the solver finds no licence here, or an empty string.
     """
 
     name: str
@@ -47,6 +49,7 @@ class SolverInfo:
     coefficients: tuple[float, float]
     licence: str
     limits: Callable[[StandardForm], str] = lambda form: ""
+    unlicensed: Callable[[], str] = lambda: ""
 
     @property
     def installed(self) -> bool:
@@ -71,6 +74,19 @@ def gurobi_is_restricted() -> bool:
         except gurobipy.GurobiError:
             return True
     return False
+
+
+@cache
+def mosek_unlicensed() -> str:
+    """Why MOSEK finds no licence, in its own words; an empty string when it does."""
+    import mosek
+
+    with mosek.Env() as env:
+        try:
+            env.checkoutlicense(mosek.feature.pts)
+        except mosek.Error as error:
+            return mosek.Env.getcodedesc(error.errno)[1].rstrip(".")
+    return ""
 
 
 def _gurobi_limits(form: StandardForm) -> str:
@@ -104,26 +120,41 @@ SOLVERS = {
             frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-13, 1e15),
             "commercial; the wheel solves small models", _gurobi_limits,
         ),
+        SolverInfo(
+            "scs", "scs", "scs", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf), "MIT, free"
+        ),
+        SolverInfo("piqp", "piqp", "piqp", frozenset({QP}), (0.0, np.inf), "BSD 2-clause, free"),
+        SolverInfo(
+            "mosek", "mosek", "mosek", frozenset({LP, QP, SOCP, SDP, MILP, MIQP, MISOCP}),
+            (1e-12, 1e20), "commercial; exports without one", unlicensed=mosek_unlicensed,
+        ),
     )
 }  # fmt: skip
 
 # First choice first; measured in design, see README.
 PREFERENCE: dict[ProblemClass, tuple[str, ...]] = {
-    LP: ("highs", "clarabel", "scip", "gurobi"),
-    QP: ("clarabel", "scip", "gurobi", "highs"),
-    SOCP: ("clarabel", "scip", "gurobi"),
-    SDP: ("clarabel",),
-    MILP: ("highs", "scip", "gurobi"),
-    MIQP: ("scip", "gurobi"),
-    MISOCP: ("scip", "gurobi"),
+    LP: ("highs", "clarabel", "scip", "gurobi", "scs", "mosek"),
+    QP: ("clarabel", "scip", "gurobi", "piqp", "scs", "highs", "mosek"),
+    SOCP: ("clarabel", "scs", "scip", "gurobi", "mosek"),
+    SDP: ("clarabel", "scs", "mosek"),
+    MILP: ("highs", "scip", "gurobi", "mosek"),
+    MIQP: ("scip", "gurobi", "mosek"),
+    MISOCP: ("scip", "gurobi", "mosek"),
     LRCP: ("scip", "gurobi"),
     NONCONVEX: ("scip", "gurobi"),
 }
 
 
 def capable(problem_class: ProblemClass) -> list[str]:
-    """Installed solvers for a class, preferred first."""
-    return [name for name in PREFERENCE[problem_class] if SOLVERS[name].installed]
+    """Installed solvers for a class that find their licence, preferred first."""
+    return list(_capable(problem_class))
+
+
+def _capable(problem_class: ProblemClass) -> Iterator[str]:
+    """One at a time: asking the last ones for their licence takes a while."""
+    for name in PREFERENCE[problem_class]:
+        if SOLVERS[name].installed and not SOLVERS[name].unlicensed():
+            yield name
 
 
 def choose(solver: str, problem_class: ProblemClass, form: StandardForm) -> SolverInfo:
@@ -159,7 +190,7 @@ def choose(solver: str, problem_class: ProblemClass, form: StandardForm) -> Solv
 
 def _choose_automatically(problem_class: ProblemClass, form: StandardForm) -> SolverInfo:
     objections = []
-    for name in capable(problem_class):
+    for name in _capable(problem_class):
         objection = _objection(SOLVERS[name], problem_class, form)
         if objection is None:
             return SOLVERS[name]

@@ -10,7 +10,6 @@ the set, nor keeping one point more or less (the hard-margin machine solved agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,15 +41,16 @@ Mask = NDArray[np.bool_]
 
 ON_MARGIN = 1e-9
 SAMPLES = 20_000
-MARGINS_AT_ONCE = 2_000_000
 LARGEST_SAMPLED = 6  # larger random sets hardly ever keep anything
-STARTS = 6
+STARTS = 3
+KICKS = 60
+KICKED = 4  # most points of a set that a kick replaces, by some of the
+KICK_RANGE = 40  # points nearest to the margin
 NEIGHBOURS = 250
 NEARLY_KEPT = 8
-KICKS = 30
-KICKN = 30
-CL = 1.05
-KK = 3
+MARGINS_AT_ONCE = 2_000_000
+WORK_LIMIT = 200_000_000  # in computed numbers, not seconds: the same result on any machine
+SOLVE_PASSES = 50  # passes over the points that one hard-margin solve is counted for
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,33 +96,47 @@ def zero_one_incumbent(
         return best
     search = _Search(points, cost)
     rng = np.random.default_rng(seed)
-    tried: set[tuple[int, ...]] = set()
-    found = []
-    for members, source in [*_from_directions(search, data), *_from_sample(search, rng)]:
-        found.append((*search.improve(members), source))
-    if found:
-        value, members, source = min(found, key=lambda x: x[0])
-        for _ in range(KICKS):
-            other = search.improve(search.kick(members, rng), value * CL)
-            if other[0] < value:
-                value, members = other
-        best = min(best, _incumbent(search, data, members, source), key=lambda x: x.objective)
-    return best
+    found = [
+        (*search.improve(members, np.inf), source)
+        for members, source in [*_from_directions(search, data), *_from_sample(search, rng)]
+    ]
+    if not found:
+        return best
+    value, members, source = min(found, key=lambda candidate: candidate[0])
+    for _ in range(KICKS):
+        if search.exhausted:
+            break
+        other, changed = search.improve(search.kick(members, rng), value)
+        if other < value:
+            value, members, source = other, changed, "local search over active sets"
+    return min(best, _incumbent(search, data, members, source), key=lambda x: x.objective)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Search:
     """Local search over active sets; a set is worth the 0-1 objective of its hyperplane."""
 
     points: Points
     penalty: float
+    spent: int = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the work limit is reached."""
+        return self.spent > WORK_LIMIT
+
+    def _count(self, many: int) -> None:
+        """Add the work for the points, and their margins, of many active sets."""
+        count, dimension = self.points.rows.shape
+        self.spent += many * (count + 4 * dimension**2)
 
     def values(self, sets: ActiveSets) -> Array:
-        """Objective of each set, counting points within ON_MARGIN as kept; inf if numerically lost."""
+        """Objective of each set, points within ON_MARGIN kept; inf if v is numerically lost."""
+        self._count(len(sets.members))
         violated = set_margins(self.points, sets) < 1 - ON_MARGIN
         values = sets.norm2 + self.penalty * (violated @ self.points.weight)
-        own = np.take_along_axis(violated, sets.members, axis=1).any(axis=1)
-        return np.where(own | ~np.isfinite(values), np.inf, values)
+        lost = np.take_along_axis(violated, sets.members, axis=1).any(axis=1)
+        return np.where(lost | ~np.isfinite(values), np.inf, values)
 
     def value(self, members: Index) -> float:
         """Objective of one set."""
@@ -137,21 +151,40 @@ class _Search:
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def improve(self, members: Index, close=np.inf) -> tuple[float, Index]:
-        """Exchange points while that helps, then keep more or fewer points, until nothing helps."""
+    def improve(self, members: Index, target: float) -> tuple[float, Index]:
+        """Exchange points while that helps; below the target, also keep more or fewer points."""
         best = (self.value(members), members)
-        while True:
-            better = self._exchange(*best) or (self._rekeep(*best) if best[0] < close else None)
+        while not self.exhausted:
+            better = self._exchange(*best)
+            if better is None and best[0] < target:
+                better = self._rekeep(*best)
             if better is None:
-                return best
+                break
             best = better
+        return best
+
+    def _margins(self, members: Index) -> Array:
+        return set_margins(self.points, from_members(self.points, members[None, :]))[0]
+
+    def _nearest(self, members: Index, count: int) -> Index:
+        """Points outside the set, nearest to its margin first."""
+        order = np.argsort(np.abs(self._margins(members) - 1), kind="stable")
+        return order[~np.isin(order, members)][:count]
+
+    def kick(self, members: Index, rng: np.random.Generator) -> Index:
+        """A few points of the set replaced by others near its margin."""
+        near = self._nearest(members, KICK_RANGE)
+        count = min(len(members), len(near), int(rng.integers(1, KICKED + 1)))
+        kicked = members.copy()
+        places = rng.choice(len(members), count, replace=False)
+        kicked[places] = rng.choice(near, count, replace=False)
+        return kicked
 
     def _exchange(self, value: float, members: Index) -> tuple[float, Index] | None:
         """Best set that differs by a point left out, a point added, or both; None if no better."""
+        room = MARGINS_AT_ONCE // (len(members) * len(self.points.y))
+        near = self._nearest(members, min(NEIGHBOURS, max(20, room)))
         full = from_members(self.points, members[None, :])
-        distance = np.abs(set_margins(self.points, full)[0] - 1)
-        near = np.argsort(distance, kind="stable")[: NEIGHBOURS + len(members)]
-        near = np.setdiff1d(near, members)
         candidates = [self._shortened(members)]
         candidates.append(self._extended(candidates[0], near))
         if len(members) < self.points.largest:
@@ -164,15 +197,6 @@ class _Search:
                 if values[k] < best[0]:
                     best = (float(values[k]), sets.members[k])
         return None if best[1] is members else best
-
-    def kick(self, members: Index, rng: np.random.Generator) -> Index:
-        """Two points of the set replaced by points near the margin."""
-        u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
-        near = np.setdiff1d(np.argsort(np.abs(u - 1), kind="stable")[:KICKN], members)
-        kicked = members.copy()
-        k = min(len(members), len(near), int(rng.integers(1, KK + 1)))
-        kicked[rng.choice(len(members), k, replace=False)] = rng.choice(near, k, replace=False)
-        return kicked
 
     @property
     def _smallest(self) -> int:
@@ -193,20 +217,16 @@ class _Search:
 
     def _rekeep(self, value: float, members: Index) -> tuple[float, Index] | None:
         """First better set that keeps the same points, one on the margin less, or one more."""
-        u = set_margins(self.points, from_members(self.points, members[None, :]))[0]
+        u = self._margins(members)
         kept = u >= 1 - ON_MARGIN
         outside = np.flatnonzero(~kept)
         nearly = outside[np.argsort(-u[outside], kind="stable")[:NEARLY_KEPT]]
-        for change in [None, *members, *nearly]:
+        for change in [None, *members.tolist(), *nearly.tolist()]:
             wanted = kept.copy()
             if change is not None:
                 wanted[change] = not wanted[change]
-            paid = self.penalty * float(self.points.weight[~wanted].sum())
-            # keeping fewer points may let others in, so only the ceiling of the set itself counts
-            ceiling = value if change in members else value - paid
-            found = None
-            if ceiling > 0:
-                found = least_norm_members(self.points, wanted, ceiling, members)
+            self._count(SOLVE_PASSES)
+            found = least_norm_members(self.points, wanted, value, members)
             if found is not None and len(found):
                 reached = self.value(found)
                 if reached < value * (1 - ON_MARGIN):
@@ -217,15 +237,19 @@ class _Search:
 def _from_directions(search: _Search, data: TrainingData) -> list[tuple[Index, str]]:
     """Active sets of the best hyperplanes along the directions of hinge-loss fits."""
     points, intercept = search.points, search.points.intercept
-    found = []
+    stretched: list[tuple[float, int, Mask]] = []
     for w, b in hinge_directions(data, search.penalty, intercept):
-        stretched = best_along(data, w, b, search.penalty, intercept)
-        if stretched is None:
-            continue
-        kept = margins(data, *stretched)[points.original] >= 1 - ON_MARGIN
+        along = best_along(data, w, b, search.penalty, intercept)
+        if along is not None:
+            kept = margins(data, *along) >= 1 - ON_MARGIN
+            norm2 = float(along[0] @ along[0]) + (along[1] ** 2 if intercept == "penalised" else 0)
+            value = norm2 + search.penalty * int((~kept).sum())
+            stretched.append((value, len(stretched), kept[points.original]))
+    found: list[tuple[float, int, Index]] = []
+    for _, k, kept in sorted(stretched)[: 2 * STARTS]:
         members = least_norm_members(points, kept)
         if members is not None:
-            found.append((search.value(members), len(found), members))
+            found.append((search.value(members), k, members))
     return [(members, "hinge-loss direction") for *_, members in sorted(found)[:STARTS]]
 
 

@@ -1,0 +1,187 @@
+"""MOSEK through Fusion: files without any licence, solutions with one."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from solvers.backend import Claim, Limits
+from solvers.classify import Classification, classify
+from solvers.conic_form import Multipliers, unpack
+from solvers.errors import LicenceError
+from solvers.fusion_model import FusionModel, fusion_model, model_name, sentence
+from solvers.options import unknown_option
+from solvers.registry import SOLVERS, capable, choose
+from solvers.result import Status
+from solvers.standard_form import StandardForm, standard_form
+
+Array = NDArray[np.float64]
+
+FORMATS = (".ptf", ".task", ".cbf", ".jtask")
+
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "integer_optimal": Status.OPTIMAL,
+    "prim_and_dual_feas": Status.FEASIBLE,
+    "prim_feas": Status.FEASIBLE,
+    "prim_infeas_cer": Status.INFEASIBLE,
+    "dual_infeas_cer": Status.UNBOUNDED,
+}
+# What MOSEK knows of the problem when it has no solution of a kind above.
+_PROBLEM_STATUS = {
+    "prim_infeas": Status.INFEASIBLE,
+    "prim_infeas_or_unbounded": Status.INFEASIBLE_OR_UNBOUNDED,
+}
+_WITH_POINT = (Status.OPTIMAL, Status.FEASIBLE)
+
+
+def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
+    """Write a model as a .ptf, .task, .cbf or .jtask file; needs no licence.
+
+    Raises
+    ------
+    ValueError
+        Another suffix, or disjunctions, which must be transformed first.
+    OSError
+        The file cannot be written.
+    ProblemClassError, SolverNotInstalledError, NumberError
+        MOSEK cannot represent the model.
+    """
+    form = standard_form(model)
+    return export_form(form, classify(form), path)
+
+
+def export_form(form: StandardForm, classification: Classification, path: str | Path) -> Path:
+    """Like export(), for a model already read."""
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise ValueError(f"the file name must end in {', '.join(FORMATS)}, got {path.name!r}")
+    choose("mosek", classification.problem_class, form)
+    import mosek
+
+    with fusion_model(form, classification, form.sense) as written:
+        try:
+            written.model.writeTask(str(path))
+        except mosek.Error as error:
+            raise OSError(f"mosek cannot write {path}: {sentence(error.msg)}") from error
+    return path
+
+
+def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
+    """Solve a convex or mixed-integer convex model.
+
+    Raises
+    ------
+    LicenceError
+        Naming the file written instead, and the free solvers that take the model.
+    """
+    import mosek
+    from mosek import fusion
+
+    _refuse_unknown_options(limits.options, mosek)
+    problem = SOLVERS["mosek"].unlicensed()
+    if problem:
+        raise _without_licence(form, classification, problem)
+    with fusion_model(form, classification, 1) as written:
+        _set_parameters(written.model, form, limits, fusion)
+        try:
+            written.model.solve()
+        except fusion.OptimizeError as error:
+            if "icense" in str(error):
+                raise _without_licence(form, classification, sentence(str(error))) from error
+            return Claim(Status.ERROR, message=sentence(str(error)))
+        return _claim(written, form, mosek)
+
+
+def _without_licence(
+    form: StandardForm, classification: Classification, problem: str
+) -> LicenceError:
+    path = Path(tempfile.mkdtemp(prefix="tightmargin-")) / f"{model_name(form)}.ptf"
+    export_form(form, classification, path)
+    free = [n for n in capable(classification.problem_class) if "free" in SOLVERS[n].licence]
+    return LicenceError(
+        f"mosek finds no licence ({problem}); the model was written to {path}, and solvers that "
+        f"take it without one are {', '.join(free) or 'not installed'}"
+    )
+
+
+def _refuse_unknown_options(options: Mapping[str, Any], mosek: Any) -> None:
+    known = {
+        _fusion_name(repr(parameter))
+        for kind in (mosek.iparam, mosek.dparam, mosek.sparam)
+        for parameter in kind.values
+    }
+    for name in options:
+        if name not in known:
+            raise unknown_option("mosek", name, known)
+
+
+def _fusion_name(name: str) -> str:
+    """mio_tol_rel_gap is mioTolRelGap in Fusion."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _set_parameters(model: Any, form: StandardForm, limits: Limits, fusion: Any) -> None:
+    settings: dict[str, Any] = {}
+    if form.integer.any():
+        settings["mioTolRelGap"] = 1e-9
+    if limits.time_limit is not None:
+        settings["optimizerMaxTime"] = float(limits.time_limit)
+    if limits.threads is not None:
+        settings["numThreads"] = int(limits.threads)
+    if limits.seed is not None:
+        settings["mioSeed"] = int(limits.seed)
+    for name, value in (settings | dict(limits.options)).items():
+        try:
+            model.setSolverParam(name, value)
+        except (fusion.ParameterError, ValueError) as error:
+            raise ValueError(f"mosek cannot take {name}={value!r}: {error}") from error
+    if limits.log:
+        model.setLogHandler(sys.stderr)
+
+
+def _claim(written: FusionModel, form: StandardForm, mosek: Any) -> Claim:
+    task = written.model.getTask()
+    kinds = (mosek.soltype.itg, mosek.soltype.bas, mosek.soltype.itr)
+    there = [kind for kind in kinds if task.solutiondef(kind)]
+    if not there:
+        return Claim(Status.LIMIT_NO_SOLUTION, message="mosek returned no solution")
+    kind = max(there, key=lambda kind: repr(task.getsolsta(kind)) in _STATUS)
+    solution, problem = repr(task.getsolsta(kind)), repr(task.getprosta(kind))
+    message = f"{solution}, {problem}"
+    status = _STATUS.get(solution) or _PROBLEM_STATUS.get(problem)
+    integer = bool(form.integer.any())
+    if status is None:
+        # The last iterate of an interior point method: the certificate will tell.
+        status = Status.LIMIT_NO_SOLUTION if integer else Status.INACCURATE
+    bound = task.getdouinf(mosek.dinfitem.mio_obj_bound) if integer else task.getdualobj(kind)
+    if status not in (*_WITH_POINT, Status.INACCURATE):
+        bound = bound if integer and status is Status.LIMIT_NO_SOLUTION else None
+        return Claim(status, bound=bound, message=message)
+    x = np.empty(form.n)
+    x[written.columns] = np.array(task.getxx(kind))[1 : form.n + 1]
+    duals = None if integer else _multipliers(written, form, task, kind)
+    return Claim(status, x=x, duals=duals, bound=bound, message=message)
+
+
+def _multipliers(written: FusionModel, form: StandardForm, task: Any, kind: Any) -> Multipliers:
+    rows, bounds = np.zeros(len(form.rows)), np.zeros(form.n)
+    rows[written.rows] = task.gety(kind)
+    reduced = np.array(task.getslx(kind)) - np.array(task.getsux(kind))
+    bounds[written.columns] = reduced[1 : form.n + 1]
+    cones: dict[int, Array] = {}
+    at = int(written.has_epigraph)
+    for part in written.cones:
+        for block in part.blocks:
+            z = part.turn.T @ np.array(task.getaccdoty(kind, at))
+            cones[id(block.data)] = unpack(z) if part.kind == "semidefinite" else z
+            at += 1
+    return Multipliers(rows, bounds, cones)

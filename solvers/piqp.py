@@ -1,0 +1,81 @@
+"""PIQP: proximal interior point for convex QP, handed over as sparse arrays.
+
+It stops at absolute tolerances, so every row and the objective is first divided by its largest
+coefficient. LPs are not offered: an infeasible or unbounded one runs into the iteration limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from solvers.backend import Claim, Limits
+from solvers.classify import Classification
+from solvers.conic_form import Multipliers
+from solvers.options import apply_options
+from solvers.result import Status
+from solvers.standard_form import StandardForm
+
+_STATUS = {
+    "PIQP_SOLVED": Status.OPTIMAL,
+    "PIQP_MAX_ITER_REACHED": Status.INACCURATE,
+    "PIQP_NUMERICS": Status.INACCURATE,
+    "PIQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE,
+    "PIQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
+}
+
+
+def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
+    """Solve a convex QP."""
+    import piqp
+
+    if limits.time_limit is not None:
+        raise ValueError(
+            "piqp cannot be stopped by the clock: leave out time_limit, or give "
+            "options={'max_iter': ...}"
+        )
+    solver = piqp.SparseSolver()
+    solver.settings.verbose = limits.log
+    apply_options("piqp", solver.settings, limits.options)
+    largest = abs(form.A).max(axis=1).toarray().ravel()
+    scale = 1 / np.where(largest > 0, largest, 1.0)
+    cost = float(max(np.abs(form.P.data).max(), np.abs(form.objective.a).max()))
+    low, high = scale * form.row_lower, scale * form.row_upper
+    A = (sp.diags(scale) @ form.A).tocsr()
+    equal = form.row_lower == form.row_upper
+    between = (np.isfinite(low) | np.isfinite(high)) & ~equal
+    solver.setup(
+        sp.triu(form.P / cost, format="csc"),
+        form.objective.a / cost,
+        A[equal].tocsc(),
+        low[equal],
+        A[between].tocsc(),
+        low[between],
+        high[between],
+        form.lower,
+        form.upper,
+    )
+    solver.solve()
+    found = solver.result
+    word = found.info.status.name
+    status = _STATUS.get(word, Status.ERROR)
+    message = f"{word} after {found.info.iter} iterations"
+    rows = np.zeros(len(low))
+    rows[equal] = -found.y
+    rows[between] = found.z_l - found.z_u
+    rows *= cost * scale
+    bounds = cost * (found.z_bl - found.z_bu)
+    x = np.array(found.x)
+    finite = bool(np.isfinite(np.r_[x, rows, bounds]).all())
+    if status not in (Status.OPTIMAL, Status.INACCURATE) or not finite:
+        if status is Status.INACCURATE:
+            status = Status.LIMIT_NO_SOLUTION
+        return Claim(status, message=message, version=piqp.__version__)
+    return Claim(
+        status,
+        x=x,
+        duals=Multipliers(rows, bounds, {}),
+        bound=cost * float(found.info.dual_obj) + form.objective.constant,
+        message=message,
+        version=piqp.__version__,
+    )
