@@ -1,6 +1,6 @@
 """The table of formulations in README.md, written from the catalogue.
 
-    python -m experiments.readme_table          rewrites the table between its markers
+python -m experiments.readme_table          rewrites the table between its markers
 """
 
 from __future__ import annotations

@@ -15,33 +15,40 @@ from rich.text import Text
 from experiments.gap_study import Study
 from experiments.gap_table import percent, seconds_text
 from formulations.catalogue import Entry
+from solvers.compare import Bound
 from solvers.result import SolveResult, Status, Verdict
 
 if TYPE_CHECKING:
     from experiments.recheck import Recheck
     from solvers.doctor import Report
 
-PIPE_WIDTH = 160  # nothing wraps before this in a file or a pipe
+PIPE_WIDTH = 240  # nothing wraps before this in a file or a pipe
 SHOWN = 12  # longer arrays are described, not printed
 GOOD, WARN, BAD = "green", "yellow", "bold red"
 
 
+def _console() -> Console:
+    """Standard output: colours and the width of the screen only on a terminal."""
+    console = Console(file=sys.stdout, highlight=False, markup=False)
+    if console.is_terminal:
+        return console
+    return Console(file=sys.stdout, highlight=False, markup=False, width=PIPE_WIDTH)
+
+
 def show(*parts: RenderableType) -> None:
-    """Print on standard output; colours and the width of the screen only on a terminal."""
-    console = Console(file=sys.stdout, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=sys.stdout, highlight=False, width=PIPE_WIDTH)
+    """Print on standard output."""
+    console = _console()
     for part in parts:
         console.print(part)
 
 
 def _table(*columns: str, right: Sequence[str] = ()) -> Table:
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, collapse_padding=True)
     for name in columns:
         table.add_column(
             name,
             justify="right" if name in right else "left",
-            no_wrap=name in right or name in ("name", "relaxation"),
+            no_wrap=name in right or name in ("name", "relaxation", "solver"),
         )
     return table
 
@@ -61,8 +68,8 @@ def verdict_text(verdict: Verdict, remark: str = "") -> Text:
 
 
 def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str]]) -> Table:
-    """All formulations: name, class, what it relaxes, solvers that can take it here, source."""
-    table = _table("name", "class", "relaxes", "solvers here", "source")
+    """All formulations: name, class, source, what it relaxes, solvers that can take it here."""
+    table = _table("name", "class", "source", "relaxes", "solvers here")
     for entry in entries:
         related = entry.relaxes or ""
         if entry.dual_of:
@@ -70,7 +77,7 @@ def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str
         if entry.restates:
             related = f"= {entry.restates}"
         able = ", ".join(solvers[entry.name]) or Text("none installed", style=BAD)
-        table.add_row(entry.name, str(entry.problem_class), related, able, entry.source)
+        table.add_row(entry.name, str(entry.problem_class), entry.source, related, able)
     return table
 
 
@@ -178,45 +185,59 @@ def recheck_page(found: Recheck) -> Group:
 # Gap tables
 
 
+COLUMNS = (
+    "relaxation", "value", "bound", "gap", "gap %", "solver", "status", "s", "certificate",
+)  # fmt: skip
+NARROW = ("relaxation", "bound", "gap %", "solver", "s", "certificate")
+WIDE = 100  # characters that all columns need
+
+
 def gap_page(study: Study) -> Group:
     """Gap table of one study with its title, and what proves the optimum."""
-    comparison = study.comparison
-    right = ("value", "bound", "gap", "gap %", "s")
-    table = _table(
-        "relaxation", "value", "bound", "gap", "gap %", "solver", "status", "s", "certificate",
-        right=right,
-    )  # fmt: skip
-    for row in comparison.rows:
-        gap = comparison.absolute_gap(row)
-        table.add_row(
-            row.label,
-            number(row.value),
-            number(row.bound) if row.certified else Text("no bound", style=BAD),
-            number(gap),
-            percent(comparison.relative_gap(row)) or "-",
-            row.solver,
-            _status_text(row.status),
-            seconds_text(row.seconds),
-            _certificate_text(row.verdict, row.remark, row.certified),
-        )
-    exact = comparison.exact
+    columns = COLUMNS if _console().width >= WIDE else NARROW
+    table = _table(*columns, right=("value", "bound", "gap", "gap %", "s"))
+    for row in study.comparison.rows:
+        cells = _cells(study, row)
+        table.add_row(*(cells[name] for name in columns))
+    exact = study.comparison.exact
     footer = []
     if exact is not None:
         table.add_section()
-        table.add_row(
-            f"{comparison.exact_label} (exact)",
-            number(comparison.upper),
-            number(exact.bound),
-            number(exact.absolute_gap, 2),
-            percent(exact.relative_gap) or "-",
-            exact.solver,
-            _status_text(exact.status),
-            seconds_text(exact.seconds),
-            verdict_text(exact.certificate.verdict, exact.certificate.reason),
-        )
+        cells = _exact_cells(study.comparison.exact_label, exact)
+        table.add_row(*(cells[name] for name in columns))
         footer.append(Text(proof_of(exact), style="dim"))
     footer += [Text(f"WRONG: {line}", style=BAD) for line in study.complaints]
     return Group(Text(heading(study), style="bold"), table, *footer, Text())
+
+
+def _cells(study: Study, row: Bound) -> dict[str, RenderableType]:
+    comparison = study.comparison
+    remark = Text(row.remark or str(row.verdict), style=BAD)
+    return {
+        "relaxation": row.label,
+        "value": number(row.value),
+        "bound": number(row.bound) if row.certified else Text("no bound", style=BAD),
+        "gap": number(comparison.absolute_gap(row)),
+        "gap %": percent(comparison.relative_gap(row)) or "-",
+        "solver": row.solver,
+        "status": _status_text(row.status),
+        "s": seconds_text(row.seconds),
+        "certificate": verdict_text(row.verdict, row.remark) if row.certified else remark,
+    }
+
+
+def _exact_cells(label: str, exact: SolveResult) -> dict[str, RenderableType]:
+    return {
+        "relaxation": f"{label} (exact)",
+        "value": number(exact.objective),
+        "bound": number(exact.bound),
+        "gap": number(exact.absolute_gap, 2),
+        "gap %": percent(exact.relative_gap) or "-",
+        "solver": exact.solver,
+        "status": _status_text(exact.status),
+        "s": seconds_text(exact.seconds),
+        "certificate": verdict_text(exact.certificate.verdict, exact.certificate.reason),
+    }
 
 
 def heading(study: Study) -> str:
@@ -236,9 +257,3 @@ def proof_of(exact: SolveResult) -> str:
         return f"optimum proven by {certificate.bound_method}{said}"
     own = "no bound of our own" if exact.bound is None else f"our own bound {exact.bound:.6g}"
     return f"best point known, optimum not proven by us: {own}{said}"
-
-
-def _certificate_text(verdict: Verdict, remark: str, certified: bool) -> Text:
-    if certified:
-        return verdict_text(verdict, remark)
-    return Text(remark or str(verdict), style=BAD)

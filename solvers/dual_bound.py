@@ -155,7 +155,10 @@ def _correction(conic: ConicForm, z: Array, target: Array) -> tuple[Array, Array
 def _solve(normal: sp.csc_matrix, target: Array) -> Array:
     """Solve a semidefinite, badly scaled system: diagonal scaling, a tiny shift, refinement."""
     diagonal = normal.diagonal()
-    scale = 1 / np.sqrt(np.maximum(diagonal, 1e-30 * max(diagonal.max(initial=0.0), 1e-300)))
+    largest = float(diagonal.max(initial=0.0))
+    if not largest > 0:  # multipliers that are all zero: nothing can be moved
+        return np.zeros(len(target))
+    scale = 1 / np.sqrt(np.maximum(diagonal, 1e-30 * largest))
     balanced = (sp.diags(scale) @ normal @ sp.diags(scale)).tocsc()
     apply_inverse = _factorised(balanced + 1e-13 * sp.identity(len(scale), format="csc"))
     right = scale * target

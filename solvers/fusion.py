@@ -61,16 +61,11 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
 def export_form(form: StandardForm, classification: Classification, path: str | Path) -> Path:
     """Like export(), for a model already read."""
     path = Path(path)
-    if path.suffix not in FORMATS:
+    if path.suffix.lower() not in FORMATS:
         raise ValueError(f"the file name must end in {', '.join(FORMATS)}, got {path.name!r}")
     choose("mosek", classification.problem_class, form)
-    import mosek
-
-    with fusion_model(form, classification, form.sense) as written:
-        try:
-            written.model.writeTask(str(path))
-        except mosek.Error as error:
-            raise OSError(f"mosek cannot write {path}: {sentence(error.msg)}") from error
+    with fusion_model(form, classification, form.sense) as written, path.open("wb") as file:
+        written.model.writeTaskStream(path.suffix.lower()[1:], file)
     return path
 
 

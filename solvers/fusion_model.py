@@ -24,7 +24,7 @@ from pyomo.core.base.component_namer import index_repr
 from formulations.cones import order
 from solvers.classify import Classification
 from solvers.conic_form import Block, ConicForm, conic_form
-from solvers.errors import NumberError
+from solvers.errors import NumberError, ProblemClassError
 from solvers.quadratic_rows import EIGENVALUE_TOLERANCE
 from solvers.registry import negligible
 from solvers.standard_form import StandardForm
@@ -84,10 +84,14 @@ def fusion_model(
     ------
     NumberError
         MOSEK would drop or reject a number.
+    ProblemClassError
+        All variables are fixed.
     """
     import mosek
     from mosek import fusion
 
+    if not form.n:
+        raise ProblemClassError("mosek needs a variable that is not fixed")
     _refuse_far_sides(form)
     with fusion.Model(model_name(form)) as model:
         try:
@@ -235,8 +239,8 @@ def _cones(conic: ConicForm, K: sp.csr_matrix) -> tuple[Cones, ...]:
 
 
 def _are_rotated(starts: Index, size: int, K: sp.csr_matrix) -> NDArray[np.bool_]:
-    """Cones whose first two rows are f + g and f - g, up to signs of single coefficients."""
-    if size < 3:
+    """Cones whose first two rows hold the same numbers up to sign: f + g and f - g, say."""
+    if size < 3:  # Fusion has no smaller rotated cones
         return np.zeros(len(starts), dtype=bool)
     apart = (abs(K[starts]) - abs(K[starts + 1])).tocsr()
     apart.eliminate_zeros()

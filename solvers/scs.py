@@ -16,6 +16,7 @@ from formulations.cones import order
 from solvers.backend import Claim, Limits
 from solvers.classify import Classification
 from solvers.conic_form import ConicForm, conic_form, multipliers
+from solvers.errors import ProblemClassError
 from solvers.options import unknown_option
 from solvers.result import Status
 from solvers.standard_form import StandardForm
@@ -34,20 +35,23 @@ OPTIONS = (
     "log_csv_filename",
 )  # fmt: skip
 
+# At a limit SCS guesses: 2 is an iterate to be judged by the certificate, -6 and -7 are nothing.
 _STATUS = {
     1: Status.OPTIMAL,
     2: Status.INACCURATE,
     -1: Status.UNBOUNDED,
     -2: Status.INFEASIBLE,
     -5: Status.INTERRUPTED,
-    -6: Status.INFEASIBLE_OR_UNBOUNDED,
-    -7: Status.INFEASIBLE_OR_UNBOUNDED,
+    -6: Status.LIMIT_NO_SOLUTION,
+    -7: Status.LIMIT_NO_SOLUTION,
 }
 _WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
     """Solve a convex model."""
+    if not form.n:
+        raise ProblemClassError("scs needs a variable that is not fixed")
     return run_conic(conic_form(form, classification), len(form.rows), limits)
 
 

@@ -91,6 +91,7 @@ SOLVER_PACKAGES = [
     "mosek",
     "clarabel",
     "scs",
+    "piqp",
     "pyscipopt",
     "cvxpy",
     "sklearn",

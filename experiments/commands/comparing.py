@@ -145,7 +145,7 @@ def _write(
         to_frame(studies).to_csv(csv, index=False)
     if latex is not None:
         latex.write_text(to_latex(studies), encoding="utf-8")
-    if plot is not None:
+    if plot is not None and any(study.rungs for study in studies):
         from experiments.plots import save_figure
 
         save_figure(studies, plot)

@@ -15,10 +15,10 @@ from experiments.commands.solving import prepared_model
 from experiments.commands.streams import emit, working
 from formulations.catalogue import ProblemClass
 from solvers.algorithms.prepare import entry_named
+from solvers.fusion import FORMATS, export
 from solvers.transform import is_disjunctive, transformed
 
 WRITERS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps, ".nl": ProblemFormat.nl}
-CONIC = (".cbf", ".ptf", ".task", ".jtask")
 
 
 def export_command(
@@ -39,7 +39,7 @@ def export_command(
 
     Pyomo writes lp, mps and nl, and MOSEK the conic formats, for which it needs no licence.
     """
-    options.writable(file, (*WRITERS, *CONIC))
+    options.writable(file, (*WRITERS, *FORMATS))
     _refuse_semidefinite(name, file)
     with working(f"writing {file}"):
         _, model = prepared_model(name, data, label, positive, parse_settings(settings or ()))
@@ -56,7 +56,7 @@ def _refuse_semidefinite(name: str, file: Path) -> None:
     if entry_named(name).problem_class is ProblemClass.SDP and file.suffix.lower() in WRITERS:
         raise ValueError(
             f"{name} has a semidefinite row, which a {file.suffix[1:]} file cannot state: write "
-            f"{', '.join(suffix[1:] for suffix in CONIC[:-1])} or {CONIC[-1][1:]}"
+            f"{', '.join(suffix[1:] for suffix in FORMATS[:-1])} or {FORMATS[-1][1:]}"
         )
 
 
@@ -67,9 +67,7 @@ def write(model: pyo.ConcreteModel, file: Path) -> None:
     """
     if is_disjunctive(model):
         model = transformed(model, model.origin.parameters["transformation"])
-    if file.suffix.lower() in CONIC:
-        from solvers.fusion import export
-
+    if file.suffix.lower() in FORMATS:
         export(model, file)
         return
     labels: dict[str, Any] = {"symbolic_solver_labels": True}

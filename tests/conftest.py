@@ -1,0 +1,47 @@
+"""Small data sets by seed, the folder of real data, and one Hypothesis profile for all files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from formulations.data import TrainingData
+from tests.witness import points
+
+# Two cores are shared with the other test processes: a slow example is no failure.
+settings.register_profile("house", deadline=None, print_blob=True)
+settings.load_profile("house")
+
+
+@pytest.fixture
+def separable() -> Callable[[int], TrainingData]:
+    """seed -> 14 points in the plane with a margin between the classes."""
+    return lambda seed: points("separable", seed)
+
+
+@pytest.fixture
+def overlapping() -> Callable[[int], TrainingData]:
+    """seed -> 14 points in the plane that no line separates."""
+    return lambda seed: points("overlapping", seed)
+
+
+@pytest.fixture
+def unbalanced() -> Callable[[int], TrainingData]:
+    """seed -> 14 overlapping points in the plane, four of them positive."""
+    return lambda seed: points("unbalanced", seed)
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """Folder of real data; without one, a skip, or a failure where the data must be there."""
+    named = os.environ.get("TIGHTMARGIN_DATA", "").strip()
+    if named and Path(named).is_dir():
+        return Path(named)
+    missing = "TIGHTMARGIN_DATA names no folder of real data"
+    if os.environ.get("TIGHTMARGIN_REQUIRE_DATA", "").strip():
+        pytest.fail(f"{missing}, and TIGHTMARGIN_REQUIRE_DATA is set")
+    pytest.skip(missing)
