@@ -74,7 +74,11 @@ def main(n: int = 1000, d: int = 30, repeats: int = 3) -> None:
         table.add_column(column, justify="right")
     total = build + translate
     table.add_row(
-        "tightmargin", f"{build:.2f}", f"{translate:.2f}", f"{total:.2f}", f"{total / reference:.1f}"
+        "tightmargin",
+        f"{build:.2f}",
+        f"{translate:.2f}",
+        f"{total:.2f}",
+        f"{total / reference:.1f}",
     )
     table.add_row("cvxpy, vectorised", "", "", f"{reference:.2f}", "1.0")
     console = Console()

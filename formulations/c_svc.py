@@ -158,7 +158,7 @@ def c_svc_dual(
     add_parameter(m, "C", positive("C", C))
     m.I = pyo.RangeSet(0, data.n - 1)
     weights = point_weights(data, class_weight).tolist()
-    m.alpha = pyo.Var(m.I, bounds=lambda m, i: (0, m.C * weights[i]))
+    m.alpha = pyo.Var(m.I, bounds={i: (0, m.C * weights[i]) for i in m.I})
     norm = add_dual_weight(m, data, intercept)
     m.objective = pyo.Objective(expr=0.5 * norm - dot(1.0, m.alpha))
     return m

@@ -23,7 +23,7 @@ from formulations.hyperplane import (
 )
 from formulations.intercept_bound import add_intercept_bound
 from formulations.parameters import add_parameter, fraction, positive
-from formulations.rows import AffineRows, dot, equal_rows
+from formulations.rows import AffineRows, dot, equal_rows, rows_by_index
 from formulations.strengthening import strengthening_values
 
 Array = NDArray[np.float64]
@@ -82,8 +82,8 @@ def conic_fixed(
     active = np.flatnonzero(gamma > 0)
     m.A = pyo.Set(initialize=active.tolist())
     m.s, m.r = (pyo.Var(m.A, within=pyo.NonNegativeReals) for _ in range(2))
-    m.inside = pyo.Constraint(m.A, rule=lambda m, i: m.p[i] ** 2 <= m.s[i] * m.z[i])
-    m.outside = pyo.Constraint(m.A, rule=lambda m, i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
+    m.inside = rows_by_index(m.A, lambda i: m.p[i] ** 2 <= m.s[i] * m.z[i])
+    m.outside = rows_by_index(m.A, lambda i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
     hessian = np.eye(points.shape[1]) - points.T @ (gamma[:, None] * points)
     weight = augmented_weight(m)
     quadratic = pyo.quicksum(
@@ -169,8 +169,8 @@ def conic_sdp_literal(
     _add_split(m, data)
     m.s, m.r = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
     m.lifted = AffineRows(m.I, [*_lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
-    m.inside = pyo.Constraint(m.I, rule=lambda m, i: m.p[i] ** 2 <= m.s[i] * m.z[i])
-    m.outside = pyo.Constraint(m.I, rule=lambda m, i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
+    m.inside = rows_by_index(m.I, lambda i: m.p[i] ** 2 <= m.s[i] * m.z[i])
+    m.outside = rows_by_index(m.I, lambda i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
     m.objective = pyo.Objective(expr=_lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
     return m
 
@@ -249,7 +249,7 @@ def _add_reduced_cones(m: pyo.ConcreteModel, data: TrainingData) -> None:
     m.p, m.T = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
     m.lifted = equal_rows(m.I, [*_lift_terms(m, data), (-1.0, m.T)], -1.0)
     m.hinge = AffineRows(m.I, [*signed_score(m, data), (1.0, m.p)], lower=1.0)
-    m.inside = pyo.Constraint(m.I, rule=lambda m, i: m.p[i] ** 2 <= m.T[i] * m.z[i])
+    m.inside = rows_by_index(m.I, lambda i: m.p[i] ** 2 <= m.T[i] * m.z[i])
 
 
 def _lifted_norm(m: pyo.ConcreteModel, intercept: str) -> pyo.Expression:

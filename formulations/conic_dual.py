@@ -19,7 +19,7 @@ from formulations.data import TrainingData
 from formulations.hyperplane import augmented
 from formulations.intercept_bound import intercept_bound_value
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
-from formulations.rows import dot
+from formulations.rows import dot, rows_by_index
 
 Array = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ def conic_sdp_dual(
         m.beta = pyo.Var(within=pyo.NonNegativeReals)
         add_parameter(m, "intercept_bound", bound_on_b)
         corner, price = m.beta, m.intercept_bound**2 * m.beta
-    m.strength = pyo.Constraint(m.I, rule=lambda m, i: m.alpha[i] ** 2 <= m.penalty * m.gamma[i])
+    m.strength = rows_by_index(m.I, lambda i: m.alpha[i] ** 2 <= m.penalty * m.gamma[i])
     block: list[list[Any]] = [[None] * (i + 1) for i in range(k)]
     for i, j in lower_pairs(k):
         entry = dot(-points[:, i] * points[:, j], m.gamma)

@@ -174,7 +174,7 @@ def nu_svc_dual(
     add_parameter(m, "nu", _checked_nu(data, nu, class_balance, intercept))
     m.I = pyo.RangeSet(0, data.n - 1)
     caps = loss_weights(data, class_balance).tolist()
-    m.alpha = pyo.Var(m.I, bounds=lambda m, i: (0, caps[i]))
+    m.alpha = pyo.Var(m.I, bounds={i: (0, caps[i]) for i in m.I})
     norm = add_dual_weight(m, data, intercept)
     m.total = pyo.Constraint(expr=dot(1.0, m.alpha) == m.nu)
     m.objective = pyo.Objective(expr=0.5 * norm)

@@ -11,7 +11,7 @@ replaces it, writes a file), and solve() hands the arrays of the untouched rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -235,6 +235,11 @@ class AffineRows(IndexedConstraint):
 def equal_rows(index: pyo.Set, terms: Sequence[Term], value: Any) -> AffineRows:
     """Rows with both sides equal to `value`."""
     return AffineRows(index, terms, lower=value, upper=value)
+
+
+def rows_by_index(index: pyo.Set, relation: Callable[[Any], Any]) -> Constraint:
+    """Ordinary rows relation(i) for i in `index`; unlike a rule, nothing unpicklable is kept."""
+    return Constraint(index, rule={element: relation(element) for element in index})
 
 
 def dot(coefficients: Any, variable: Any) -> LinearExpression:

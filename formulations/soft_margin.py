@@ -52,6 +52,10 @@ def soft_margin_svc(
     return m
 
 
+def _strictly_inside(_: pyo.ConcreteModel, pi: float) -> bool:
+    return 0 < pi < 1
+
+
 def _weighted_costs(origin: Origin) -> Array:
     pi = origin.parameters["pi"]
     return np.where(origin.data.y > 0, 1 - pi, pi) / origin.data.n
@@ -89,7 +93,7 @@ def weighted_svc(
     add_hyperplane(m, data, intercept)
     add_parameter(m, "ridge", positive("ridge", ridge))
     m.pi = pyo.Param(
-        initialize=pi, mutable=True, within=pyo.PositiveReals, validate=lambda m, v: 0 < v < 1
+        initialize=pi, mutable=True, within=pyo.PositiveReals, validate=_strictly_inside
     )
     m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)

@@ -21,7 +21,7 @@ from formulations.hyperplane import (
     weight_and_intercept,
 )
 from formulations.parameters import add_parameter, one_of, positive
-from formulations.rows import dot
+from formulations.rows import dot, rows_by_index
 from formulations.zero_one_checks import check_logic
 
 TRANSFORMATIONS = ("bigm", "hull", "mbigm")
@@ -56,9 +56,9 @@ def zero_one_bilinear(
     _bound_hyperplane(m, data, intercept)
     m.z = pyo.Var(m.I, within=pyo.Binary)
     slack = [1 - _score(m, data, i) for i in m.I]
-    m.kept = pyo.Constraint(m.I, rule=lambda m, i: slack[i] * (1 - m.z[i]) <= 0)
+    m.kept = rows_by_index(m.I, lambda i: slack[i] * (1 - m.z[i]) <= 0)
     if both_sides:
-        m.violated = pyo.Constraint(m.I, rule=lambda m, i: slack[i] * m.z[i] >= 0)
+        m.violated = rows_by_index(m.I, lambda i: slack[i] * m.z[i] >= 0)
     m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * dot(1.0, m.z))
     return m
 
@@ -97,10 +97,14 @@ def zero_one_disjunctive(
     m.keep, m.drop = Disjunct(m.I), Disjunct(m.I)
     for i in m.I:
         m.keep[i].margin = pyo.Constraint(expr=_score(m, data, i) >= 1)
-    m.choice = Disjunction(m.I, rule=lambda m, i: [m.keep[i], m.drop[i]])
+    m.choice = Disjunction(m.I, rule=_choice)
     dropped = pyo.quicksum(m.drop[i].binary_indicator_var for i in m.I)
     m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * dropped)
     return m
+
+
+def _choice(m: pyo.ConcreteModel, i: int) -> list[Disjunct]:
+    return [m.keep[i], m.drop[i]]
 
 
 def _score(m: pyo.ConcreteModel, data: TrainingData, i: int) -> pyo.Expression:
