@@ -211,6 +211,7 @@ def compare(
         if not isinstance(spec, pyo.ConcreteModel):
             refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
         _, result = run(spec)
+        _refuse_other_price(exact_result, result)
         rows.append(_row((labels or {}).get(k, label_of(spec)), spec, result))
     upper = exact_result.objective
     return Comparison(
@@ -257,6 +258,28 @@ def refuse_unrelated(entry: Entry, exact_name: str) -> None:
         raise ValueError(
             f"{entry.name} is not known to bound {exact_name} from below in the same objective; "
             f"these do: {', '.join(allowed)}"
+        )
+
+
+_LOOSER_FIRST = ("free", "penalised", "none")
+
+
+def _refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
+    """A row with another penalty, or a tighter treatment of b, bounds another problem."""
+    if not (exact.formulation and row.formulation):
+        return
+    for word in ("penalty", "C", "ridge", "nu"):
+        own, wanted = row.parameters.get(word), exact.parameters.get(word)
+        if own is not None and wanted is not None and own != wanted:
+            raise ValueError(
+                f"{row.formulation} has {word}={own} and {exact.formulation} {word}={wanted}: "
+                "it would bound another problem"
+            )
+    own, wanted = row.parameters.get("intercept"), exact.parameters.get("intercept")
+    if own and wanted and _LOOSER_FIRST.index(own) > _LOOSER_FIRST.index(wanted):
+        raise ValueError(
+            f"{row.formulation} has intercept={own} and {exact.formulation} intercept={wanted}: "
+            f"only a looser one ({' before '.join(_LOOSER_FIRST)}) gives a bound"
         )
 
 

@@ -70,7 +70,7 @@ def _refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
 def _claim(name: str, results: Any, form: StandardForm) -> Claim:
     condition, solution = results.termination_condition.name, results.solution_status.name
     status = _status(condition, solution)
-    version = ".".join(map(str, results.solver_version or ()))
+    version = _version(name, results)
     message = f"{condition}, {solution}"
     bound = results.objective_bound
     bound = None if bound is None or not math.isfinite(bound) else form.sense * float(bound)
@@ -86,6 +86,16 @@ def _claim(name: str, results: Any, form: StandardForm) -> Claim:
         status, x=x, duals=_duals(name, results, form), bound=bound, message=message,
         version=version,
     )  # fmt: skip
+
+
+def _version(name: str, results: Any) -> str:
+    """Version of the solver itself; what Pyomo reports for SCIP is that of its Python interface."""
+    interface = ".".join(map(str, results.solver_version or ()))
+    if name != "scip":
+        return interface
+    import pyscipopt
+
+    return f"{pyscipopt.Model().version():.1f} (pyscipopt {interface})"
 
 
 def _status(condition: str, solution: str) -> Status:

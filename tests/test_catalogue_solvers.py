@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -235,9 +239,37 @@ def test_models_above_a_licence_are_refused_with_what_would_work() -> None:
         pytest.skip("gurobi has a full licence here")
     large = points("overlapping", 0, n=200)
     model = CATALOGUE["c_svc"].build(large, C=1.0)
-    with pytest.raises(SizeLimitError, match="203 variables.*try clarabel, scip"):
+    with pytest.raises(SizeLimitError, match=r"203 variables.*try clarabel, scip"):
         solve(model, "gurobi")
     assert solve(model).certificate.verdict is Verdict.CERTIFIED
+
+
+LONG_LOG = """
+from formulations.zero_one import zero_one_big_m
+from solvers.solve import solve
+from tests.witness import points
+import pyomo.environ as pyo
+
+model = zero_one_big_m(points("overlapping", 4, n=8), penalty=0.3, big_m=2000.0)
+model.budget = pyo.Constraint(expr=sum(model.z.values()) <= 1)
+print(solve(model, "scip", time_limit=5, log={log}).status)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("log", [False, True])
+def test_a_long_log_of_scip_does_not_stop_it(log: bool) -> None:
+    """Pyomo reads the log in a thread, and SCIP, holding the interpreter, waits for the reader.
+
+    In a process of its own, because nothing else can end a run that hangs there.
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", LONG_LOG.format(log=log)],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+        capture_output=True, text=True, timeout=90, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.split()[-1] in ("optimal", "feasible", "limit_no_solution")
 
 
 # --- odd data ------------------------------------------------------------------------------------

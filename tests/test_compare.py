@@ -114,6 +114,14 @@ def test_a_result_at_hand_is_used_again(data, table):
     assert again.rows[0].bound == pytest.approx(table.rows[5].bound, rel=1e-7)
 
 
+def test_a_row_at_another_price_is_refused(data):
+    exact = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"))
+    with pytest.raises(ValueError, match=r"penalty=2.0 and zero_one_big_m penalty=1.0"):
+        tm.compare(data, [("conic_sdp", {"penalty": 2.0})], exact=exact)
+    with pytest.raises(ValueError, match=r"intercept=none and zero_one_big_m intercept=penalised"):
+        tm.compare(data, [("conic_sdp", {"penalty": 1.0, "intercept": "none"})], exact=exact)
+
+
 def test_rows_by_name_need_data():
     exact = tm.solve(
         tm.zero_one_big_m(tm.TrainingData([[0.0], [1.0]], [-1, 1]), penalty=1.0, big_m=10.0)

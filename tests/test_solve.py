@@ -186,6 +186,18 @@ def test_a_warm_start_reaches_the_solver_and_a_wrong_name_is_refused():
         tm.solve(model, warm_start={"z": [0, 1, 0]})
 
 
+def test_a_derived_model_starts_from_its_incumbent():
+    data = outlier_data("clustered", n=200, d=6, sigma=0.5, seed=3)
+    model = tm.build("zero_one_big_m", data, penalty=1.0, big_m="derived")
+    kept = np.array([v.value for v in model.z.values()]) == 0
+    w, b = np.array([v.value for v in model.w.values()]), model.b.value
+    assert (data.y * (data.X @ w + b) >= 1)[kept].all()
+    known = w @ w + b * b + np.sum(~kept)
+    stopped = tm.solve(model, "scip", time_limit=2)
+    assert stopped.objective <= known * (1 + 1e-9)
+    assert stopped.version.startswith("10.")
+
+
 def test_seed_threads_and_options_are_recorded(points):
     result = tm.solve(
         tm.c_svc(points, C=1.0), seed=3, threads=1, time_limit=60, options={"max_iter": 99}

@@ -6,6 +6,7 @@ import difflib
 import inspect
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 
 from formulations.c_svc import c_svc
@@ -51,7 +52,26 @@ def build(name: str, data: TrainingData | GramData, **parameters: Any) -> pyo.Co
         raise ValueError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
     if parameters.get("big_m") == "derived" and parameters.get("incumbent") is None:
         parameters = parameters | {"incumbent": _incumbent(entry, data, parameters)}
-    return entry.build(data, **parameters)
+    model = entry.build(data, **parameters)
+    if parameters.get("incumbent") is not None and model.find_component("z") is not None:
+        _start_from(model, data, parameters["incumbent"])
+    return model
+
+
+def _start_from(
+    model: pyo.ConcreteModel, data: TrainingData | GramData, incumbent: tuple[Any, float]
+) -> None:
+    """Give the variables the incumbent's values, a start for solvers that take one."""
+    w, b = np.asarray(incumbent[0], dtype=float), float(incumbent[1])
+    for variable, number in zip(model.w.values(), w.tolist(), strict=True):
+        variable.set_value(number)
+    if model.find_component("b") is not None:
+        model.b.set_value(b)
+    u = data.y * (data.factor @ w + b)
+    ramp = model.find_component("xi") is not None
+    outliers = u < (-1 if ramp else 1)
+    for variable, number in zip(model.z.values(), outliers.astype(float).tolist(), strict=True):
+        variable.set_value(number)
 
 
 def _incumbent(
