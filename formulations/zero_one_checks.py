@@ -13,7 +13,7 @@ from formulations.catalogue import Origin, PaperCheck, Values
 from formulations.data import TrainingData
 from formulations.hyperplane import norm_of, signed_scores
 from formulations.parameters import per_point
-from formulations.zero_one_loss import zero_one_objective
+from formulations.zero_one_loss import margins, scale_onto_margin, zero_one_objective
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -45,17 +45,17 @@ def add_big_m(
 
 
 def exact_point(
-    u: Array, w: Array, b: float, kept: Mask, penalty: float, intercept: str
+    data: TrainingData, w: Array, b: float, kept: Mask, penalty: float, intercept: str
 ) -> tuple[float, Array, float, Array]:
     """Objective, w, b and z after scaling (w, b) so that every kept point truly reaches margin 1.
 
     A solver's row tolerance lets kept points fall short of 1 by 1e-6 and its objective beat the
     optimum; the scaled point is feasible in floating point, and violations are counted strictly.
     """
-    shortfall = float(u[kept].min()) if kept.any() else 1.0
-    scale = 1.0 if shortfall >= 1 else (1 + 4e-16) / shortfall
-    z = (u * scale < 1).astype(float)
-    w, b = w * scale, b * scale
+    scaled = scale_onto_margin(data, w, b, kept)
+    if scaled is not None:
+        w, b = scaled
+    z = (margins(data, w, b) < 1).astype(float)
     return norm_of(w, b, intercept) + penalty * float(z.sum()), w, b, z
 
 
@@ -75,7 +75,8 @@ def best_exact_point(
     u, w, b = signed_scores(origin.data, values)
     penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
     points = [
-        exact_point(u, w, b, kept, penalty, intercept) for kept in _candidates(u, values, use_z)
+        exact_point(origin.data, w, b, kept, penalty, intercept)
+        for kept in _candidates(u, values, use_z)
     ]
     return min(points, key=lambda point: point[0])
 

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.catalogue import Origin, origin_now
-from solvers import clarabel, fusion, highs, piqp, pyomo_backend, scs
+from solvers import clarabel, fusion, highs, piqp, pyomo_backend, scip, scs
 from solvers.algorithms.ranges import remark
 from solvers.backend import Claim, Limits
 from solvers.certify import Case, Certified, certify
@@ -137,6 +137,8 @@ def _run(
             return piqp.run(form, classification, limits)
         case "mosek":
             return fusion.run(form, classification, limits)
+        case "scip" if not form.nonlinear:
+            return scip.run(form, limits)
     return pyomo_backend.run(info.name, model, form, limits)
 
 

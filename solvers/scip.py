@@ -1,0 +1,154 @@
+"""SCIP: mixed-integer and non-convex quadratic models, handed over row by row.
+
+Not through Pyomo's interface: that captures the log through a pipe which nobody empties while SCIP
+holds the interpreter, and a long log then stops the solve for good. Models beyond degree two, which
+only that interface reads, still go there, without a log.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.backend import Claim, Limits
+from solvers.options import unknown_option
+from solvers.registry import SOLVERS
+from solvers.result import Status
+from solvers.standard_form import LocalQuadratic, StandardForm
+
+Array = NDArray[np.float64]
+
+# At SCIP's default of 1e-6 kept points fall short of their margin and incumbents beat the optimum.
+FEASIBILITY = 1e-8
+
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "gaplimit": Status.OPTIMAL,
+    "infeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
+    "userinterrupt": Status.INTERRUPTED,
+    "terminate": Status.INTERRUPTED,
+}
+
+
+def run(form: StandardForm, limits: Limits) -> Claim:
+    """Solve a model with rows of degree at most two."""
+    import pyscipopt
+
+    empty = np.diff(form.A.indptr) == 0
+    impossible = empty & ((form.row_lower > 0) | (form.row_upper < 0))
+    if impossible.any():
+        name = form.rows[int(np.argmax(impossible))].name
+        return Claim(Status.INFEASIBLE, message=f"row {name} has no variable and cannot hold")
+    model = pyscipopt.Model()
+    if not limits.log:
+        model.hideOutput()
+    _set_parameters(model, limits)
+    x = [
+        model.addVar(
+            lb=low if math.isfinite(low) else None,
+            ub=high if math.isfinite(high) else None,
+            vtype="I" if integer else "C",
+        )
+        for low, high, integer in zip(
+            form.lower.tolist(), form.upper.tolist(), form.integer.tolist(), strict=True
+        )
+    ]
+    _add_rows(model, form, x, pyscipopt.quicksum)
+    _set_objective(model, form, x, pyscipopt.quicksum)
+    _set_start(model, form, x)
+    model.optimize()
+    return _claim(model, x)
+
+
+def _set_parameters(model: Any, limits: Limits) -> None:
+    model.setParam("numerics/feastol", FEASIBILITY)
+    if limits.time_limit is not None:
+        model.setParam("limits/time", float(limits.time_limit))
+    if limits.threads is not None:
+        model.setParam("lp/threads", int(limits.threads))
+    if limits.seed is not None:
+        model.setParam("randomization/randomseedshift", int(limits.seed))
+    known = model.getParams()
+    for name, value in limits.options.items():
+        if name not in known:
+            raise unknown_option("scip", name, known)
+        model.setParam(name, value)
+
+
+def _add_rows(model: Any, form: StandardForm, x: list[Any], quicksum: Any) -> None:
+    A = form.A
+    sides = zip(form.row_lower.tolist(), form.row_upper.tolist(), strict=True)
+    for k, (low, high) in enumerate(sides):
+        span = slice(A.indptr[k], A.indptr[k + 1])
+        numbers, columns = A.data[span].tolist(), A.indices[span].tolist()
+        if numbers:
+            terms = quicksum(a * x[j] for a, j in zip(numbers, columns, strict=True))
+            _add_row(model, terms, low, high)
+    for row in form.quadratic:
+        _add_row(model, _quadratic(row.body, x, quicksum), row.lower, row.upper)
+
+
+def _add_row(model: Any, terms: Any, low: float, high: float) -> None:
+    if low == high:
+        model.addCons(terms == low)
+        return
+    if math.isfinite(low):
+        model.addCons(terms >= low)
+    if math.isfinite(high):
+        model.addCons(terms <= high)
+
+
+def _quadratic(body: LocalQuadratic, x: list[Any], quicksum: Any) -> Any:
+    columns = [x[k] for k in body.index.tolist()]
+    squares = quicksum(
+        v * columns[i] * columns[j]
+        for i, j, v in zip(body.i.tolist(), body.j.tolist(), body.v.tolist(), strict=True)
+    )
+    linear = quicksum(a * column for a, column in zip(body.a.tolist(), columns, strict=True) if a)
+    return squares + linear + body.constant
+
+
+def _set_objective(model: Any, form: StandardForm, x: list[Any], quicksum: Any) -> None:
+    """SCIP minimises linear objectives: a quadratic one becomes a variable above it."""
+    linear = quicksum(a * x[j] for j, a in enumerate(form.objective.a.tolist()) if a)
+    if form.objective.Q.nnz:
+        Q = form.objective.Q.tocoo()
+        level = model.addVar(lb=None, ub=None)
+        entries = zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True)
+        model.addCons(quicksum(v * x[i] * x[j] for i, j, v in entries) <= level)
+        linear = linear + level
+    model.setObjective(linear + form.objective.constant, "minimize")
+
+
+def _set_start(model: Any, form: StandardForm, x: list[Any]) -> None:
+    """Offer present values of the integer variables as a partial solution."""
+    point = form.point()
+    known = np.flatnonzero(form.integer & np.isfinite(point))
+    if not known.size:
+        return
+    start = model.createPartialSol()
+    for k in known:
+        model.setSolVal(start, x[k], float(point[k]))
+    model.addSol(start)
+
+
+def _claim(model: Any, x: list[Any]) -> Claim:
+    said = model.getStatus()
+    has_point = model.getNSols() > 0
+    status = _STATUS.get(said)
+    if status is None:
+        status = Status.FEASIBLE if has_point else Status.LIMIT_NO_SOLUTION
+    message = f"interrupted ({said})" if status is Status.INTERRUPTED else said
+    version = f"{model.version():.1f} (pyscipopt {SOLVERS['scip'].version})"
+    bound = float(model.getDualbound())
+    claimed = None if abs(bound) >= model.infinity() else bound
+    if not has_point or status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return Claim(status, bound=claimed, message=message, version=version)
+    best = model.getBestSol()
+    point = np.array([model.getSolVal(best, v) for v in x])
+    return Claim(status, x=point, bound=claimed, message=message, version=version)
