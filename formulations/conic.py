@@ -134,7 +134,7 @@ def conic_sdp(
 
     Names here -> in the paper: penalty -> lambda; the dual of `lifted` is gamma.
     """
-    m = _lifted_model(data, penalty, intercept, intercept_bound)
+    m = _lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
     m.z = pyo.Var(m.I, within=pyo.NonNegativeReals)
     _add_reduced_cones(m, data)
     m.objective = pyo.Objective(expr=_lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
@@ -164,7 +164,7 @@ def conic_sdp_literal(
     with rows split, inside, outside as in conic_fixed and lifted[i]: T_i = s_i + r_i. Parameters
     as for conic_sdp.
     """
-    m = _lifted_model(data, penalty, intercept, intercept_bound)
+    m = _lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
     m.z = pyo.Var(m.I, bounds=(0, 1))
     _add_split(m, data)
     m.s, m.r = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
@@ -228,7 +228,7 @@ def _lifted_model(
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     if penalty is not None:
-        add_parameter(m, "penalty", positive("penalty", penalty))
+        add_parameter(m, "penalty", penalty)
     weight = augmented_weight(m)
     m.L = pyo.Set(initialize=lower_pairs(len(weight)), dimen=2)
     m.W = pyo.Var(m.L)

@@ -225,6 +225,10 @@ def _objection(
 
 def _coefficient_outside(form: StandardForm, low: float, high: float) -> str:
     """Name of a coefficient the solver would lose; those negligible in their row do not count."""
+    costs = np.flatnonzero(np.abs(form.objective.a) >= high)
+    if costs.size:
+        j = int(costs[0])
+        return f"the cost {form.objective.a[j]:.3g} of {form.columns[j].name} in the objective"
     sizes = np.abs(form.A.data)
     bad = np.flatnonzero(((sizes <= low) & ~negligible(form.A)) | (sizes >= high))
     if not bad.size:
@@ -236,9 +240,9 @@ def _coefficient_outside(form: StandardForm, low: float, high: float) -> str:
 
 
 def negligible(A: sp.csr_matrix) -> NDArray[np.bool_]:
-    """Entries below 1e-13 of the largest in their row: rounding left by preprocessing."""
+    """Rounding left by preprocessing: entries below 1e-9 and below 1e-13 of their row's largest."""
     sizes = np.abs(A.data)
     largest = np.zeros(A.shape[0])
     rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     np.maximum.at(largest, rows, sizes)
-    return sizes < 1e-13 * largest[rows]
+    return (sizes <= 1e-9) & (sizes < 1e-13 * largest[rows])

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from formulations.cones import symmetric
+from solvers.registry import negligible
 from solvers.standard_form import QuadraticRow, StandardForm
 
 Array = NDArray[np.float64]
@@ -18,8 +20,10 @@ Array = NDArray[np.float64]
 def primal_residual(form: StandardForm, x: Array) -> tuple[float, str]:
     """Largest relative violation and where it is.
 
-    A linear row counts relative to the larger of ||a|| and its side: an absolute 1e-6 would not
-    see a row of coefficients 1e-9 being ignored. Quadratic rows count relative to their terms at
+    A linear row counts relative to its side or its terms at the point, whichever is larger, and at
+    least to its smallest coefficient: an absolute 1e-6 would not see a row of coefficients 1e-9
+    being ignored, and relative to the largest coefficient 1e14 x + y <= 1 would not see y = 4.
+    Quadratic rows count relative to their terms at
     the point, semidefinite rows to the largest entry, bounds and integrality to their own size.
     """
     worst, where = 0.0, ""
@@ -46,10 +50,21 @@ def _largest(violation: Array, name: str, names: Sequence[Any]) -> tuple[float, 
 def _linear(form: StandardForm, x: Array) -> tuple[float, str]:
     value = form.A @ x
     violation = np.maximum(form.row_lower - value, value - form.row_upper)
-    norms = np.sqrt(np.asarray(form.A.multiply(form.A).sum(axis=1))).ravel()
+    entries = abs(form.A)
+    terms = entries @ np.abs(x)
     side = np.where(violation == form.row_lower - value, form.row_lower, form.row_upper)
-    size = np.maximum(norms, np.abs(np.where(np.isfinite(side), side, 0.0)))
+    size = np.maximum(terms, np.abs(np.where(np.isfinite(side), side, 0.0)))
+    size = np.maximum(size, _smallest_entries(entries))
     return _largest(violation / np.where(size > 0, size, 1.0), "row", form.rows)
+
+
+def _smallest_entries(entries: sp.csr_matrix) -> Array:
+    """Smallest coefficient of each row, rounding left by preprocessing not counted."""
+    smallest = np.full(entries.shape[0], np.inf)
+    rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
+    kept = ~negligible(entries)
+    np.minimum.at(smallest, rows[kept], entries.data[kept])
+    return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
 def _bounds(form: StandardForm, x: Array) -> tuple[float, str]:

@@ -18,6 +18,7 @@ from solvers.backend import Claim, Limits
 from solvers.certify import Case, Certified, certify
 from solvers.classify import Classification, classify
 from solvers.edits import unedited_origin
+from solvers.errors import NumberError
 from solvers.registry import SolverInfo, choose
 from solvers.result import SolveResult, Verdict
 from solvers.standard_form import StandardForm, standard_form
@@ -71,6 +72,8 @@ def solve(
         raise ValueError(f"time_limit must be positive, got {time_limit!r}")
     _set_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
+    if disjunctive:
+        _refuse_bad_params(model)
     target = transformed(model, _transformation(model)) if disjunctive else model
     form = standard_form(target)
     classification = classify(form)
@@ -145,6 +148,14 @@ def _run(
 def _transformation(model: pyo.ConcreteModel) -> str:
     origin = getattr(model, "origin", None)
     return origin.parameters["transformation"] if isinstance(origin, Origin) else "bigm"
+
+
+def _refuse_bad_params(model: pyo.ConcreteModel) -> None:
+    """Raise for a mutable Param that is not finite, before a transformation trips over it."""
+    for param in model.component_data_objects(pyo.Param, descend_into=True):
+        number = pyo.value(param, exception=False)
+        if isinstance(number, float) and not np.isfinite(number):
+            raise NumberError(f"Param {param.name} is {number}")
 
 
 def _set_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
