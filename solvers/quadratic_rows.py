@@ -145,10 +145,14 @@ def _product_cone(g: LocalQuadratic, form: StandardForm) -> Cone | None:
     if completed is None:
         return None
     root, shift = completed
-    # k s t + a_s s + a_t t + c' = k (s + a_t / k)(t + a_s / k) needs c' = a_s a_t / k.
+    # k s t + a_s s + a_t t + c' = k (s + a_t / k)(t + a_s / k) + (c' - a_s a_t / k); what is left
+    # over is one more square when it is positive, and no cone when it is negative.
     rest = g.constant - float(shift @ shift)
     needed = float(g.a[s] * g.a[t]) / k
-    if abs(rest - needed) > 1e-12 * max(1.0, abs(rest), abs(needed)):
+    if rest - needed > 1e-12 * max(1.0, abs(rest), abs(needed)):
+        root = np.vstack([root, np.zeros((1, root.shape[1]))])
+        shift = np.append(shift, np.sqrt(rest - needed))
+    elif rest - needed < -1e-12 * max(1.0, abs(rest), abs(needed)):
         return None
     shifts = float(g.a[t]) / k, float(g.a[s]) / k
     signs = _factor_signs((int(g.index[s]), int(g.index[t])), shifts, k, form)

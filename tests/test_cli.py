@@ -407,12 +407,12 @@ def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, overlapping: Path) 
 
 ANNOUNCE_THE_SOLVER = """
 import sys
-from solvers import pyomo_backend
-start = pyomo_backend.run
+from solvers import scip
+start = scip.run
 def announced(*arguments):
     print("solver starts", file=sys.stderr, flush=True)
     return start(*arguments)
-pyomo_backend.run = announced
+scip.run = announced
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import cvxpy as cp
@@ -100,10 +101,9 @@ def test_our_rows_are_theorem_1_for_one_point(seed: int, mode: str) -> None:
     model = conic_fixed(
         data, penalty=PENALTY, strengthening=[(1 - 1e-12) / (row @ row), 0.0], intercept=mode
     )
-    for variable, number in zip(
-        [*model.w.values(), *([model.b] if mode != "none" else [])], weight
-    ):
-        variable.fix(float(number))
+    variables = [*model.w.values(), *([model.b] if mode != "none" else [])]
+    for variable, number in zip(variables, weight.tolist(), strict=True):
+        variable.fix(number)
     model.z[0].fix(z)
     model.z[1].fix(0.5)
     value = solve(model).objective - PENALTY * (z + 0.5)
@@ -309,7 +309,7 @@ def test_bound_falls_to_zero_as_the_intercept_bound_grows() -> None:
         certified(conic_sdp(data, penalty=1.0, intercept="free", intercept_bound=size)).objective
         for size in sizes
     ]
-    assert all(a > b for a, b in zip(values, values[1:], strict=False))
+    assert all(a > b for a, b in pairwise(values))
     assert values[-1] < 0.01 * values[0]
     for size, value in zip(sizes[:3], values[:3], strict=True):
         expected = witness.theorem_2(data, "free", penalty=1.0, bound_on_b=size).value
@@ -408,7 +408,7 @@ def test_closed_form_bound_never_exceeds_theorem_2(
     ratio=arrays(float, 12, elements=unit),
     budget=st.sampled_from([0.1, 0.3]),
 )
-@settings(max_examples=40)
+@settings(max_examples=12)
 def test_closed_form_bound_never_exceeds_the_budget_form(
     seed: int, mode: str, ratio: np.ndarray, budget: float
 ) -> None:

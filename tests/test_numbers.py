@@ -130,11 +130,11 @@ def is_honest(model: pyo.ConcreteModel, solver: str, truth: float) -> bool:
         return True
     if result.certificate.verdict is Verdict.NOT_CERTIFIED:
         return True
-    return result.objective == pytest.approx(truth, abs=1e-5)
+    return result.objective == pytest.approx(truth, abs=1e-5 * max(1.0, abs(truth)))
 
 
 @pytest.mark.parametrize("solver", SOLVER_NAMES)
-@pytest.mark.parametrize("size", [1e3, 1e8, 1e12, 1e14, 2e15])
+@pytest.mark.parametrize("size", [1e3, 1e7, 1e10, 1e14, 2e15])
 def test_huge_coefficients_are_never_certified_wrongly(solver: str, size: float) -> None:
     """size * x_0 + x_1 <= 1.5 leaves x_0 <= 1.5 / size, and x_1 <= 1.5."""
     installed(solver)
@@ -175,7 +175,7 @@ def test_rounding_left_by_preprocessing_is_no_reason_to_refuse() -> None:
 
 
 def test_row_scaled_residual_sees_what_an_absolute_one_does_not() -> None:
-    """A point that ignores a row of size 1e-10 violates it by 3.5e-10, and by 70 % of the row."""
+    """A point that ignores a row of size 1e-10 violates it by 3.5e-10, and by 70 % of its terms."""
     from solvers.residuals import primal_residual
     from solvers.standard_form import standard_form
 
@@ -184,7 +184,7 @@ def test_row_scaled_residual_sees_what_an_absolute_one_does_not() -> None:
         standard_form(small_lp(size, size, 1.5 * size)), np.array([2.0, 3.0])
     )
     assert where == "row first"
-    assert residual == pytest.approx(3.5 / 1.5, rel=1e-9)
+    assert residual == pytest.approx(3.5 / 5.0, rel=1e-9)
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "highs"])
@@ -293,14 +293,14 @@ def test_non_finite_numbers_are_refused_wherever_they_stand(place: str, bad: flo
 def test_nan_and_impossible_sides_are_refused(build: Any) -> None:
     """An upper side of +inf is no side; nan and -inf are refused, by Pyomo or by us."""
     for bad in (NAN, -INF):
-        with pytest.raises(ValueError, match="x|fourth"):
+        with pytest.raises(ValueError, match=r"x|fourth"):
             solve(build(bad))
     assert solve(build(INF)).objective == pytest.approx(TRUTH, abs=1e-6)
 
 
 @pytest.mark.parametrize("solver", SOLVER_NAMES)
 def test_huge_costs_are_refused_or_not_certified_or_right(solver: str) -> None:
-    """-1e22 x_0: the optimum is x_0 = 1.5, and a solver that gives up must not raise as it likes."""
+    """-1e22 x_0: the optimum is x_0 = 1.5; a solver that gives up must not raise as it likes."""
     installed(solver)
     assert is_honest(with_cost(-1e22), solver, -1.5e22)
 

@@ -326,10 +326,9 @@ def pyomo_optimum(model: pyo.ConcreteModel) -> float:
             continue
         constraints += reader.row(body, low, high)
     (objective,) = model.component_data_objects(pyo.Objective, active=True, descend_into=True)
-    goal = reader.quadratic(objective.expr)
-    if objective.sense == pyo.maximize:
-        return -_minimum(-goal, constraints + reader.bounds())
-    return _minimum(goal, constraints + reader.bounds())
+    sign = 1 if objective.sense == pyo.minimize else -1
+    goal = reader.quadratic(sign * objective.expr)
+    return sign * _minimum(goal, constraints + reader.bounds())
 
 
 class _PyomoReader:
@@ -386,27 +385,27 @@ class _PyomoReader:
             return rows if high is None else [*rows, inside <= high]
         assert low is None, "quadratic rows are read as upper bounds"
         members, Q = self._matrix(repn)
-        rest = self._affine(repn) - high
         crossed = np.argwhere(np.triu(Q, 1))
         if np.linalg.eigvalsh(Q)[0] >= -1e-12 * np.abs(Q).max():
-            return [cp.quad_form(cp.hstack(members), cp.psd_wrap(Q)) + rest <= 0]
+            return [cp.quad_form(cp.hstack(members), cp.psd_wrap(Q)) + self._affine(repn) <= high]
         ((i, j),) = crossed.tolist()
-        assert Q[i, j] < 0
         squares = [np.sqrt(Q[k, k]) * members[k] for k in range(len(members)) if Q[k, k] > 0]
-        # |squares|^2 + 2 Q_ij s t + (a s or a t) <= 0: complete the product s t.
-        s, t, scale = members[i], members[j], -2 * Q[i, j]
-        shift = {id(v): pyo.value(a) for a, v in zip(repn.linear_coefs, repn.linear_vars)}
-        first, second = s, t
-        for theirs, ours in list(self.found.values()):
-            if id(theirs) in shift and ours is s:
-                second = t - shift.pop(id(theirs)) / scale
-            elif id(theirs) in shift and ours is t:
-                first = s - shift.pop(id(theirs)) / scale
-        assert not shift
-        assert pyo.value(repn.constant) == high
-        top = np.sqrt(scale) * (first + second)
-        side = np.sqrt(scale) * (first - second)
+        # k s t + a s + b t + c = k (s + b / k)(t + a / k) when c = a b / k.
+        k, linear = 2 * Q[i, j], self._coefficients(repn)
+        a, b = linear.pop(members[i].id, 0.0), linear.pop(members[j].id, 0.0)
+        assert not linear
+        assert pyo.value(repn.constant) - high == a * b / k
+        first, second = members[i] + b / k, members[j] + a / k
+        if k > 0:  # of two factors with a negative product, the shifted one is the negative one
+            first, second = (-first, second) if b < 0 else (first, -second)
+        top = np.sqrt(abs(k)) * (first + second)
+        side = np.sqrt(abs(k)) * (first - second)
         return [cp.SOC(top, cp.hstack([side, *(2 * v for v in squares)]))]
+
+    def _coefficients(self, repn: Any) -> dict[int, float]:
+        """Linear coefficients by the id of our variable."""
+        pairs = zip(repn.linear_coefs, repn.linear_vars, strict=True)
+        return {self.variable(v).id: float(pyo.value(a)) for a, v in pairs}
 
     def matrix(self, entries: list[Any]) -> Any:
         order = int((np.sqrt(8 * len(entries) + 1) - 1) / 2)

@@ -1,0 +1,89 @@
+"""Optima of the literature: the synthetic instances of Brooks with published bounds.
+
+min 1/2 ||w||^2 + C #violations with a free intercept: penalty = 2 C and twice the objective.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from experiments.datasets import load
+from solvers.algorithms.enumeration import zero_one_enumeration
+from solvers.algorithms.incumbent import zero_one_incumbent
+from solvers.algorithms.prepare import build
+from solvers.result import Verdict
+from solvers.solve import solve
+
+SMALL = [f"n60d{d}ATj{j}" for d in (2, 5, 10) for j in range(5)]
+
+
+@dataclass(frozen=True)
+class Published:
+    """Best published bounds of one instance at C = 1."""
+
+    lower: float
+    upper: float
+
+
+@pytest.fixture
+def published(data_folder: Path) -> dict[str, Published]:
+    with (data_folder / "hard_margin_loss" / "published_bounds.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if float(row["C"]) == 1]
+    return {
+        row["instance"]: Published(
+            max(float(row["baseline_lower"]), float(row["benders_lower"])),
+            min(float(row["baseline_upper"]), float(row["benders_upper"])),
+        )
+        for row in rows
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL[:5])
+def test_scip_proves_the_published_optimum(
+    name: str, data_folder: Path, published: dict[str, Published], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = load(str(data_folder / "hard_margin_loss" / name))
+    optimum = published[name].upper
+    assert published[name].lower == pytest.approx(optimum, rel=1e-6)
+    # Without our enumeration, so that what is compared is SCIP's own proof.
+    monkeypatch.setattr("solvers.algorithms.proofs.SET_LIMIT", 0)
+    model = build("zero_one_big_m", data, penalty=2.0, big_m="derived", intercept="free")
+    result = solve(model, "scip", threads=1)
+    assert result.objective / 2 == pytest.approx(optimum, rel=1e-4)
+    assert result.certificate.solver_bound / 2 == pytest.approx(optimum, rel=1e-4)
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert result.certificate.unproven == ""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_bound_published_optimum_incumbent(
+    name: str, data_folder: Path, published: dict[str, Published]
+) -> None:
+    data = load(str(data_folder / "hard_margin_loss" / name))
+    assert (data.n, data.d) == (60, int(name.partition("d")[2].partition("A")[0]))
+    known = published[name]
+    sdp = solve(build("conic_sdp", data, penalty=2.0, intercept="free", intercept_bound="derived"))
+    assert sdp.certificate.unproven == ""
+    relaxed = solve(build("zero_one_relaxed", data, penalty=2.0, big_m="derived", intercept="free"))
+    incumbent = zero_one_incumbent(data, penalty=2.0, intercept="free")
+    # With |b| bounded only by its derived value the SDP is worth next to nothing, and still valid.
+    assert sdp.bound is not None
+    assert sdp.bound / 2 <= known.upper * (1 + 1e-6)
+    assert relaxed.bound is not None
+    assert 0 < relaxed.bound / 2 <= known.upper * (1 + 1e-6)
+    assert incumbent.objective / 2 >= known.lower * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("name", SMALL[:5])
+def test_enumeration_certifies_what_scip_finds(
+    name: str, data_folder: Path, published: dict[str, Published]
+) -> None:
+    data = load(str(data_folder / "hard_margin_loss" / name))
+    found = zero_one_enumeration(data, penalty=2.0, intercept="free")
+    assert found.objective / 2 == pytest.approx(published[name].upper, rel=1e-6)
+    assert found.lower_bound <= found.objective
