@@ -309,7 +309,7 @@ def test_bound_falls_to_zero_as_the_intercept_bound_grows() -> None:
         certified(conic_sdp(data, penalty=1.0, intercept="free", intercept_bound=size)).objective
         for size in sizes
     ]
-    assert all(a > b for a, b in pairwise(values))
+    assert all(a > b for a, b in itertools.pairwise(values))
     assert values[-1] < 0.01 * values[0]
     for size, value in zip(sizes[:3], values[:3], strict=True):
         expected = witness.theorem_2(data, "free", penalty=1.0, bound_on_b=size).value
