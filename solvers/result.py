@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -20,6 +22,11 @@ SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
 
 Arrays = Mapping[str, NDArray[np.float64]]
+
+# What a truncated, altered or foreign file makes the parsers raise.
+_UNREADABLE = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 class Status(StrEnum):
@@ -185,6 +192,8 @@ class SolveResult:
         }
         if large:
             companion = path.with_suffix(".npz")
+            if companion == path:
+                companion = path.with_name(path.name + ".npz")
             _write_atomically(companion, lambda file: np.savez(file, **large))  # type: ignore[arg-type]
             digest = hashlib.sha256(companion.read_bytes()).hexdigest()
             for key in large:
@@ -215,7 +224,7 @@ class SolveResult:
                 raise ValueError("the checksum does not match: the file was altered")
             arrays = _companion_arrays(path, document)
             return cls._from_json(document, arrays)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             raise ValueError(f"{path} is not a readable result: {error}") from None
 
     @classmethod
@@ -286,7 +295,7 @@ def _companion_arrays(path: Path, document: Mapping[str, Any]) -> Arrays:
     content = companion.read_bytes()
     if hashlib.sha256(content).hexdigest() != document["arrays"]["sha256"]:
         raise ValueError(f"{companion.name} does not match its checksum")
-    with np.load(companion, allow_pickle=False) as loaded:
+    with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
         return {key: loaded[key] for key in loaded.files}
 
 
@@ -296,6 +305,9 @@ def _write_atomically(path: Path, write: Any) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

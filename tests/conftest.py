@@ -35,9 +35,8 @@ def unbalanced() -> Callable[[int], TrainingData]:
     return lambda seed: points("unbalanced", seed)
 
 
-@pytest.fixture
-def data_folder() -> Path:
-    """Folder of real data; without one, a skip, or a failure where the data must be there."""
+def folder_of_real_data() -> Path:
+    """The folder, or a skip; a failure where TIGHTMARGIN_REQUIRE_DATA says it must be there."""
     named = os.environ.get("TIGHTMARGIN_DATA", "").strip()
     if named and Path(named).is_dir():
         return Path(named)
@@ -45,3 +44,9 @@ def data_folder() -> Path:
     if os.environ.get("TIGHTMARGIN_REQUIRE_DATA", "").strip():
         pytest.fail(f"{missing}, and TIGHTMARGIN_REQUIRE_DATA is set")
     pytest.skip(missing)
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """Folder of real data."""
+    return folder_of_real_data()

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from experiments.datasets import load
+from formulations.zero_one import zero_one_relaxed
 from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.algorithms.incumbent import zero_one_incumbent
 from solvers.algorithms.prepare import build
 from solvers.result import Verdict
 from solvers.solve import solve
+from tests.conftest import folder_of_real_data
 
 SMALL = [f"n60d{d}ATj{j}" for d in (2, 5, 10) for j in range(5)]
 
@@ -53,7 +55,8 @@ def test_scip_proves_the_published_optimum(
     # Without our enumeration, so that what is compared is SCIP's own proof.
     monkeypatch.setattr("solvers.algorithms.proofs.SET_LIMIT", 0)
     model = build("zero_one_big_m", data, penalty=2.0, big_m="derived", intercept="free")
-    result = solve(model, "scip", threads=1)
+    # SCIP's cutting planes only slow these models down: ten times and more.
+    result = solve(model, "scip", threads=1, options={"separating/maxrounds": 0})
     assert result.objective / 2 == pytest.approx(optimum, rel=1e-4)
     assert result.certificate.solver_bound / 2 == pytest.approx(optimum, rel=1e-4)
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
@@ -69,8 +72,13 @@ def test_bound_published_optimum_incumbent(
     known = published[name]
     sdp = solve(build("conic_sdp", data, penalty=2.0, intercept="free", intercept_bound="derived"))
     assert sdp.certificate.unproven == ""
-    relaxed = solve(build("zero_one_relaxed", data, penalty=2.0, big_m="derived", intercept="free"))
     incumbent = zero_one_incumbent(data, penalty=2.0, intercept="free")
+    relaxed = solve(
+        zero_one_relaxed(
+            data, penalty=2.0, big_m="derived", intercept="free",
+            incumbent=(incumbent.w, incumbent.b),
+        )
+    )  # fmt: skip
     # With |b| bounded only by its derived value the SDP is worth next to nothing, and still valid.
     assert sdp.bound is not None
     assert sdp.bound / 2 <= known.upper * (1 + 1e-6)
@@ -87,3 +95,27 @@ def test_enumeration_certifies_what_scip_finds(
     found = zero_one_enumeration(data, penalty=2.0, intercept="free")
     assert found.objective / 2 == pytest.approx(published[name].upper, rel=1e-6)
     assert found.lower_bound <= found.objective
+
+
+# --- the folder of real data ---------------------------------------------------------------------
+
+
+def test_without_real_data_tests_skip_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TIGHTMARGIN_REQUIRE_DATA", raising=False)
+    for missing in ("", "  ", str(tmp_path / "gone")):
+        monkeypatch.setenv("TIGHTMARGIN_DATA", missing)
+        with pytest.raises(pytest.skip.Exception, match="names no folder of real data"):
+            folder_of_real_data()
+
+
+def test_without_real_data_that_must_be_there_tests_fail(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIGHTMARGIN_REQUIRE_DATA", "1")
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path / "gone"))
+    with pytest.raises(pytest.fail.Exception, match="TIGHTMARGIN_REQUIRE_DATA is set"):
+        folder_of_real_data()
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
+    assert folder_of_real_data() == tmp_path
