@@ -52,8 +52,8 @@ fix: $(DEV_STAMP)  ## repair what the linter and the formatter can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV_STAMP)  ## the speed and memory ratios of benchmarks/
-	@set -e; for script in benchmarks/*.py; do echo "$$script" >&2; $(BIN)/python "$$script"; done
+bench: $(DEV_STAMP)  ## speed and memory beside other routes, into benchmarks/RESULTS.md and README.md
+	$(BIN)/python -m benchmarks
 
 env: $(DEV_STAMP)  ## the environment alone, with the developer's tools
 

@@ -10,6 +10,18 @@ from formulations import CATALOGUE, GramData, TrainingData
 from formulations.c_svc import c_svc, c_svc_dual
 from formulations.conic import conic_fixed, conic_sdp, conic_sdp_budget, conic_sdp_literal
 from formulations.conic_dual import conic_sdp_dual
+from formulations.cvar import min_cvar
+from formulations.extended_nu_linearised import (
+    extended_nu_svc_linearised,
+    extended_nu_svc_linearised_dual,
+)
+from formulations.extended_nu_svc import (
+    extended_nu_svc,
+    extended_nu_svc_ball,
+    extended_nu_svc_polar,
+    extended_nu_svc_reverse,
+)
+from formulations.feature_rank import orthonormal_reduction
 from formulations.margin_svc import hard_margin_svc, max_margin_svc
 from formulations.nu_svc import nu_svc, nu_svc_dual
 from formulations.ramp import ramp_big_m
@@ -40,12 +52,20 @@ __all__ = [
     "conic_sdp_budget",
     "conic_sdp_dual",
     "conic_sdp_literal",
+    "extended_nu_svc",
+    "extended_nu_svc_ball",
+    "extended_nu_svc_linearised",
+    "extended_nu_svc_linearised_dual",
+    "extended_nu_svc_polar",
+    "extended_nu_svc_reverse",
     "hard_margin_svc",
     "kernel_soft_margin_svc",
     "max_margin_svc",
+    "min_cvar",
     "nu_range",
     "nu_svc",
     "nu_svc_dual",
+    "orthonormal_reduction",
     "ramp_big_m",
     "soft_margin_svc",
     "solve",

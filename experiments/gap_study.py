@@ -6,6 +6,7 @@ the list of relaxations; it can be run on any other data as well.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
@@ -199,6 +200,11 @@ def _refuse_other_problem(rung: Rung, exact: Rung, common: Mapping[str, Any]) ->
         own = {**common, **rung.parameters}.get(word, own_declaration.default)
         wanted = {**common, **exact.parameters}.get(word, declared[word].default)
         looser = word == "intercept" and own in _LOOSER_FIRST[: _LOOSER_FIRST.index(wanted) + 1]
+        if wanted is inspect.Parameter.empty and own is not wanted:
+            raise ValueError(
+                f"{rung.name}: the exact problem, {exact.formulation}, has no {word}; give it to "
+                f"all with --set {word}={own}, or name several with --solver to compare solvers"
+            )
         if own != wanted and not looser:
             raise ValueError(
                 f"{rung.name} has {word}={own} and the exact problem {word}={wanted}: it would "

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from formulations.catalogue import CATALOGUE, Origin
 from formulations.data import GramData, TrainingData
-from formulations.preprocess import KERNELS, Normaliser, cross_gram, gram_data, normalise
+from formulations.kernels import KERNELS, cross_gram, gram_data
+from formulations.preprocess import Normaliser, normalise
 from solvers.result import SolveResult
 
 Array = NDArray[np.float64]

@@ -35,6 +35,11 @@ def _console() -> Console:
     return Console(file=sys.stdout, highlight=False, markup=False, width=PIPE_WIDTH)
 
 
+def fits(characters: int) -> bool:
+    """Whether a line of so many characters fits on the screen."""
+    return _console().width >= characters
+
+
 def show(*parts: RenderableType) -> None:
     """Print on standard output."""
     console = _console()
@@ -42,7 +47,8 @@ def show(*parts: RenderableType) -> None:
         console.print(part)
 
 
-def _table(*columns: str, right: Sequence[str] = ()) -> Table:
+def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """A table without borders; numbers to the right."""
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, collapse_padding=True)
     for name in columns:
         table.add_column(
@@ -69,7 +75,7 @@ def verdict_text(verdict: Verdict, remark: str = "") -> Text:
 
 def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str]]) -> Table:
     """All formulations: name, class, source, what it relaxes, solvers that can take it here."""
-    table = _table("name", "class", "source", "relaxes", "solvers here")
+    table = plain_table("name", "class", "source", "relaxes", "solvers here")
     for entry in entries:
         related = entry.relaxes or ""
         if entry.dual_of:
@@ -83,14 +89,14 @@ def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str
 
 def entry_page(document: Mapping[str, Any], mathematics: str) -> Group:
     """One formulation: its docstring, then where it is from and what it takes."""
-    facts = _table("", "")
+    facts = plain_table("", "")
     facts.show_header = False
     for word in ("source", "problem_class", "relaxes", "restates", "dual_of"):
         if document[word]:
             facts.add_row(word.replace("_", " "), str(document[word]))
     facts.add_row("solvers here", ", ".join(document["solvers"]) or "none installed")
     facts.add_row("reads", " or ".join(document["takes"]))
-    options = _table("--set", "default")
+    options = plain_table("--set", "default")
     for parameter in document["parameters"]:
         default = "required" if parameter["required"] else str(parameter["default"])
         options.add_row(parameter["name"], default)
@@ -99,19 +105,38 @@ def entry_page(document: Mapping[str, Any], mathematics: str) -> Group:
     )
 
 
-def doctor_table(reports: Iterable[Report]) -> Table:
-    """Solvers: version, licence, the classes proven a moment ago, limits, how to install."""
-    table = _table("name", "version", "proven now", "licence", "limits", "install")
+def doctor_page(reports: Iterable[Report], left_out: Iterable[tuple[str, str]]) -> Group:
+    """Solvers, a few lines for each, then what has no back end here and why."""
+    table = plain_table("name", "version", "")
+    table.show_header = False
     for report in reports:
-        proven = Text()
+        version = report.version or Text(
+            "cannot be imported" if report.broken else "not installed",
+            style=BAD if report.broken else WARN,
+        )
+        table.add_row(Text(report.name, style="bold"), version, _doctor_cell(report))
+    others = plain_table("", "")
+    others.show_header = False
+    for names, why in left_out:
+        others.add_row(names, why)
+    return Group(table, Text(), Text("Without a back end here", style="bold"), others)
+
+
+def _doctor_cell(report: Report) -> Text:
+    """Classes proven a moment ago, licence, limits, how to install."""
+    cell = Text()
+    if report.broken:
+        cell.append(f"{report.broken}\n", BAD)
+    elif report.unlicensed:
+        cell.append(f"no licence: {report.unlicensed}\n", WARN)
+    elif report.installed:
+        cell.append("proven now:")
         for trial in report.trials:
-            style = GOOD if trial.proven else BAD
-            proven.append(f"{trial.problem_class}{'' if trial.proven else ' FAILED'} ", style)
-        if report.unlicensed:
-            proven = Text(f"no licence: {report.unlicensed}", style=WARN)
-        version = report.version or Text("not installed", style=WARN)
-        table.add_row(report.name, version, proven, report.licence, report.limits, report.install)
-    return table
+            mark = "" if trial.proven else " FAILED"
+            cell.append(f" {trial.problem_class}{mark}", GOOD if trial.proven else BAD)
+        cell.append("\n")
+    cell.append("; ".join(part for part in (report.licence, report.limits) if part))
+    return cell.append(f"\n{report.install}")
 
 
 # One result
@@ -119,7 +144,7 @@ def doctor_table(reports: Iterable[Report]) -> Table:
 
 def result_page(result: SolveResult) -> Group:
     """A solved model: status, numbers with their certificate, the hyperplane, remarks."""
-    facts = _table("", "")
+    facts = plain_table("", "")
     facts.show_header = False
     for word, value in (*_numbers(result), *_point(result)):
         if value:
@@ -141,7 +166,8 @@ def _numbers(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     if certificate.solver_bound is not None and certificate.verdict is not Verdict.CERTIFIED:
         claim = f"{certificate.solver_bound:.10g}  (the word of {result.solver})"
         yield "solver's bound", claim
-    yield "certificate", verdict_text(certificate.verdict, certificate.reason)
+    proof = certificate.bound_method if result.status is Status.INFEASIBLE else ""
+    yield "certificate", verdict_text(certificate.verdict, certificate.reason or proof)
     yield "no bound", Text(certificate.unproven, style=WARN)
     yield "solver", f"{result.solver} {result.version}, {seconds_text(result.seconds)} s"
 
@@ -168,7 +194,7 @@ def _status_text(status: Status) -> Text:
 
 def recheck_page(found: Recheck) -> Group:
     """A saved result beside its recomputation, and what remains a claim."""
-    table = _table("number", "saved", "computed again", "", right=("saved", "computed again"))
+    table = plain_table("number", "saved", "computed again", "", right=("saved", "computed again"))
     for row in found.numbers:
         mark = Text("confirmed", GOOD) if row.confirmed else Text("not confirmed", BAD)
         if row.saved is None and row.recomputed is None:
@@ -194,8 +220,8 @@ WIDE = 100  # characters that all columns need
 
 def gap_page(study: Study) -> Group:
     """Gap table of one study with its title, and what proves the optimum."""
-    columns = COLUMNS if _console().width >= WIDE else NARROW
-    table = _table(*columns, right=("value", "bound", "gap", "gap %", "s"))
+    columns = COLUMNS if fits(WIDE) else NARROW
+    table = plain_table(*columns, right=("value", "bound", "gap", "gap %", "s"))
     for row in study.comparison.rows:
         cells = _cells(study, row)
         table.add_row(*(cells[name] for name in columns))

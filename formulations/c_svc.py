@@ -8,6 +8,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from formulations.array_var import ArrayVar
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.data import GramData, TrainingData
 from formulations.hyperplane import (
@@ -20,7 +21,7 @@ from formulations.hyperplane import (
 )
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, per_point, positive
 from formulations.recovery import hinge_intercept
-from formulations.rows import AffineRows, dot, equal_rows, squares
+from formulations.rows import AffineRows, dot, equal_rows, shared, squares
 
 Array = NDArray[np.float64]
 ClassWeight = Sequence[float] | None
@@ -71,7 +72,7 @@ def c_svc(
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "C", positive("C", C))
-    m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
     loss = dot(point_weights(data, class_weight), m.xi)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)
@@ -157,8 +158,7 @@ def c_svc_dual(
     m = pyo.ConcreteModel()
     add_parameter(m, "C", positive("C", C))
     m.I = pyo.RangeSet(0, data.n - 1)
-    weights = point_weights(data, class_weight).tolist()
-    m.alpha = pyo.Var(m.I, bounds={i: (0, m.C * weights[i]) for i in m.I})
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=(point_weights(data, class_weight), m.C))
     norm = add_dual_weight(m, data, intercept)
     m.objective = pyo.Objective(expr=0.5 * norm - dot(1.0, m.alpha))
     return m
@@ -171,7 +171,7 @@ def add_dual_weight(
     m.J = pyo.RangeSet(0, data.d - 1)
     m.v = pyo.Var(m.J)
     m.weight = equal_rows(
-        m.J, [((data.y[:, None] * data.factor).T.copy(), m.alpha), (-1.0, m.v)], 0.0
+        m.J, [(shared((data.y[:, None] * data.factor).T), m.alpha), (-1.0, m.v)], 0.0
     )
     if intercept == "free":
         m.balance = pyo.Constraint(expr=dot(data.y, m.alpha) == 0)

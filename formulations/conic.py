@@ -10,6 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
+from formulations.array_var import ArrayVar
 from formulations.catalogue import ProblemClass, formulation
 from formulations.cones import lower_pairs, outer_products, psd
 from formulations.conic_checks import check_budget, check_fixed, check_sdp
@@ -23,7 +24,8 @@ from formulations.hyperplane import (
 )
 from formulations.intercept_bound import add_intercept_bound
 from formulations.parameters import add_parameter, fraction, positive
-from formulations.rows import AffineRows, dot, equal_rows, rows_by_index
+from formulations.rotated_cones import RotatedCones, complement
+from formulations.rows import AffineRows, dot, equal_rows, shared, times, total
 from formulations.strengthening import strengthening_values
 
 Array = NDArray[np.float64]
@@ -77,13 +79,13 @@ def conic_fixed(
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))
-    m.z = pyo.Var(m.I, bounds=(0, 1))
+    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
     _add_split(m, data)
     active = np.flatnonzero(gamma > 0)
     m.A = pyo.Set(initialize=active.tolist())
-    m.s, m.r = (pyo.Var(m.A, within=pyo.NonNegativeReals) for _ in range(2))
-    m.inside = rows_by_index(m.A, lambda i: m.p[i] ** 2 <= m.s[i] * m.z[i])
-    m.outside = rows_by_index(m.A, lambda i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
+    m.s, m.r = (ArrayVar(m.A, lower=0.0) for _ in range(2))
+    m.inside = RotatedCones(m.A, m.p, m.s, m.z)
+    m.outside = RotatedCones(m.A, m.q, m.r, complement(m.z))
     hessian = np.eye(points.shape[1]) - points.T @ (gamma[:, None] * points)
     weight = augmented_weight(m)
     quadratic = pyo.quicksum(
@@ -135,7 +137,7 @@ def conic_sdp(
     Names here -> in the paper: penalty -> lambda; the dual of `lifted` is gamma.
     """
     m = _lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
-    m.z = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.z = ArrayVar(m.I, lower=0.0)
     _add_reduced_cones(m, data)
     m.objective = pyo.Objective(expr=_lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
     return m
@@ -165,12 +167,12 @@ def conic_sdp_literal(
     as for conic_sdp.
     """
     m = _lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
-    m.z = pyo.Var(m.I, bounds=(0, 1))
+    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
     _add_split(m, data)
-    m.s, m.r = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
+    m.s, m.r = (ArrayVar(m.I, lower=0.0) for _ in range(2))
     m.lifted = AffineRows(m.I, [*_lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
-    m.inside = rows_by_index(m.I, lambda i: m.p[i] ** 2 <= m.s[i] * m.z[i])
-    m.outside = rows_by_index(m.I, lambda i: m.q[i] ** 2 <= m.r[i] * (1 - m.z[i]))
+    m.inside = RotatedCones(m.I, m.p, m.s, m.z)
+    m.outside = RotatedCones(m.I, m.q, m.r, complement(m.z))
     m.objective = pyo.Objective(expr=_lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
     return m
 
@@ -205,16 +207,16 @@ def conic_sdp_budget(
     """
     m = _lifted_model(data, None, intercept, intercept_bound)
     add_parameter(m, "budget", fraction("budget", budget))
-    m.z = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.z = ArrayVar(m.I, lower=0.0)
     _add_reduced_cones(m, data)
-    m.spend = pyo.Constraint(expr=dot(1.0, m.z) - data.n * m.budget <= 0)
+    m.spend = pyo.Constraint(expr=total(dot(1.0, m.z), -data.n * m.budget) <= 0)
     m.objective = pyo.Objective(expr=_lifted_norm(m, intercept))
     return m
 
 
 def _add_split(m: pyo.ConcreteModel, data: TrainingData) -> None:
     """Variables p, q >= 0 with p_i - q_i = 1 - u_i."""
-    m.p, m.q = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
+    m.p, m.q = (ArrayVar(m.I, lower=0.0) for _ in range(2))
     m.split = equal_rows(m.I, [*signed_score(m, data), (1.0, m.p), (-1.0, m.q)], 1.0)
 
 
@@ -231,7 +233,7 @@ def _lifted_model(
         add_parameter(m, "penalty", penalty)
     weight = augmented_weight(m)
     m.L = pyo.Set(initialize=lower_pairs(len(weight)), dimen=2)
-    m.W = pyo.Var(m.L)
+    m.W = ArrayVar(m.L)
     rows = [[m.W[j, k] for k in range(j + 1)] for j in range(len(weight))]
     psd(m, "outer", [*rows, [*weight, 1.0]])
     add_intercept_bound(m, data, intercept, intercept_bound)
@@ -241,15 +243,15 @@ def _lifted_model(
 def _lift_terms(m: pyo.ConcreteModel, data: TrainingData) -> list:
     """Terms of T_i - 1 = <x~_i x~_i', W> - 2 u_i."""
     intercept = "free" if m.find_component("b") is not None else "none"
-    linear = [(-2.0 * coefficients, variable) for coefficients, variable in signed_score(m, data)]
-    return [(outer_products(augmented(data, intercept)), m.W), *linear]
+    linear = [(times(-2.0, part), variable) for part, variable in signed_score(m, data)]
+    return [(shared(outer_products(augmented(data, intercept))), m.W), *linear]
 
 
 def _add_reduced_cones(m: pyo.ConcreteModel, data: TrainingData) -> None:
-    m.p, m.T = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
+    m.p, m.T = (ArrayVar(m.I, lower=0.0) for _ in range(2))
     m.lifted = equal_rows(m.I, [*_lift_terms(m, data), (-1.0, m.T)], -1.0)
     m.hinge = AffineRows(m.I, [*signed_score(m, data), (1.0, m.p)], lower=1.0)
-    m.inside = rows_by_index(m.I, lambda i: m.p[i] ** 2 <= m.T[i] * m.z[i])
+    m.inside = RotatedCones(m.I, m.p, m.T, m.z)
 
 
 def _lifted_norm(m: pyo.ConcreteModel, intercept: str) -> pyo.Expression:

@@ -12,6 +12,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from formulations.array_var import ArrayVar
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.cones import lower_pairs, psd
 from formulations.conic_bound import strengthening_bound
@@ -19,7 +20,7 @@ from formulations.data import TrainingData
 from formulations.hyperplane import augmented
 from formulations.intercept_bound import intercept_bound_value
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
-from formulations.rows import dot, rows_by_index
+from formulations.rows import dot, rows_by_index, total
 
 Array = NDArray[np.float64]
 
@@ -97,7 +98,7 @@ def conic_sdp_dual(
     m = pyo.ConcreteModel()
     add_parameter(m, "penalty", penalty)
     m.I = pyo.RangeSet(0, data.n - 1)
-    m.alpha, m.gamma = (pyo.Var(m.I, within=pyo.NonNegativeReals) for _ in range(2))
+    m.alpha, m.gamma = (ArrayVar(m.I, lower=0.0) for _ in range(2))
     m.tau = pyo.Var()
     corner: Any = 1.0
     price: Any = 0.0
@@ -110,7 +111,7 @@ def conic_sdp_dual(
     for i, j in lower_pairs(k):
         entry = dot(-points[:, i] * points[:, j], m.gamma)
         diagonal = corner if i == k - 1 and bound_on_b is not None else 1.0
-        block[i][j] = entry + diagonal if i == j else entry
+        block[i][j] = total(entry, diagonal) if i == j else entry
     signed = data.y[:, None] * points
     last = [dot(signed[:, j], m.gamma) - dot(signed[:, j], m.alpha) for j in range(k)]
     psd(m, "outer", [*block, [*last, m.tau - dot(1.0, m.gamma)]])

@@ -35,10 +35,14 @@ def _real_array(name: str, values: Any) -> Array:
 
 
 def _refuse_non_finite(name: str, values: Array) -> None:
+    with np.errstate(all="ignore"):
+        if np.isfinite(values.sum()):  # no NaN and no infinity adds up to a number
+            return
     bad = np.argwhere(~np.isfinite(values))
-    if bad.size:
-        place = ", ".join(f"{word} {k}" for word, k in zip(("row", "column"), bad[0], strict=False))
-        raise ValueError(f"{name} holds {values[tuple(bad[0])]} in {place} ({len(bad)} such cells)")
+    if not bad.size:
+        return
+    place = ", ".join(f"{word} {k}" for word, k in zip(("row", "column"), bad[0], strict=False))
+    raise ValueError(f"{name} holds {values[tuple(bad[0])]} in {place} ({len(bad)} such cells)")
 
 
 def _labels(y: ArrayLike, n: int) -> Array:

@@ -33,7 +33,7 @@ def add_hyperplane(m: pyo.ConcreteModel, data: TrainingData | GramData, intercep
 
 def signed_score(m: pyo.ConcreteModel, data: TrainingData | GramData) -> list[tuple[Any, Any]]:
     """Terms of y_i (<w, x_i> + b) for AffineRows."""
-    terms: list[tuple[Any, Any]] = [(data.y[:, None] * data.factor, m.w)]
+    terms: list[tuple[Any, Any]] = [((data.y, data.factor), m.w)]
     return [*terms, (data.y, m.b)] if m.find_component("b") is not None else terms
 
 

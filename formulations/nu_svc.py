@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from formulations.array_var import ArrayVar
 from formulations.c_svc import add_dual_weight, dual_norm, dual_weight
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.data import GramData, TrainingData
@@ -17,7 +18,7 @@ from formulations.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from formulations.parameters import INTERCEPTS, add_parameter, fraction, one_of
+from formulations.parameters import INTERCEPTS, add_parameter, fraction, one_of, per_point
 from formulations.recovery import nu_margin
 from formulations.rows import AffineRows, dot
 
@@ -26,30 +27,66 @@ Array = NDArray[np.float64]
 CLASS_BALANCES = ("uniform", "balanced")
 
 
-def loss_weights(data: TrainingData | GramData, class_balance: str) -> Array:
-    """Weights c_i (n,), sum 1: 1 / n, or 1 / (2 n_class) so that both classes weigh the same.
+def loss_weights(data: TrainingData | GramData, class_balance: ArrayLike | str) -> Array:
+    """Weights c_i (n,), sum 1.
 
-    Takeda & Sugiyama print 1 / n_class for the second; then nu_max would be 2, not 1.
+    Parameters
+    ----------
+    class_balance : "uniform", "balanced" or array (n,)
+        1 / n; or 1 / (2 n_class), so that both classes weigh the same; or positive weights with
+        sum 1 of the user's own. Takeda & Sugiyama print 1 / n_class for the second; then nu_max
+        would be 2, not 1.
+
+    Raises
+    ------
+    ValueError
+        An unknown word, or weights that are not positive or do not sum to 1.
     """
+    if not isinstance(class_balance, str):
+        return _given_weights(data, class_balance)
     one_of("class_balance", class_balance, CLASS_BALANCES)
     if class_balance == "uniform":
         return np.full(data.n, 1 / data.n)
     return np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
 
 
-def nu_max(data: TrainingData | GramData, class_balance: str, intercept: str = "free") -> float:
+def _given_weights(data: TrainingData | GramData, given: ArrayLike) -> Array:
+    if np.ndim(given) != 1:
+        raise ValueError(
+            f"class_balance must be {', '.join(CLASS_BALANCES)} or {data.n} weights; got {given!r}"
+        )
+    weights = per_point("class_balance", given, data.n)
+    total = float(weights.sum())
+    if abs(total - 1) > 1e-9:
+        raise ValueError(
+            f"class_balance: the weights sum to {total:.9g}, not 1; divide them by their sum"
+        )
+    return weights
+
+
+def nu_max(
+    data: TrainingData | GramData, class_balance: ArrayLike | str, intercept: str = "free"
+) -> float:
     """Largest nu with a solution: twice the smaller class weight when the intercept is free."""
     if intercept != "free":
         return 1.0
+    if isinstance(class_balance, str) and class_balance == "uniform":
+        return 2 * min(data.n_pos, data.n_neg) / data.n
     weights = loss_weights(data, class_balance)
     return 2 * min(float(weights[data.y > 0].sum()), float(weights[data.y < 0].sum()))
 
 
-def _checked_nu(
-    data: TrainingData | GramData, nu: float, class_balance: str, intercept: str
+def checked_nu(
+    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
 ) -> float:
+    """Return nu when it lies in (0, nu_max], or raise ValueError with the reason."""
+    largest = "2 min(n_pos, n_neg) / n"
+    if not isinstance(class_balance, str) or class_balance != "uniform":
+        largest = "twice the smaller class weight"
+    if intercept != "free":
+        largest = "1, the sum of the weights"
     why = (
-        f"nu_max = 2 min(n_pos, n_neg) / n with {data.n_pos} positive and {data.n_neg} negative "
+        f"nu_max = {largest} with {data.n_pos} positive and {data.n_neg} negative "
         "points; above it the primal is unbounded and the dual infeasible"
     )
     return fraction("nu", nu, upper=nu_max(data, class_balance, intercept), why=why)
@@ -76,15 +113,20 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     classifier=weight_and_intercept,
 )
 def nu_svc(
-    data: TrainingData, *, nu: float, class_balance: str = "uniform", intercept: str = "free"
+    data: TrainingData,
+    *,
+    nu: float,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
 ) -> pyo.ConcreteModel:
     """nu-SVC: nu bounds the share of margin errors from above, of support vectors from below.
 
         min   1/2 ||w||^2 - nu rho + sum_i c_i xi_i
         s.t.  margin[i]   y_i (<w, x_i> + b) - rho + xi_i >= 0,   xi_i >= 0,  rho >= 0
 
-    c_i = 1 / n, or 1 / (2 n_class) with class_balance="balanced" (Perez-Cruz (25)). At or below
-    nu_min the only solution is w = 0. Names here -> in the papers: n -> m.
+    c_i = 1 / n, or 1 / (2 n_class) with class_balance="balanced" (Perez-Cruz (25)), or given
+    numbers with sum 1. At or below nu_min the only solution is w = 0. Names here -> in the papers:
+    n -> m.
 
     Raises
     ------
@@ -93,9 +135,9 @@ def nu_svc(
     """
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
-    add_parameter(m, "nu", _checked_nu(data, nu, class_balance, intercept))
+    add_parameter(m, "nu", checked_nu(data, nu, class_balance, intercept))
     m.rho = pyo.Var(within=pyo.NonNegativeReals)
-    m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (-1.0, m.rho), (1.0, m.xi)], lower=0.0)
     loss = dot(loss_weights(data, class_balance), m.xi)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) - m.nu * m.rho + loss)
@@ -110,7 +152,7 @@ def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     alpha = np.clip(values["alpha"], 0.0, caps)
     groups = [y > 0, y < 0] if intercept == "free" else [np.ones(origin.data.n, dtype=bool)]
     for group in groups:
-        alpha[group] = _with_total(alpha[group], caps[group], nu / len(groups))
+        alpha[group] = with_total(alpha[group], caps[group], nu / len(groups))
     w, b, norm = dual_norm(origin, alpha)
     repaired = {"alpha": alpha, "v": w}
     if intercept == "penalised":
@@ -119,7 +161,7 @@ def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(norm / 2, repaired=repaired, facts=facts)
 
 
-def _with_total(alpha: Array, caps: Array, total: float) -> Array:
+def with_total(alpha: Array, caps: Array, total: float) -> Array:
     """Change alpha in [0, caps] in proportion so that it sums to `total` (at most sum of caps)."""
     have = float(alpha.sum())
     if have >= total:
@@ -152,7 +194,7 @@ def nu_svc_dual(
     data: TrainingData | GramData,
     *,
     nu: float,
-    class_balance: str = "uniform",
+    class_balance: ArrayLike | str = "uniform",
     intercept: str = "free",
 ) -> pyo.ConcreteModel:
     """Dual of nu_svc, on points or on a kernel matrix.
@@ -171,10 +213,9 @@ def nu_svc_dual(
     """
     one_of("intercept", intercept, INTERCEPTS)
     m = pyo.ConcreteModel()
-    add_parameter(m, "nu", _checked_nu(data, nu, class_balance, intercept))
+    add_parameter(m, "nu", checked_nu(data, nu, class_balance, intercept))
     m.I = pyo.RangeSet(0, data.n - 1)
-    caps = loss_weights(data, class_balance).tolist()
-    m.alpha = pyo.Var(m.I, bounds={i: (0, caps[i]) for i in m.I})
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=loss_weights(data, class_balance))
     norm = add_dual_weight(m, data, intercept)
     m.total = pyo.Constraint(expr=dot(1.0, m.alpha) == m.nu)
     m.objective = pyo.Objective(expr=0.5 * norm)

@@ -9,6 +9,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
+from formulations.array_var import ArrayVar
 from formulations.big_m import derive_ramp_big_m
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.data import TrainingData
@@ -105,8 +106,8 @@ def ramp_big_m(
     m.big_m = pyo.Param(
         m.I, initialize=dict(enumerate(numbers.tolist())), mutable=True, within=pyo.PositiveReals
     )
-    m.xi = pyo.Var(m.I, bounds=(0, 2))
-    m.z = pyo.Var(m.I, within=pyo.Binary)
+    m.xi = ArrayVar(m.I, lower=0.0, upper=2.0)
+    m.z = ArrayVar(m.I, within=pyo.Binary)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi), (m.big_m, m.z)], lower=1.0)
     loss = dot(1.0, m.xi) + 2 * dot(1.0, m.z)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)

@@ -6,6 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from formulations.array_var import ArrayVar
 from formulations.c_svc import hinge_check
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.data import GramData, TrainingData
@@ -46,7 +47,7 @@ def soft_margin_svc(
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "ridge", positive("ridge", ridge))
-    m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
     m.objective = pyo.Objective(expr=m.ridge * squared_norm(m, intercept) + dot(1 / data.n, m.xi))
     return m
@@ -95,7 +96,7 @@ def weighted_svc(
     m.pi = pyo.Param(
         initialize=pi, mutable=True, within=pyo.PositiveReals, validate=_strictly_inside
     )
-    m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
     positive_loss = dot((data.y > 0) / data.n, m.xi)
     negative_loss = dot((data.y < 0) / data.n, m.xi)
@@ -146,8 +147,8 @@ def kernel_soft_margin_svc(
     m.I = pyo.RangeSet(0, data.n - 1)
     m.J = pyo.RangeSet(0, data.d - 1)
     add_parameter(m, "ridge", positive("ridge", ridge))
-    m.alpha, m.v = pyo.Var(m.I), pyo.Var(m.J)
-    m.xi = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.alpha, m.v = ArrayVar(m.I), pyo.Var(m.J)
+    m.xi = ArrayVar(m.I, lower=0.0)
     score: list = [(data.y[:, None] * data.factor, m.v)]
     norm = squares(m.v)
     if intercept != "none":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
+from formulations.array_var import ArrayVar
 from formulations.catalogue import ProblemClass, formulation
 from formulations.data import TrainingData
 from formulations.hyperplane import (
@@ -61,7 +62,7 @@ def zero_one_big_m(
     Names here -> in the paper: penalty -> lambda, z_i = 1 as soon as y_i f(x_i) < 1.
     """
     m = _without_z(data, penalty, intercept)
-    m.z = pyo.Var(m.I, within=pyo.Binary)
+    m.z = ArrayVar(m.I, within=pyo.Binary)
     _add_rows(m, data, big_m, intercept, incumbent)
     return m
 
@@ -90,7 +91,7 @@ def zero_one_relaxed(
     zero_one_big_m.
     """
     m = _without_z(data, penalty, intercept)
-    m.z = pyo.Var(m.I, bounds=(0, 1))
+    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
     _add_rows(m, data, big_m, intercept, incumbent)
     return m
 
@@ -120,7 +121,7 @@ def zero_one_hinge(
     for zero_one_big_m.
     """
     m = _without_z(data, penalty, intercept)
-    m.z = pyo.Var(m.I, within=pyo.NonNegativeReals)
+    m.z = ArrayVar(m.I, lower=0.0)
     _add_rows(m, data, big_m, intercept, incumbent)
     return m
 

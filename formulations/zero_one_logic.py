@@ -11,12 +11,12 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunct, Disjunction
 
+from formulations.array_var import ArrayVar
 from formulations.catalogue import ProblemClass, formulation
 from formulations.data import TrainingData
 from formulations.hyperplane import (
     add_hyperplane,
     augmented_weight,
-    signed_score,
     squared_norm,
     weight_and_intercept,
 )
@@ -54,7 +54,7 @@ def zero_one_bilinear(
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))
     _bound_hyperplane(m, data, intercept)
-    m.z = pyo.Var(m.I, within=pyo.Binary)
+    m.z = ArrayVar(m.I, within=pyo.Binary)
     slack = [1 - _score(m, data, i) for i in m.I]
     m.kept = rows_by_index(m.I, lambda i: slack[i] * (1 - m.z[i]) <= 0)
     if both_sides:
@@ -112,10 +112,9 @@ def _score(m: pyo.ConcreteModel, data: TrainingData, i: int) -> pyo.Expression:
 
 
 def _row(m: pyo.ConcreteModel, data: TrainingData, i: int) -> tuple[list[float], list[pyo.Var]]:
-    coefficients: list[float] = []
-    for matrix, _ in signed_score(m, data):
-        coefficients += np.atleast_1d(matrix[i]).tolist()
-    return coefficients, augmented_weight(m)
+    weight = augmented_weight(m)
+    point = np.append(data.factor[i], 1.0)[: len(weight)]
+    return (data.y[i] * point).tolist(), weight
 
 
 def _bound_hyperplane(m: pyo.ConcreteModel, data: TrainingData, intercept: str) -> None:

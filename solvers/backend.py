@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solvers.conic_form import Multipliers
+from solvers.errors import NumberError
+from solvers.interrupts import Finished
 from solvers.result import Status
+from solvers.standard_form import StandardForm
 
 Array = NDArray[np.float64]
+
+# Every solver here reads a bound of this size as no bound, and then calls the model unbounded.
+INFINITE = 1e20
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Claim:
         The solver's own bound on the minimisation, its word only.
     message : str
         The solver's own words for its status.
+    log : str
+        What it printed, when that was asked for.
     """
 
     status: Status
@@ -49,3 +57,42 @@ class Claim:
     message: str = ""
     log: str = ""
     version: str = ""
+
+
+def reported(claim: Claim, finished: Finished[Any]) -> Claim:
+    """The claim of a supervised solve, with its log and what Ctrl-C did to it."""
+    claim = replace(claim, log=finished.log)
+    if not finished.interrupted:
+        return claim
+    stopped = (Status.FEASIBLE, Status.INACCURATE, Status.LIMIT_NO_SOLUTION, Status.ERROR)
+    status = Status.INTERRUPTED if claim.status in stopped else claim.status
+    word = "" if "interrupt" in claim.message.lower() else "interrupted, "
+    return replace(claim, status=status, message=word + claim.message)
+
+
+def unused(solver: str, limits: Limits, *names: str) -> str:
+    """Sentence on the settings a solver does not have; empty when none of them is set."""
+    missing = [name for name in names if getattr(limits, name) is not None]
+    return f"{solver} has no {' and no '.join(missing)} to set" if missing else ""
+
+
+def refuse_huge_bounds(solver: str, form: StandardForm) -> None:
+    """Raise for a bound or a side of a row that the solver would read as infinite.
+
+    Raises
+    ------
+    NumberError
+        Naming the variable or the row.
+    """
+    sides = (
+        ("lower bound", form.lower, form.columns), ("upper bound", form.upper, form.columns),
+        ("lower side", form.row_lower, form.rows), ("upper side", form.row_upper, form.rows),
+    )  # fmt: skip
+    for kind, numbers, owners in sides:
+        huge = np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) >= INFINITE))
+        if huge.size:
+            k = int(huge[0])
+            raise NumberError(
+                f"{solver} would read the {kind} {numbers[k]:g} of {owners[k].name} as infinite: "
+                "leave it out (None) if there is none, or scale the model"
+            )

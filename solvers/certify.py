@@ -17,6 +17,7 @@ from solvers.conic_form import ConicForm, Multipliers, conic_form, conic_multipl
 from solvers.dual_bound import METHOD, dual_bound
 from solvers.exact_lp import METHOD as EXACT_METHOD
 from solvers.exact_lp import exact_lp_bound
+from solvers.infeasibility import infeasibility_proof
 from solvers.residuals import primal_residual
 from solvers.result import Certificate, Status, Verdict
 from solvers.standard_form import StandardForm
@@ -83,7 +84,7 @@ def certify(case: Case, claim: Claim) -> Certified:
         return _without_point(case, claim)
     if not np.isfinite(claim.x).all():
         k = int(np.flatnonzero(~np.isfinite(claim.x))[0])
-        reason = f"the solver returned {claim.x[k]} for {case.form.columns[k].name}"
+        reason = f"the solver returned {claim.x[k]} for {case.form.columns.name(k)}"
         return Certified(Status.ERROR, None, None, Certificate(Verdict.NOT_CERTIFIED, reason))
     claim = replace(claim, x=_onto_bounds(case.form, claim.x))
     check = _paper_check(case, claim)
@@ -146,7 +147,9 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: _Bound
 
     if certificate.primal_residual > FEASIBILITY_TOLERANCE:
         reason = f"infeasible by {certificate.primal_residual:.2e} of the row's size ({worst})"
-        refused = verdict(Verdict.NOT_CERTIFIED, reason, Status.INACCURATE)
+        stopped = claim.status is Status.INTERRUPTED
+        status = Status.INTERRUPTED if stopped else Status.INACCURATE
+        refused = verdict(Verdict.NOT_CERTIFIED, reason, status)
         return replace(refused, objective=None, certificate=replace(refused.certificate, gap=None))
     slack = GAP_TOLERANCE * max(1.0, abs(objective))
     if certificate.bound is not None and certificate.bound > objective + slack:
@@ -178,9 +181,22 @@ def _closed(objective: float, bound: float | None) -> bool:
 
 
 def _without_point(case: Case, claim: Claim) -> Certified:
+    # A solver that gave up may have had reason to.
+    if claim.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.ERROR):
+        proof = infeasibility_proof(case.form, case.limits)
+        if proof:
+            certificate = Certificate(Verdict.CERTIFIED, bound_method=proof)
+            return Certified(Status.INFEASIBLE, None, None, certificate)
     reason = f"the solver's word: {claim.message or claim.status}"
-    bound = claim.bound
-    certificate = Certificate(Verdict.NOT_CERTIFIED, reason, solver_bound=bound)
+    # A stopped dual simplex has no point, but multipliers, and they prove a bound.
+    bound = _Bound() if claim.duals is None else _model_bound(case, claim)
+    certificate = Certificate(
+        Verdict.NOT_CERTIFIED,
+        reason,
+        bound=bound.value,
+        bound_method=bound.method,
+        solver_bound=claim.bound,
+    )
     return Certified(claim.status, None, None, certificate)
 
 
@@ -200,8 +216,7 @@ def _model_bound(case: Case, claim: Claim) -> _Bound:
         return _Bound(reason=f"no convex relaxation: {classification.reason}")
     conic = conic_form(form, classification)
     duals, origin = claim.duals, ""
-    x = claim.x
-    assert x is not None
+    x = np.zeros(form.n) if claim.x is None else claim.x
     if duals is None:
         # The solver has none; anybody's multipliers will do, because they are checked here.
         other = clarabel.run_conic(conic, len(form.rows), Limits(threads=case.limits.threads))
@@ -221,7 +236,7 @@ def _double_bound(form: StandardForm, conic: ConicForm, duals: Multipliers, x: A
     z = conic_multipliers(conic, duals)
     if not np.isfinite(z).all():
         return _Bound(reason="the multipliers hold nan or infinity")
-    found = dual_bound(conic, x, z, tuple(v.name for v in form.columns))
+    found = dual_bound(conic, x, z, tuple(form.columns.names()))
     slack = conic.b - conic.A @ x
     size = max(1.0, abs(form.objective.at(x)))
     return _Bound(

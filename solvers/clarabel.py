@@ -1,14 +1,18 @@
-"""Clarabel: interior point for LP, QP, SOCP and SDP, straight from the conic form."""
+"""Clarabel: interior point for LP, QP, SOCP and SDP, straight from the conic form.
+
+Ctrl-C and the clock stop it between two iterations. It draws no random numbers: there is no seed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from solvers.backend import Claim, Limits
+from solvers.backend import Claim, Limits, refuse_huge_bounds, reported, unused
 from solvers.classify import Classification
 from solvers.conic_form import (
     Block,
@@ -18,6 +22,7 @@ from solvers.conic_form import (
     multipliers,
     unpack,
 )
+from solvers.interrupts import supervised
 from solvers.options import apply_options
 from solvers.result import Status
 from solvers.scaling import equilibrated
@@ -36,11 +41,14 @@ _STATUS = {
     "NumericalError": Status.INACCURATE,
     "MaxIterations": Status.INACCURATE,
     "MaxTime": Status.INACCURATE,
+    "CallbackTerminated": Status.INTERRUPTED,
 }
+_WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
     """Solve a convex model."""
+    refuse_huge_bounds("clarabel", form)
     return run_conic(conic_form(form, classification), len(form.rows), limits)
 
 
@@ -75,25 +83,26 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     solver = clarabel.DefaultSolver(
         sp.triu(conic.P).tocsc(), conic.q, conic.A, conic.b, cones(conic, clarabel), settings
     )
-    solution = solver.solve()
+    pressed = Event()
+    solver.set_termination_callback(lambda info: pressed.is_set())
+    finished = supervised(solver.solve, pressed.set, log=limits.log)
+    claim = _claim(finished.value, conic, n_rows)
+    words = unused("clarabel", limits, "seed")
+    message = claim.message + (words and f"; {words}")
+    return reported(replace(claim, message=message, version=clarabel.__version__), finished)
+
+
+def _claim(solution: Any, conic: ConicForm, n_rows: int) -> Claim:
     status = _STATUS.get(str(solution.status), Status.ERROR)
     message = f"{solution.status} after {solution.iterations} iterations"
     x, z = np.array(solution.x), np.array(solution.z)
-    has_point = status in (Status.OPTIMAL, Status.INACCURATE) and bool(
-        np.isfinite(x).all() and np.isfinite(z).all()
-    )
-    if not has_point:
+    if status not in _WITH_POINT or not (np.isfinite(x).all() and np.isfinite(z).all()):
         if status is Status.INACCURATE:
             status = Status.LIMIT_NO_SOLUTION
-        return Claim(status, message=message, version=clarabel.__version__)
-    return Claim(
-        status,
-        x=x,
-        duals=multipliers(conic, z, n_rows),
-        bound=float(solution.obj_val_dual) + conic.offset,
-        message=message,
-        version=clarabel.__version__,
-    )
+        return Claim(status, message=message)
+    # Short of the end the dual objective is that of a point that is not dual feasible.
+    bound = float(solution.obj_val_dual) + conic.offset if status is Status.OPTIMAL else None
+    return Claim(status, x=x, duals=multipliers(conic, z, n_rows), bound=bound, message=message)
 
 
 def cones(conic: ConicForm, clarabel: Any) -> list[Any]:

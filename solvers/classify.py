@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from formulations.catalogue import ProblemClass
-from solvers.quadratic_rows import EIGENVALUE_TOLERANCE, Reading, Shape, read_row
+from solvers.quadratic_rows import EIGENVALUE_TOLERANCE, Reading, Shape, read_rows
 from solvers.standard_form import StandardForm
 
 CONVEX_CLASSES = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
@@ -36,7 +36,7 @@ class Classification:
 
 def classify(form: StandardForm) -> Classification:
     """Classify a model read by standard_form."""
-    readings = tuple(read_row(row, form) for row in form.quadratic)
+    readings = read_rows(form)
     integer = bool(form.integer.any())
 
     def answer(problem_class: ProblemClass, reason: str = "") -> Classification:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
 import pyomo.environ as pyo
 
 from formulations.catalogue import CATALOGUE, Entry, Origin
 from formulations.data import GramData, TrainingData
+from solvers.agreement import Agreement
 from solvers.algorithms.prepare import build, entry_named
+from solvers.answers import ALL, answers
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
 
@@ -159,18 +162,44 @@ def exact_remark(result: SolveResult) -> str:
     return f"NOT_CERTIFIED ({certificate.reason})"
 
 
+@overload
 def compare(
     data: TrainingData | GramData | None,
     relaxations: Sequence[Spec],
     *,
-    exact: Spec | SolveResult = "zero_one_big_m",
+    exact: Spec | SolveResult | None = None,
     parameters: Mapping[str, Any] | None = None,
     solver: str = "auto",
+    solvers: None = None,
     labels: Mapping[int, str] | None = None,
     progress: Any = None,
     **limits: Any,
-) -> Comparison:
-    """Solve an exact formulation and relaxations of it, and table the gaps.
+) -> Comparison: ...
+@overload
+def compare(
+    data: TrainingData | GramData | None,
+    relaxations: Sequence[Spec],
+    *,
+    exact: Spec | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    solvers: str | Sequence[str],
+    labels: Mapping[int, str] | None = None,
+    progress: Any = None,
+    **limits: Any,
+) -> Agreement: ...
+def compare(
+    data: TrainingData | GramData | None,
+    relaxations: Sequence[Spec],
+    *,
+    exact: Spec | SolveResult | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    solver: str = "auto",
+    solvers: str | Sequence[str] | None = None,
+    labels: Mapping[int, str] | None = None,
+    progress: Any = None,
+    **limits: Any,
+) -> Comparison | Agreement:
+    """Table the gaps of relaxations of an exact problem, or the answers of several solvers.
 
     Parameters
     ----------
@@ -179,8 +208,12 @@ def compare(
     relaxations : sequence
         Names, (name, parameters) pairs, or models, edited ones included.
     exact : name, pair, model, or a result already at hand
+        What they relax, by default zero_one_big_m.
     parameters : mapping
         Hyperparameters common to all; a row takes those it knows, its own come first.
+    solvers : sequence of names, or "all", optional
+        Solve every row, which then need not relax anything, with each of these and tell whether
+        they agree. "all" are the installed ones that take the class of a row.
     labels : mapping, optional
         Row number to label.
     progress : callable(str), optional
@@ -188,11 +221,26 @@ def compare(
     limits
         time_limit, threads, seed, log as in solve().
 
+    Returns
+    -------
+    Comparison, or Agreement when several solvers are asked
+
     Raises
     ------
     ValueError
         A relaxation that relaxes something else, or in another normalisation.
     """
+    if solvers is not None:
+        if isinstance(exact, SolveResult):
+            raise ValueError("solvers: a result cannot be solved again; give its name or model")
+        if solver != "auto":
+            raise ValueError("give either solver, for a gap table, or solvers, to compare them")
+        specs = [*relaxations, *([] if exact is None else [exact])]
+        models = labelled_models(data, specs, parameters, labels)
+        return Agreement(tuple(answers(models, solvers, progress=progress, **limits)))
+    if not isinstance(solver, str) or solver == ALL or "," in solver:
+        raise ValueError(f"several solvers are asked with solvers={solver!r}, not solver=")
+    exact = "zero_one_big_m" if exact is None else exact
     common = dict(parameters or {})
     say = progress or (lambda text: None)
 
@@ -223,6 +271,23 @@ def compare(
     )
 
 
+def labelled_models(
+    data: TrainingData | GramData | None,
+    specs: Sequence[Spec],
+    parameters: Mapping[str, Any] | None = None,
+    labels: Mapping[int, str] | None = None,
+) -> list[tuple[str, pyo.ConcreteModel]]:
+    """Label and model of every row; what cannot be built is refused before anything is solved."""
+    common, names = dict(parameters or {}), labels or {}
+    return [
+        (
+            names.get(k, label_of(spec)),
+            spec if isinstance(spec, pyo.ConcreteModel) else _built(spec, data, common),
+        )
+        for k, spec in enumerate(specs)
+    ]
+
+
 def _split(spec: Spec) -> tuple[str, Mapping[str, Any]]:
     assert not isinstance(spec, pyo.ConcreteModel)
     return (spec, {}) if isinstance(spec, str) else spec
@@ -234,7 +299,14 @@ def _built(
     if data is None:
         raise ValueError("compare needs data for rows given by name")
     name, own = _split(spec)
-    known = entry_named(name).parameters
+    entry = entry_named(name)
+    if not isinstance(data, entry.takes):
+        able = [e.name for e in CATALOGUE.values() if isinstance(data, e.takes)]
+        raise ValueError(
+            f"{name} reads {' or '.join(kind.__name__ for kind in entry.takes)}, not "
+            f"{type(data).__name__}: take one of {', '.join(able)}"
+        )
+    known = entry.parameters
     shared = {word: value for word, value in common.items() if word in known}
     return build(name, data, **(shared | dict(own)))
 
@@ -268,9 +340,11 @@ def _refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
     """A row with another penalty, or a tighter treatment of b, bounds another problem."""
     if not (exact.formulation and row.formulation):
         return
-    for word in ("penalty", "C", "ridge", "nu"):
-        own, wanted = row.parameters.get(word), exact.parameters.get(word)
-        if own is not None and wanted is not None and own != wanted:
+    for word in ("penalty", "C", "ridge", "nu", "beta", "class_balance", "class_weight", "scale"):
+        if word not in row.parameters or word not in exact.parameters:
+            continue
+        own, wanted = row.parameters[word], exact.parameters[word]
+        if not np.array_equal(own, wanted):
             raise ValueError(
                 f"{row.formulation} has {word}={own} and {exact.formulation} {word}={wanted}: "
                 "it would bound another problem"

@@ -114,7 +114,7 @@ def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
         P=form.P,
         q=form.objective.a,
         offset=form.objective.constant,
-        A=sp.vstack(parts, format="csc"),
+        A=sp.vstack([part.tocsr() for part in parts], format="csr").tocsc(),
         b=np.concatenate(sides),
         blocks=tuple(blocks),
         equal=equal,
@@ -128,10 +128,12 @@ def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
 def _stacked(cones: list[Cone], n: int) -> sp.csr_matrix:
     """-A of all second-order cones, one below the other."""
     starts = np.cumsum([0, *(len(cone.b) for cone in cones)])
-    entries = [cone.A.nonzero() for cone in cones]
-    rows = [start + i for start, (i, _) in zip(starts[:-1], entries, strict=True)]
-    columns = [cone.index[j] for cone, (_, j) in zip(cones, entries, strict=True)]
-    numbers = [-cone.A[at] for cone, at in zip(cones, entries, strict=True)]
+    shapes = {id(cone.A): cone.A for cone in cones}  # cones of one family share theirs
+    nonzeros = {key: (*A.nonzero(), -A[A.nonzero()]) for key, A in shapes.items()}
+    entries = [nonzeros[id(cone.A)] for cone in cones]
+    rows = [start + i for start, (i, _, _) in zip(starts[:-1], entries, strict=True)]
+    columns = [cone.index[j] for cone, (_, j, _) in zip(cones, entries, strict=True)]
+    numbers = [number for _, _, number in entries]
     joined = (np.concatenate(part) for part in (numbers, rows, columns))
     values, i, j = joined
     return sp.csr_matrix((values, (i, j)), shape=(int(starts[-1]), n))

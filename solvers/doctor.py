@@ -7,7 +7,7 @@ closed form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
 
@@ -44,14 +44,19 @@ class Report:
 
     Attributes
     ----------
+    broken : str
+        Why its package cannot be imported although it is there; empty when it can.
     unlicensed : str
         Why it finds no licence here, so that nothing was tried; empty when it needs or has one.
+    limits : str
+        Largest models under the licence found here.
     """
 
     name: str
     installed: bool
     version: str
     licence: str
+    broken: str
     unlicensed: str
     trials: tuple[Trial, ...]
     limits: str
@@ -60,7 +65,7 @@ class Report:
     @property
     def healthy(self) -> bool:
         """Not installed, without licence, or proving every class it claims."""
-        return all(trial.proven for trial in self.trials)
+        return not self.broken and all(trial.proven for trial in self.trials)
 
 
 def _lp() -> tuple[pyo.ConcreteModel, float]:
@@ -165,18 +170,22 @@ def examine(names: Iterable[str] = tuple(SOLVERS)) -> list[Report]:
 
 
 def _report(info: SolverInfo) -> Report:
-    unlicensed = info.unlicensed() if info.installed else ""
-    usable = info.installed and not unlicensed
-    classes = [c for c in TRIALS if usable and c in info.classes]
-    return Report(
-        name=info.name,
-        installed=info.installed,
+    install = f"pip install {info.distribution}"
+    broken = info.broken if info.installed else ""
+    report = Report(info.name, info.installed, "", info.licence, broken, "", (), "", install)
+    if broken:
+        install = f"pip install --force-reinstall {info.distribution}"
+        return replace(report, install=install)
+    if not info.installed:
+        return report
+    unlicensed = info.unlicensed()
+    classes = [c for c in TRIALS if not unlicensed and c in info.classes]
+    return replace(
+        report,
         version=info.version,
-        licence=info.licence,
         unlicensed=unlicensed,
         trials=tuple(attempt(info.name, problem_class) for problem_class in classes),
         limits=_limits(info),
-        install=f"pip install {info.distribution}",
     )
 
 
@@ -199,8 +208,11 @@ def attempt(name: str, problem_class: ProblemClass) -> Trial:
 
 def _limits(info: SolverInfo) -> str:
     """Size limits under the licence found here, in words."""
-    if info.name != "gurobi" or not info.installed:
-        return ""
+    if info.name != "gurobi":
+        return "no size limit"
     if not gurobi_is_restricted():
-        return "none under the licence found"
-    return "restricted licence: 2000 variables, 2000 rows; 200 variables in quadratic models"
+        return "no size limit under the licence found"
+    return (
+        "at most 2000 variables and 2000 rows; 200 variables where anything is quadratic "
+        "(restricted licence of the wheel)"
+    )

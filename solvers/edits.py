@@ -6,13 +6,18 @@ arrays: an added, replaced or deactivated row, a changed bound, a fixed variable
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 
 from formulations.catalogue import CATALOGUE, Origin, origin_now
+from solvers.reading.columns import Columns
 from solvers.standard_form import LocalQuadratic, Quadratic, StandardForm, standard_form
 from solvers.transform import is_disjunctive, transformed
+
+Sparse: TypeAlias = sp.csr_matrix | sp.csc_matrix
 
 
 def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | None:
@@ -34,7 +39,7 @@ def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | No
 
 def same_form(a: StandardForm, b: StandardForm) -> bool:
     """Whether two models are equal as arrays, names of variables included."""
-    if [v.name for v in a.columns] != [v.name for v in b.columns] or a.sense != b.sense:
+    if not _same_columns(a.columns, b.columns) or a.sense != b.sense:
         return False
     arrays = ("lower", "upper", "integer", "row_lower", "row_upper")
     if any(not np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays):
@@ -56,8 +61,25 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
     )
 
 
-def _same_matrix(a: sp.csr_matrix, b: sp.csr_matrix) -> bool:
-    return a.shape == b.shape and (a != b).nnz == 0
+def _same_columns(a: Columns, b: Columns) -> bool:
+    """Whether the free variables have the same names in the same order."""
+    if len(a.parts) != len(b.parts):
+        return False
+    if [v.name for v in a.foreign] != [v.name for v in b.foreign]:
+        return False
+    return all(
+        p.component.name == q.component.name
+        and np.array_equal(p.columns, q.columns)
+        and list(p.component.keys()) == list(q.component.keys())
+        for p, q in zip(a.parts, b.parts, strict=True)
+    )
+
+
+def _same_matrix(a: Sparse, b: Sparse) -> bool:
+    """Whether two matrices are equal; both are canonical, so their arrays are."""
+    if a.shape != b.shape or a.nnz != b.nnz:
+        return False
+    return all(np.array_equal(getattr(a, k), getattr(b, k)) for k in ("indptr", "indices", "data"))
 
 
 def _same_local(a: LocalQuadratic, b: LocalQuadratic) -> bool:

@@ -12,11 +12,12 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from solvers.backend import Claim, Limits
+from solvers.backend import Claim, Limits, refuse_huge_bounds, reported
 from solvers.classify import Classification, classify
 from solvers.conic_form import Multipliers, unpack
 from solvers.errors import LicenceError
 from solvers.fusion_model import FusionModel, fusion_model, model_name, sentence
+from solvers.interrupts import supervised
 from solvers.options import unknown_option
 from solvers.registry import SOLVERS, capable, choose
 from solvers.result import Status
@@ -80,19 +81,26 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     import mosek
     from mosek import fusion
 
+    refuse_huge_bounds("mosek", form)
     _refuse_unknown_options(limits.options, mosek)
     problem = SOLVERS["mosek"].unlicensed()
     if problem:
         raise _without_licence(form, classification, problem)
     with fusion_model(form, classification, 1) as written:
         _set_parameters(written.model, form, limits, fusion)
-        try:
+
+        def work() -> None:
+            if limits.log:
+                written.model.setLogHandler(sys.stdout)
             written.model.solve()
+
+        try:
+            finished = supervised(work, written.model.breakSolver, log=limits.log)
         except fusion.OptimizeError as error:
             if "icense" in str(error):
                 raise _without_licence(form, classification, sentence(str(error))) from error
             return Claim(Status.ERROR, message=sentence(str(error)))
-        return _claim(written, form, mosek)
+        return reported(_claim(written, form, mosek), finished)
 
 
 def _without_licence(
@@ -139,8 +147,6 @@ def _set_parameters(model: Any, form: StandardForm, limits: Limits, fusion: Any)
             model.setSolverParam(name, value)
         except (fusion.ParameterError, ValueError) as error:
             raise ValueError(f"mosek cannot take {name}={value!r}: {error}") from error
-    if limits.log:
-        model.setLogHandler(sys.stderr)
 
 
 def _claim(written: FusionModel, form: StandardForm, mosek: Any) -> Claim:

@@ -23,10 +23,10 @@ from pyomo.core.base.component_namer import index_repr
 
 from formulations.cones import order
 from solvers.classify import Classification
+from solvers.coefficients import negligible
 from solvers.conic_form import Block, ConicForm, conic_form
 from solvers.errors import NumberError, ProblemClassError
 from solvers.quadratic_rows import EIGENVALUE_TOLERANCE
-from solvers.registry import negligible
 from solvers.standard_form import StandardForm
 
 Array = NDArray[np.float64]
@@ -120,7 +120,8 @@ def _write(
     groups = _by_kind(form.lower, form.upper, form.integer)
     x = fusion.Var.vstack([_variable(model, form, group, fusion) for group in groups])
     columns = np.concatenate(groups)
-    names = [form.columns[j].name for j in columns]
+    names = form.columns.names()
+    names = [names[j] for j in columns]
     for j, name in enumerate(names, start=1):
         task.putvarname(j, name)
     A = _cleaned(form.A)[:, columns]
@@ -268,7 +269,7 @@ def _add_cones(model: Any, part: Cones, K: sp.csr_matrix, b: Array, x: Any, fusi
 def _name(task: Any, form: StandardForm, written: FusionModel) -> None:
     """Give rows and cones their Pyomo names."""
     if written.has_epigraph:
-        name, taken = EPIGRAPH, {v.name for v in form.columns}
+        name, taken = EPIGRAPH, set(form.columns.names())
         while name in taken:
             name += "_"
         task.putvarname(1 + form.n, name)
@@ -296,6 +297,6 @@ def _refuse_far_sides(form: StandardForm) -> None:
         if far.size:
             k = int(far[0])
             raise NumberError(
-                f"mosek would take {numbers[k]:.3g}, the {what} {owners[k].name}, for infinite: "
+                f"mosek would take {numbers[k]:.3g}, the {what} {owners.name(k)}, for infinite: "
                 "remove it, or scale the model"
             )

@@ -1,36 +1,71 @@
-"""HiGHS: LP, MILP and small convex QP, handed over as arrays."""
+"""HiGHS: LP, MILP and small convex QP, handed over as arrays.
+
+Ctrl-C reaches its simplex, interior-point and branch-and-bound codes; its presolve and its QP code
+end first.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from solvers.backend import Claim, Limits
+from solvers.backend import Claim, Limits, refuse_huge_bounds, reported
 from solvers.classify import Classification
+from solvers.coefficients import without_rounding
 from solvers.conic_form import Multipliers
 from solvers.errors import NumberError
-from solvers.options import unknown_option
-from solvers.registry import negligible
+from solvers.interrupts import supervised
+from solvers.options import set_highs_options
 from solvers.result import Status
 from solvers.standard_form import StandardForm
 
 _STATUS = {
     "kOptimal": Status.OPTIMAL,
+    "kModelEmpty": Status.OPTIMAL,
     "kInfeasible": Status.INFEASIBLE,
     "kUnbounded": Status.UNBOUNDED,
     "kUnboundedOrInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
     "kTimeLimit": Status.FEASIBLE,
     "kIterationLimit": Status.FEASIBLE,
+    "kSolutionLimit": Status.FEASIBLE,
+    "kObjectiveBound": Status.FEASIBLE,
+    "kObjectiveTarget": Status.FEASIBLE,
+    "kMemoryLimit": Status.FEASIBLE,
+    "kUnknown": Status.INACCURATE,
     "kInterrupt": Status.INTERRUPTED,
+    "kHighsInterrupt": Status.INTERRUPTED,
 }
+_WITH_POINT = (Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE, Status.INTERRUPTED)
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
     """Solve an LP, a convex QP or a MILP."""
+    refuse_huge_bounds("highs", form)
+    claim = _run(form, limits)
+    if form.objective.Q.nnz and claim.status in (Status.UNBOUNDED, Status.ERROR):
+        # The active-set code breaks down on some convex QPs and calls them unbounded, or nothing
+        # at all; with the columns the other way round it rarely does.
+        again = _run(form, limits, reverse=True)
+        claim = replace(again, log=claim.log + again.log)
+        if claim.status is Status.UNBOUNDED and _bounded_below(form):
+            words = "highs calls a model unbounded that its bounds keep bounded; try clarabel"
+            return replace(claim, status=Status.ERROR, message=words)
+    return claim
+
+
+def _bounded_below(form: StandardForm) -> bool:
+    """Whether bounds of the variables alone bound the convex objective from below."""
+    a = form.objective.a
+    return bool(np.isfinite(form.lower[a > 0]).all() and np.isfinite(form.upper[a < 0]).all())
+
+
+def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
     import highspy
 
+    step = -1 if reverse else 1
     h = highspy.Highs()
     settings: dict[str, Any] = {"output_flag": limits.log, "mip_rel_gap": 1e-9}
     if limits.time_limit is not None:
@@ -39,52 +74,57 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
         settings["threads"] = int(limits.threads)
     if limits.seed is not None:
         settings["random_seed"] = int(limits.seed)
-    for name, value in (settings | dict(limits.options)).items():
-        if h.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            raise unknown_option("highs", name, _option_names(h))
-    _pass(h, form, highspy)
-    h.run()
-    status = h.getModelStatus()
-    if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-        h.setOptionValue("presolve", "off")
+    set_highs_options(h, settings | dict(limits.options))
+    h.HandleUserInterrupt = True
+
+    # Not in the other thread, whose fresh memory makes it slower, unless it has something to print.
+    if not limits.log:
+        _pass(h, form, step, highspy)
+
+    def work() -> None:
+        if limits.log:
+            _pass(h, form, step, highspy)
         h.run()
-        status = h.getModelStatus()
-    return _claim(h, form, status, highspy)
+        if h.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
+            h.setOptionValue("presolve", "off")
+            h.run()
+        # Or the number of threads of this solve would stand for all others on the same thread.
+        h.resetGlobalScheduler(True)
+
+    finished = supervised(work, h.cancelSolve, log=limits.log)
+    return reported(_claim(h, form, step), finished)
 
 
-def _option_names(h: Any) -> list[str]:
-    return [name for name in dir(h.getOptions()) if not name.startswith("_")]
-
-
-def _pass(h: Any, form: StandardForm, highspy: Any) -> None:
-    A = form.A.copy()
-    A.data[negligible(A)] = 0.0
-    A = A.tocsc()
-    A.eliminate_zeros()
+def _pass(h: Any, form: StandardForm, step: int, highspy: Any) -> None:
+    A = without_rounding(form.matrix)
+    if step == -1:
+        A = A.tocsc()[:, ::-1]
     outcome = h.passModel(
         form.n,
         A.shape[0],
         A.nnz,
-        1,
+        1 if A.format == "csc" else 2,
         1,
         form.objective.constant,
-        form.objective.a,
-        form.lower,
-        form.upper,
+        form.objective.a[::step],
+        form.lower[::step],
+        form.upper[::step],
         form.row_lower,
         form.row_upper,
-        A.indptr.astype(np.int32),
-        A.indices.astype(np.int32),
+        A.indptr.astype(np.int32, copy=False),
+        A.indices.astype(np.int32, copy=False),
         A.data,
-        form.integer.astype(np.int32),
+        form.integer[::step].astype(np.int32),
     )
-    if outcome != highspy.HighsStatus.kOk or h.getNumNz() != A.nnz or h.getNumRow() != A.shape[0]:
+    # A warning is about bounds that cross: infeasible, and for run() to say.
+    refused = outcome == highspy.HighsStatus.kError
+    if refused or h.getNumNz() != A.nnz or h.getNumRow() != A.shape[0]:
         raise NumberError(
             f"highs took {h.getNumRow()} of {A.shape[0]} rows and {h.getNumNz()} of {A.nnz} "
             "coefficients; solver=clarabel or scaled data would keep them"
         )
     if form.objective.Q.nnz:
-        lower = sp.tril(form.P).tocsc()
+        lower = sp.tril(form.P if step == 1 else form.P[::-1, ::-1]).tocsc()
         outcome = h.passHessian(
             form.n,
             lower.nnz,
@@ -97,21 +137,22 @@ def _pass(h: Any, form: StandardForm, highspy: Any) -> None:
             raise NumberError("highs refused the quadratic objective; try solver=clarabel")
 
 
-def _claim(h: Any, form: StandardForm, model_status: Any, highspy: Any) -> Claim:
+def _claim(h: Any, form: StandardForm, step: int) -> Claim:
+    """What HiGHS says; a dual simplex stopped early has no point, but multipliers with a bound."""
+    model_status, info, solution = h.getModelStatus(), h.getInfo(), h.getSolution()
     status = _STATUS.get(model_status.name, Status.ERROR)
-    info, solution = h.getInfo(), h.getSolution()
     message, version = h.modelStatusToString(model_status), h.version()
-    feasible = info.primal_solution_status == 2
-    if not (status in (Status.OPTIMAL, Status.FEASIBLE, Status.INTERRUPTED) and feasible):
-        if status is Status.FEASIBLE:
-            status = Status.LIMIT_NO_SOLUTION
+    if status not in _WITH_POINT:
         return Claim(status, message=message, version=version)
     integer = bool(form.integer.any())
     duals = None
     if solution.dual_valid and not integer:
-        duals = Multipliers(np.array(solution.row_dual), np.array(solution.col_dual), {})
-    bound = info.mip_dual_bound if integer else None
-    return Claim(
-        status, x=np.array(solution.col_value), duals=duals, bound=bound, message=message,
-        version=version,
-    )  # fmt: skip
+        reduced = np.array(solution.col_dual)[::step]
+        duals = Multipliers(np.array(solution.row_dual), reduced, {})
+    bound = float(info.mip_dual_bound) if integer and np.isfinite(info.mip_dual_bound) else None
+    x = None
+    if solution.value_valid and info.primal_solution_status == 2:
+        x = np.array(solution.col_value)[::step]
+    if x is None and status is not Status.INTERRUPTED:
+        status = Status.ERROR if status is Status.OPTIMAL else Status.LIMIT_NO_SOLUTION
+    return Claim(status, x=x, duals=duals, bound=bound, message=message, version=version)

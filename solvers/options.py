@@ -14,9 +14,33 @@ def unknown_option(solver: str, name: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"{solver} has no option {name!r}{hint}")
 
 
-def apply_options(solver: str, settings: Any, options: Mapping[str, Any]) -> None:
-    """Set attributes of a settings object, refusing names it does not have."""
+def refused_option(solver: str, name: str, value: Any, known: Iterable[str]) -> ValueError:
+    """Error for an option that the solver did not accept: its name, or else its value."""
+    names = list(known)
+    if name not in names:
+        return unknown_option(solver, name, names)
+    return ValueError(f"{solver} cannot take {value!r} for its option {name}")
+
+
+def set_highs_options(lp: Any, options: Mapping[str, Any]) -> None:
+    """Set options of a HiGHS object, refusing names and values it does not take."""
     for name, value in options.items():
+        try:
+            taken = lp.setOptionValue(name, value).name == "kOk"
+        except TypeError:
+            taken = False
+        if not taken:
+            known = [word for word in dir(lp.getOptions()) if word[0] != "_"]
+            raise refused_option("highs", name, value, known)
+
+
+def apply_options(solver: str, settings: Any, options: Mapping[str, Any]) -> None:
+    """Set attributes of a settings object, refusing names and values it does not take."""
+    for name, value in options.items():
+        known = [word for word in dir(settings) if word[0] != "_"]
         if not hasattr(settings, name):
-            raise unknown_option(solver, name, [s for s in dir(settings) if s[0] != "_"])
-        setattr(settings, name, value)
+            raise unknown_option(solver, name, known)
+        try:
+            setattr(settings, name, value)
+        except (TypeError, ValueError, OverflowError):
+            raise refused_option(solver, name, value, known) from None

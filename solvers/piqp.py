@@ -2,16 +2,24 @@
 
 It stops at absolute tolerances, so every row and the objective is first divided by its largest
 coefficient. LPs are not offered: an infeasible or unbounded one runs into the iteration limit.
+
+It holds the interpreter until its last iteration and offers no way to stop it: Ctrl-C is heard when
+it has ended (the result is whole then, and says so), a second one as little as the first; the log
+appears at the end. Where that matters, clarabel takes the same models. It has one thread and draws
+no random numbers: neither can be set.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
-from solvers.backend import Claim, Limits
+from solvers.backend import Claim, Limits, refuse_huge_bounds, reported, unused
 from solvers.classify import Classification
 from solvers.conic_form import Multipliers
+from solvers.interrupts import supervised
 from solvers.options import apply_options
 from solvers.result import Status
 from solvers.standard_form import StandardForm
@@ -29,6 +37,7 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     """Solve a convex QP."""
     import piqp
 
+    refuse_huge_bounds("piqp", form)
     if limits.time_limit is not None:
         raise ValueError(
             "piqp cannot be stopped by the clock: leave out time_limit, or give "
@@ -55,11 +64,13 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
         form.lower,
         form.upper,
     )
-    solver.solve()
+    finished = supervised(solver.solve, log=limits.log)
     found = solver.result
     word = found.info.status.name
     status = _STATUS.get(word, Status.ERROR)
-    message = f"{word} after {found.info.iter} iterations"
+    words = unused("piqp", limits, "seed", "threads")
+    message = f"{word} after {found.info.iter} iterations" + (words and f"; {words}")
+    claim = Claim(status, message=message, version=piqp.__version__)
     rows = np.zeros(len(low))
     rows[equal] = -found.y
     rows[between] = found.z_l - found.z_u
@@ -67,15 +78,11 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     bounds = cost * (found.z_bl - found.z_bu)
     x = np.array(found.x)
     finite = bool(np.isfinite(np.r_[x, rows, bounds]).all())
-    if status not in (Status.OPTIMAL, Status.INACCURATE) or not finite:
-        if status is Status.INACCURATE:
-            status = Status.LIMIT_NO_SOLUTION
-        return Claim(status, message=message, version=piqp.__version__)
-    return Claim(
-        status,
-        x=x,
-        duals=Multipliers(rows, bounds, {}),
-        bound=cost * float(found.info.dual_obj) + form.objective.constant,
-        message=message,
-        version=piqp.__version__,
-    )
+    if status in (Status.OPTIMAL, Status.INACCURATE) and finite:
+        # Short of the end the dual objective is that of a point that is not dual feasible.
+        solved = status is Status.OPTIMAL
+        bound = cost * float(found.info.dual_obj) + form.objective.constant if solved else None
+        claim = replace(claim, x=x, duals=Multipliers(rows, bounds, {}), bound=bound)
+    elif status is Status.INACCURATE:
+        claim = replace(claim, status=Status.LIMIT_NO_SOLUTION)
+    return reported(claim, finished)

@@ -1,4 +1,7 @@
-"""Gurobi, and SCIP for models beyond degree two, through Pyomo's solver interfaces."""
+"""Gurobi, and SCIP for models beyond degree two, through Pyomo's solver interfaces.
+
+Both hear Ctrl-C themselves and return what they have; Gurobi says so in a line of its own.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.backend import Claim, Limits
+from solvers.backend import Claim, Limits, refuse_huge_bounds, reported
 from solvers.classify import smallest_curvature
 from solvers.conic_form import Multipliers
-from solvers.options import unknown_option
+from solvers.interrupts import supervised
+from solvers.options import refused_option, unknown_option
 from solvers.result import Status
 from solvers.standard_form import StandardForm
 
@@ -33,6 +37,7 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     """Solve any model the interface can read; returns what the solver claims, loads nothing."""
     from pyomo.contrib.solver.common.factory import SolverFactory
 
+    refuse_huge_bounds(name, form)
     solver = SolverFactory(INTERFACES[name])
     _refuse_unknown_options(name, limits.options)
     options = _DEFAULTS[name] | dict(limits.options)
@@ -50,8 +55,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         settings["time_limit"] = float(limits.time_limit)
     if limits.threads is not None:
         settings["threads"] = int(limits.threads)
-    results = solver.solve(model, **settings)
-    return _claim(name, results, form)
+    finished = supervised(lambda: solver.solve(model, **settings), log=limits.log)
+    return reported(_claim(name, finished.value, form), finished)
 
 
 def _refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
@@ -65,9 +70,22 @@ def _refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
         import gurobipy
 
         known = {word for word in dir(gurobipy.GRB.Param) if not word.startswith("_")}
-    for word in options:
+    for word, value in options.items():
         if word not in known:
             raise unknown_option(name, word, known)
+        if name == "gurobi":
+            _refuse_bad_value(word, value, known)
+
+
+def _refuse_bad_value(word: str, value: Any, known: set[str]) -> None:
+    """Try the value on an environment that starts nothing."""
+    import gurobipy
+
+    with gurobipy.Env(empty=True) as env:
+        try:
+            env.setParam(word, value)
+        except (TypeError, ValueError, gurobipy.GurobiError):
+            raise refused_option("gurobi", word, value, known) from None
 
 
 def _claim(name: str, results: Any, form: StandardForm) -> Claim:

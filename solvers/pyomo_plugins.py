@@ -35,6 +35,7 @@ _CONDITIONS = {
     Status.UNBOUNDED: TerminationCondition.unbounded,
     Status.INFEASIBLE_OR_UNBOUNDED: TerminationCondition.infeasibleOrUnbounded,
     Status.LIMIT_NO_SOLUTION: TerminationCondition.maxTimeLimit,
+    Status.INTERRUPTED: TerminationCondition.interrupted,
 }
 
 
@@ -113,7 +114,7 @@ class ConicSolver(SolverBase):
         )
         bound = -math.inf if claim.bound is None else claim.bound
         results.objective_bound = form.sense * bound
-        results.solver_log = claim.message
+        results.solver_log = claim.log or claim.message
         results.timing_info.start_timestamp = started
         results.timing_info.wall_time = (
             datetime.datetime.now(datetime.UTC) - started

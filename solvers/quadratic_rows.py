@@ -60,6 +60,30 @@ class Reading:
     reason: str = ""
 
 
+def read_rows(form: StandardForm) -> tuple[Reading, ...]:
+    """Classify the quadratic rows of a model.
+
+    Rows that differ in nothing but their columns, a thousand cones of one family, are decided
+    once: the answer depends on the numbers and on the bounds of the columns alone.
+    """
+    known: dict[tuple[object, ...], Reading] = {}
+    found = []
+    for row in form.quadratic:
+        body = row.body
+        arrays = (body.i, body.j, body.v, body.a, form.lower[body.index], form.upper[body.index])
+        key = (row.lower, row.upper, body.constant, *(array.tobytes() for array in arrays))
+        reading = known.get(key)
+        if reading is None:
+            reading = read_row(row, form)
+            if reading.cone is not None:
+                known[key] = reading
+        elif reading.cone is not None:
+            cone = reading.cone
+            reading = Reading(reading.shape, Cone(cone.A, cone.b, body.index))
+        found.append(reading)
+    return tuple(found)
+
+
 def read_row(row: QuadraticRow, form: StandardForm) -> Reading:
     """Classify one quadratic row of a model."""
     low, high = np.isfinite(row.lower), np.isfinite(row.upper)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import version
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from formulations.catalogue import ProblemClass
-from solvers.errors import NumberError, ProblemClassError, SizeLimitError, SolverNotInstalledError
+from solvers.choice import CLOCKLESS, ORDER, order, reason
+from solvers.coefficients import coefficient_outside
+from solvers.errors import (
+    NumberError,
+    ProblemClassError,
+    RefusedError,
+    SizeLimitError,
+    SolverNotInstalledError,
+)
 from solvers.standard_form import StandardForm
 
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
@@ -36,6 +44,12 @@ class SolverInfo:
         Row coefficients outside this open interval are silently dropped or rejected by the
         solver, so the model is refused.
     licence : str
+    tolerance : float
+        How far its optimum may be from the true one, relative to max(1, |optimum|).
+    tolerance_because : str
+        Where that comes from.
+    tolerance_on_cones : float or None
+        The same for SOCP and MISOCP models, where it is larger.
     limits : callable(form) -> str
         Sentence naming the exceeded limit, or an empty string.
     unlicensed : callable() -> str
@@ -48,6 +62,9 @@ class SolverInfo:
     classes: frozenset[ProblemClass]
     coefficients: tuple[float, float]
     licence: str
+    tolerance: float
+    tolerance_because: str
+    tolerance_on_cones: float | None = None
     limits: Callable[[StandardForm], str] = lambda form: ""
     unlicensed: Callable[[], str] = lambda: ""
 
@@ -55,6 +72,26 @@ class SolverInfo:
     def installed(self) -> bool:
         """Whether the package can be imported here."""
         return importlib.util.find_spec(self.package) is not None
+
+    @property
+    def broken(self) -> str:
+        """Why an installed package cannot be imported, or an empty string."""
+        try:
+            importlib.import_module(self.package)
+        except Exception as error:  # whatever a damaged installation raises is the answer
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    @property
+    def free(self) -> bool:
+        """Whether it solves models of any size without a licence."""
+        return "free" in self.licence
+
+    def tolerance_for(self, problem_class: str) -> float:
+        """Tolerance on models of a class."""
+        if self.tolerance_on_cones is not None and problem_class in (SOCP, MISOCP):
+            return self.tolerance_on_cones
+        return self.tolerance
 
     @property
     def version(self) -> str:
@@ -90,13 +127,20 @@ def mosek_unlicensed() -> str:
 
 
 def _gurobi_limits(form: StandardForm) -> str:
+    """Limits of the wheel's licence, found by trying models on both sides of each of them.
+
+    Linear and quadratic rows count together; a row with two different sides costs a column more.
+    """
     rows = len(form.rows) + len(form.quadratic)
     most = 200 if form.is_quadratic else 2000
-    if max(form.n, rows) <= min(most, 2000) or not gurobi_is_restricted():
+    if max(form.n, rows) <= most // 2 or not gurobi_is_restricted():
         return ""
-    if form.n > most:
+    two_sided = np.isfinite(form.row_lower) & np.isfinite(form.row_upper)
+    columns = form.n + int((two_sided & (form.row_lower != form.row_upper)).sum())
+    if columns > most:
         kind = "quadratic models" if form.is_quadratic else "linear models"
-        return f"{form.n} variables, and its restricted licence takes {most} in {kind}"
+        extra = "" if columns == form.n else f" ({columns - form.n} of them for two-sided rows)"
+        return f"{columns} variables{extra}, and its restricted licence takes {most} in {kind}"
     return f"{rows} rows, and its restricted licence takes 2000" if rows > 2000 else ""
 
 
@@ -104,45 +148,47 @@ SOLVERS = {
     info.name: info
     for info in (
         SolverInfo(
-            "highs", "highspy", "highspy", frozenset({LP, QP, MILP}), (1e-9, 1e15), "MIT, free"
+            "highs", "highspy", "highspy", frozenset({LP, QP, MILP}), (1e-9, 1e15), "MIT, free",
+            1e-6, "rows and reduced costs within 1e-7, integers within 1e-6",
         ),
         SolverInfo(
             "clarabel", "clarabel", "clarabel", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf),
-            "Apache 2.0, free",
+            "Apache 2.0, free", 1e-6, "it stops at a gap and residuals of 1e-8 of its scaled model",
         ),
         SolverInfo(
             "scip", "pyscipopt", "pyscipopt",
             frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-9, 1e15),
-            "Apache 2.0, free",
+            "Apache 2.0, free", 1e-5,
+            "a quadratic objective becomes a row, and rows are met by cuts to 1e-8; the square "
+            "root in a cone makes 1e-4 of that",
+            1e-4,
         ),
         SolverInfo(
             "gurobi", "gurobipy", "gurobipy",
             frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-13, 1e15),
-            "commercial; the wheel solves small models", _gurobi_limits,
+            "commercial; the wheel solves small models", 1e-6,
+            "rows within 1e-6, and the barrier method to 1e-6 of a norm where rows are quadratic",
+            1e-5,
+            limits=_gurobi_limits,
         ),
         SolverInfo(
-            "scs", "scs", "scs", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf), "MIT, free"
+            "scs", "scs", "scs", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf), "MIT, free",
+            1e-5, "operator splitting: the last digits come slowly",
         ),
-        SolverInfo("piqp", "piqp", "piqp", frozenset({QP}), (0.0, np.inf), "BSD 2-clause, free"),
+        SolverInfo(
+            "piqp", "piqp", "piqp", frozenset({QP}), (0.0, np.inf), "BSD 2-clause, free",
+            1e-6, "it stops at absolute residuals of 1e-8 of its scaled model",
+        ),
         SolverInfo(
             "mosek", "mosek", "mosek", frozenset({LP, QP, SOCP, SDP, MILP, MIQP, MISOCP}),
-            (1e-12, 1e20), "commercial; exports without one", unlicensed=mosek_unlicensed,
+            (1e-12, 1e20), "commercial; exports without one", 1e-6,
+            "it stops at a gap and residuals of 1e-8 of its scaled model",
+            unlicensed=mosek_unlicensed,
         ),
     )
 }  # fmt: skip
 
-# First choice first; measured in design, see README.
-PREFERENCE: dict[ProblemClass, tuple[str, ...]] = {
-    LP: ("highs", "clarabel", "scip", "gurobi", "scs", "mosek"),
-    QP: ("clarabel", "scip", "gurobi", "piqp", "scs", "highs", "mosek"),
-    SOCP: ("clarabel", "scs", "scip", "gurobi", "mosek"),
-    SDP: ("clarabel", "scs", "mosek"),
-    MILP: ("highs", "scip", "gurobi", "mosek"),
-    MIQP: ("scip", "gurobi", "mosek"),
-    MISOCP: ("scip", "gurobi", "mosek"),
-    LRCP: ("scip", "gurobi"),
-    NONCONVEX: ("scip", "gurobi"),
-}
+PREFERENCE = ORDER
 
 
 def capable(problem_class: ProblemClass) -> list[str]:
@@ -152,13 +198,44 @@ def capable(problem_class: ProblemClass) -> list[str]:
 
 def _capable(problem_class: ProblemClass) -> Iterator[str]:
     """One at a time: asking the last ones for their licence takes a while."""
-    for name in PREFERENCE[problem_class]:
-        if SOLVERS[name].installed and not SOLVERS[name].unlicensed():
+    for name in ORDER[problem_class]:
+        info = SOLVERS[name]
+        if info.installed and not info.broken and not info.unlicensed():
             yield name
 
 
-def choose(solver: str, problem_class: ProblemClass, form: StandardForm) -> SolverInfo:
+@dataclass(frozen=True)
+class Choice:
+    """The solver that gets a model, and why.
+
+    Attributes
+    ----------
+    why : str
+        What speaks for it; empty when the user named it.
+    how : str
+        What else the user should know of the way it is used, such as "in dual form".
+    """
+
+    info: SolverInfo
+    why: str = ""
+    how: str = ""
+
+    @property
+    def reason(self) -> str:
+        """One sentence for the result; empty when the user named the solver."""
+        way = f" {self.how}" if self.how else ""
+        return f"auto took {self.info.name}{way}: {self.why}" if self.why else ""
+
+
+def choose(
+    solver: str, problem_class: ProblemClass, form: StandardForm, *, timed: bool = False
+) -> Choice:
     """Resolve "auto" or check a named solver against the model, before anything is started.
+
+    Parameters
+    ----------
+    timed : bool
+        Whether there is a time limit: "auto" then takes a solver that it can stop.
 
     Raises
     ------
@@ -168,44 +245,79 @@ def choose(solver: str, problem_class: ProblemClass, form: StandardForm) -> Solv
         Each naming what would work.
     """
     if solver == "auto":
-        return _choose_automatically(problem_class, form)
-    if solver not in SOLVERS:
-        raise ValueError(f"unknown solver {solver!r}; choose auto, {', '.join(SOLVERS)}")
-    info = SOLVERS[solver]
+        return _choose_automatically(problem_class, form, timed)
+    info = solver_named(solver)
     if problem_class not in info.classes:
         raise ProblemClassError(
             f"{solver} cannot take {problem_class} models; installed solvers that can: "
             f"{', '.join(capable(problem_class)) or 'none'}"
         )
-    if not info.installed:
+    absent = _absence(info)
+    if absent:
         raise SolverNotInstalledError(
-            f"{solver} is not installed (pip install {info.distribution}); installed solvers for "
-            f"{problem_class}: {', '.join(capable(problem_class)) or 'none'}"
+            f"{absent}; installed solvers for {problem_class}: "
+            f"{', '.join(capable(problem_class)) or 'none'}"
         )
     objection = _objection(info, problem_class, form)
     if objection is not None:
         raise objection
-    return info
+    return Choice(info)
 
 
-def _choose_automatically(problem_class: ProblemClass, form: StandardForm) -> SolverInfo:
-    objections = []
-    for name in _capable(problem_class):
-        objection = _objection(SOLVERS[name], problem_class, form)
-        if objection is None:
-            return SOLVERS[name]
-        objections.append(objection)
+def solver_named(name: str) -> SolverInfo:
+    """Look a solver up; ValueError, with the nearest name, when there is none."""
+    if isinstance(name, str) and name in SOLVERS:
+        return SOLVERS[name]
+    near = get_close_matches(name, SOLVERS, n=1) if isinstance(name, str) else []
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise ValueError(f"unknown solver {name!r}; choose auto, {', '.join(SOLVERS)}{hint}")
+
+
+def _absence(info: SolverInfo) -> str:
+    """Why a solver cannot be called at all, with the command that mends it; empty if it can."""
+    if not info.installed:
+        return f"{info.name} is not installed (pip install {info.distribution})"
+    if info.broken:
+        mend = f"pip install --force-reinstall {info.distribution}"
+        return f"{info.name} is installed and cannot be imported, {info.broken} ({mend})"
+    return ""
+
+
+def _choose_automatically(problem_class: ProblemClass, form: StandardForm, timed: bool) -> Choice:
+    """The first free solver that is there and does not object; why the ones before it are not."""
+    passed: list[str] = []
+    objections: list[RefusedError] = []
+    for name in order(problem_class, form):
+        info = SOLVERS[name]
+        if not info.free:
+            continue
+        if timed and name in CLOCKLESS:
+            passed.append(f"no time limit can stop {name}")
+            continue
+        absent = _absence(info)
+        objection = None if absent else _objection(info, problem_class, form)
+        if not absent and objection is None:
+            return Choice(info, "; ".join([reason(name, problem_class, form), *passed]))
+        if objection is not None:
+            objections.append(objection)
+        passed.append((absent or str(objection)).partition(";")[0])
     if objections:
         raise objections[0]
-    names = " or ".join(SOLVERS[name].distribution for name in PREFERENCE[problem_class])
+    names = [SOLVERS[name].distribution for name in ORDER[problem_class] if SOLVERS[name].free]
+    named = capable(problem_class)
     raise SolverNotInstalledError(
-        f"no installed solver takes {problem_class} models; install {names}"
+        f"no installed solver takes {problem_class} models{' of its own accord' if named else ''}; "
+        f"install {_either(names)}{f', or name {_either(named)}' if named else ''}"
     )
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(names)
 
 
 def _objection(
     info: SolverInfo, problem_class: ProblemClass, form: StandardForm
-) -> Exception | None:
+) -> RefusedError | None:
     limit = info.limits(form)
     if limit:
         others = [n for n in capable(problem_class) if not SOLVERS[n].limits(form)]
@@ -213,7 +325,7 @@ def _objection(
             f"{info.name}: the model has {limit}; try {', '.join(others) or 'a smaller model'}"
         )
     low, high = info.coefficients
-    entry = _coefficient_outside(form, low, high)
+    entry = coefficient_outside(form, low, high)
     if entry:
         return NumberError(
             f"{info.name} would silently drop or reject {entry}; it keeps magnitudes between "
@@ -221,28 +333,3 @@ def _objection(
             "continuous convex models"
         )
     return None
-
-
-def _coefficient_outside(form: StandardForm, low: float, high: float) -> str:
-    """Name of a coefficient the solver would lose; those negligible in their row do not count."""
-    costs = np.flatnonzero(np.abs(form.objective.a) >= high)
-    if costs.size:
-        j = int(costs[0])
-        return f"the cost {form.objective.a[j]:.3g} of {form.columns[j].name} in the objective"
-    sizes = np.abs(form.A.data)
-    bad = np.flatnonzero(((sizes <= low) & ~negligible(form.A)) | (sizes >= high))
-    if not bad.size:
-        return ""
-    k = int(bad[0])
-    row = int(np.searchsorted(form.A.indptr, k, side="right") - 1)
-    name = form.columns[form.A.indices[k]].name
-    return f"the coefficient {form.A.data[k]:.3g} of {name} in row {form.rows[row].name}"
-
-
-def negligible(A: sp.csr_matrix) -> NDArray[np.bool_]:
-    """Rounding left by preprocessing: entries below 1e-9 and below 1e-13 of their row's largest."""
-    sizes = np.abs(A.data)
-    largest = np.zeros(A.shape[0])
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    np.maximum.at(largest, rows, sizes)
-    return (sizes <= 1e-9) & (sizes < 1e-13 * largest[rows])

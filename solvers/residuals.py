@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from formulations.cones import symmetric
-from solvers.registry import negligible
+from solvers.coefficients import negligible
+from solvers.reading.columns import Columns, Rows
 from solvers.standard_form import QuadraticRow, StandardForm
 
 Array = NDArray[np.float64]
@@ -40,11 +38,11 @@ def primal_residual(form: StandardForm, x: Array) -> tuple[float, str]:
     return worst, where
 
 
-def _largest(violation: Array, name: str, names: Sequence[Any]) -> tuple[float, str]:
+def _largest(violation: Array, name: str, names: Columns | Rows) -> tuple[float, str]:
     if not violation.size:
         return 0.0, ""
     k = int(np.argmax(violation))
-    return float(violation[k]), f"{name} {names[k].name}"
+    return float(violation[k]), f"{name} {names.name(k)}"
 
 
 def _linear(form: StandardForm, x: Array) -> tuple[float, str]:

@@ -183,6 +183,8 @@ class SolveResult:
     def save(self, path: str | Path) -> Path:
         """Write JSON (and FILE.npz for arrays above 1000 entries), atomically, with checksums."""
         path = Path(path)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
         document = self.to_json()
         large = {
             f"{group}/{name}": np.asarray(array, dtype=np.float64)

@@ -2,10 +2,20 @@
 
 SCS stops at an absolute tolerance, so rows of coefficients 1e-5 would be ignored: every row, every
 cone and the objective is first divided by its largest coefficient.
+
+It hears Ctrl-C itself, says so in a line of its own, and throws its iterate away; so it runs in
+parts of 500 iterations, each from where the last one ended (which costs nothing measurable), and
+the end of the last whole part is kept. It has one thread and draws no random numbers: neither can
+be set.
 """
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -13,11 +23,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from formulations.cones import order
-from solvers.backend import Claim, Limits
+from solvers.backend import Claim, Limits, refuse_huge_bounds, reported, unused
 from solvers.classify import Classification
 from solvers.conic_form import ConicForm, conic_form, multipliers
 from solvers.errors import ProblemClassError
-from solvers.options import unknown_option
+from solvers.interrupts import supervised
+from solvers.options import refused_option, unknown_option
 from solvers.result import Status
 from solvers.standard_form import StandardForm
 
@@ -27,6 +38,8 @@ Index = NDArray[np.int64]
 # At 1e-7 half of the semidefinite models keep a proven gap above 1e-6; this costs a fifth more.
 TOLERANCE = 1e-9
 
+PART = 500
+
 OPTIONS = (
     "linear_solver", "verbose", "normalize", "adaptive_scale", "adaptive_diag_scale", "scale",
     "rho_x", "alpha", "max_iters", "eps_abs", "eps_rel", "eps_infeas", "time_limit_secs",
@@ -34,6 +47,8 @@ OPTIONS = (
     "acceleration_regularization", "acceleration_relaxation", "write_data_filename",
     "log_csv_filename",
 )  # fmt: skip
+
+_KINDS = dict.fromkeys(("linear_solver", "write_data_filename", "log_csv_filename"), (str,))
 
 # At a limit SCS guesses: 2 is an iterate to be judged by the certificate, -6 and -7 are nothing.
 _STATUS = {
@@ -45,6 +60,7 @@ _STATUS = {
     -6: Status.LIMIT_NO_SOLUTION,
     -7: Status.LIMIT_NO_SOLUTION,
 }
+_GUESSES = (-6, -7)
 _WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
 
 
@@ -52,7 +68,15 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     """Solve a convex model."""
     if not form.n:
         raise ProblemClassError("scs needs a variable that is not fixed")
+    refuse_huge_bounds("scs", form)
     return run_conic(conic_form(form, classification), len(form.rows), limits)
+
+
+def run_closer(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
+    """Solve to a hundredth of the tolerance: for what is not certified yet."""
+    given = {name: limits.options.get(name, TOLERANCE) for name in ("eps_abs", "eps_rel")}
+    closer = {name: value / 100 for name, value in given.items()}
+    return run(form, classification, replace(limits, options={**limits.options, **closer}))
 
 
 def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
@@ -67,9 +91,11 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     }
     if limits.time_limit is not None:
         settings["time_limit_secs"] = float(limits.time_limit)
-    for name in limits.options:
+    for name, value in limits.options.items():
         if name not in OPTIONS:
             raise unknown_option("scs", name, OPTIONS)
+        if not isinstance(value, _KINDS.get(name, (int, float))):
+            raise refused_option("scs", name, value, OPTIONS)
     settings |= limits.options
     rows, scale = _row_order(conic), _row_scale(conic)
     cost = _largest(np.abs(np.r_[conic.q, conic.P.data]))
@@ -83,25 +109,68 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     if not len(rows):  # SCS wants at least one: 0 <= 1
         data |= {"A": sp.csc_matrix((1, len(conic.q))), "b": np.ones(1)}
         cones["l"] = 1
-    found = scs.SCS(data, cones, **settings).solve()
+    pressed = Event()
+    finished = supervised(
+        lambda: _in_parts(data, cones, settings, pressed), pressed.set, log=limits.log
+    )
+    found = finished.value
     info = found["info"]
     status = _STATUS.get(info["status_val"], Status.ERROR)
-    message = f"{info['status']} after {info['iter']} iterations"
+    words = unused("scs", limits, "seed", "threads")
+    message = f"{info['status']} after {info['iter']} iterations" + (words and f"; {words}")
+    claim = Claim(status, message=message, version=scs.__version__)
     x, z = found["x"], np.empty(len(rows))
     z[rows] = found["y"][: len(rows)]
     z *= scale * cost
-    if status not in _WITH_POINT or not (np.isfinite(x).all() and np.isfinite(z).all()):
-        if status is Status.INACCURATE:
-            status = Status.LIMIT_NO_SOLUTION
-        return Claim(status, message=message, version=scs.__version__)
-    return Claim(
-        status,
-        x=x,
-        duals=multipliers(conic, z, n_rows),
-        bound=cost * float(info["dobj"]) + conic.offset,
-        message=message,
-        version=scs.__version__,
-    )
+    if status in _WITH_POINT and np.isfinite(x).all() and np.isfinite(z).all():
+        duals = multipliers(conic, z, n_rows)
+        # Short of the end the dual objective is that of a point that is not dual feasible.
+        bound = cost * float(info["dobj"]) + conic.offset if status is Status.OPTIMAL else None
+        claim = replace(claim, x=x, duals=duals, bound=bound)
+    elif status is Status.INACCURATE:
+        claim = replace(claim, status=Status.LIMIT_NO_SOLUTION)
+    return reported(claim, finished)
+
+
+def _in_parts(
+    data: Mapping[str, Any], cones: Mapping[str, Any], settings: dict[str, Any], stop: Event
+) -> dict[str, Any]:
+    """Solve in parts of at most PART iterations until it ends, a limit is met or `stop` is set."""
+    import scs
+
+    total, limit = settings["max_iters"], settings.get("time_limit_secs") or math.inf
+    size = math.ceil(total / max(1, math.ceil(total / PART)))
+    started = time.perf_counter()
+
+    def left() -> float:
+        return limit - (time.perf_counter() - started)
+
+    def solver(iterations: int) -> Any:
+        """One whose clock, which starts anew with every part, is set to the time left."""
+        clock = {"time_limit_secs": max(left(), 1e-9)} if limit < math.inf else {}
+        return scs.SCS(data, cones, **(settings | {"max_iters": iterations} | clock))
+
+    running = solver(size)
+    found = running.solve()
+    done, longest = int(found["info"]["iter"]), time.perf_counter() - started
+    while done < total and left() > 0 and not stop.is_set():
+        if found["info"]["status_val"] in _GUESSES:  # no iterate to go on from: in one piece
+            return solver(total).solve()
+        if found["info"]["status_val"] != scs.SOLVED_INACCURATE:
+            break
+        before = left()
+        if before < longest:
+            running = solver(size)
+        following = running.solve(warm_start=True, x=found["x"], y=found["y"], s=found["s"])
+        longest = max(longest, before - left()) if limit < math.inf else longest
+        if following["info"]["status_val"] == scs.SIGINT:
+            found["info"] |= {"status_val": scs.SIGINT, "status": "interrupted"}
+            break
+        found, done = following, done + int(following["info"]["iter"])
+    found["info"]["iter"] = max(done, 0)
+    if left() <= 0 and found["info"]["status_val"] == scs.SOLVED_INACCURATE:
+        found["info"]["status"] = "solved (inaccurate - reached time_limit_secs)"
+    return found
 
 
 def _cones(conic: ConicForm) -> dict[str, Any]:

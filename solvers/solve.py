@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,18 +11,19 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.catalogue import Origin, origin_now
-from solvers import clarabel, fusion, highs, piqp, pyomo_backend, scip, scs
 from solvers.algorithms.ranges import remark
-from solvers.backend import Claim, Limits
-from solvers.certify import Case, Certified, certify
+from solvers.attempts import attempted
+from solvers.backend import Claim
+from solvers.certify import Case, Certified
 from solvers.classify import Classification, classify
 from solvers.edits import unedited_origin
 from solvers.errors import NumberError
-from solvers.registry import SolverInfo, choose
-from solvers.result import SolveResult, Verdict
+from solvers.limits import checked_limits
+from solvers.registry import choose
+from solvers.result import SolveResult
 from solvers.standard_form import StandardForm, standard_form
 from solvers.transform import copy_values, is_disjunctive, transformed
-from solvers.values import flat, load_values, named_duals, named_values
+from solvers.values import flat, load_component, load_values, named_duals, named_values
 
 
 def solve(
@@ -63,13 +63,15 @@ def solve(
 
     Raises
     ------
+    TypeError
+        Anything but a Pyomo model that is constructed.
     ValueError
         Bad hyperparameters, two objectives, an unknown solver or option.
     NumberError, ProblemClassError, SizeLimitError, SolverNotInstalledError, LicenceError
         Refusals before any solver starts; each says what would work.
     """
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive, got {time_limit!r}")
+    _refuse_other_objects(model)
+    limits = checked_limits(time_limit, threads, seed, log, options)
     _set_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
     if disjunctive:
@@ -77,72 +79,38 @@ def solve(
     target = transformed(model, _transformation(model)) if disjunctive else model
     form = standard_form(target)
     classification = classify(form)
-    info = choose(solver, classification.problem_class, form)
+    choice = choose(solver, classification.problem_class, form, timed=time_limit is not None)
+    info = choice.info
     origin = unedited_origin(target, form)
     message = remark(origin) if origin is not None else ""
-    limits = Limits(time_limit, threads, seed, log, dict(options or {}))
-    started = time.perf_counter()
-    claim = _run(info, target, form, classification, limits)
-    seconds = time.perf_counter() - started
     case = Case(target, form, classification, origin, limits)
-    found = certify(case, claim)
-    if info.name == "clarabel" and _worth_another_attempt(found):
-        again = clarabel.run_scaled(form, classification, limits)
-        seconds = time.perf_counter() - started
-        better = certify(case, again)
-        if better.x is not None and _standing(better) > _standing(found):
-            claim, found = again, better
+    outcome = attempted(choice, case, automatic=solver == "auto")
+    claim, found = outcome.claim, outcome.found
     if found.x is not None:
         load_values(form, found.x)
         if disjunctive:
             copy_values(target, model)
-    message = "; ".join(part for part in (message, claim.message) if part)
+    reason = replace(choice, how=outcome.how).reason
+    message = "; ".join(part for part in (message, reason, claim.message) if part)
     result = _result(target, form, classification, claim, found)
     return replace(
         result,
         solver=info.name,
         version=claim.version or info.version,
-        seconds=seconds,
+        seconds=outcome.seconds,
         options=limits.options,
         message=message,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
+        log=claim.log,
+        threads=limits.threads,
+        seed=limits.seed,
+        time_limit=limits.time_limit,
     )
 
 
-def _worth_another_attempt(found: Certified) -> bool:
-    return found.x is not None and found.certificate.verdict is Verdict.NOT_CERTIFIED
-
-
-def _standing(found: Certified) -> tuple[bool, bool, float]:
-    """Order of results: certified, feasible, then by the proven gap."""
-    certificate = found.certificate
-    gap = np.inf if certificate.gap is None else certificate.gap
-    return certificate.verdict is Verdict.CERTIFIED, found.objective is not None, -gap
-
-
-def _run(
-    info: SolverInfo,
-    model: pyo.ConcreteModel,
-    form: StandardForm,
-    classification: Classification,
-    limits: Limits,
-) -> Claim:
-    match info.name:
-        case "highs":
-            return highs.run(form, classification, limits)
-        case "clarabel":
-            return clarabel.run(form, classification, limits)
-        case "scs":
-            return scs.run(form, classification, limits)
-        case "piqp":
-            return piqp.run(form, classification, limits)
-        case "mosek":
-            return fusion.run(form, classification, limits)
-        case "scip" if not form.nonlinear:
-            return scip.run(form, limits)
-    return pyomo_backend.run(info.name, model, form, limits)
+def _refuse_other_objects(model: Any) -> None:
+    if not isinstance(model, pyo.Block) or not model.is_constructed():
+        what = "an abstract model" if isinstance(model, pyo.Block) else f"{type(model).__name__}"
+        raise TypeError(f"solve() takes a Pyomo ConcreteModel, got {what}")
 
 
 def _transformation(model: pyo.ConcreteModel) -> str:
@@ -168,8 +136,7 @@ def _set_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None
             raise ValueError(
                 f"warm_start: {name} has {len(component)} elements, got {len(numbers)}"
             )
-        for v, number in zip(component.values(), numbers.tolist(), strict=True):
-            v.set_value(number, skip_validation=True)
+        load_component(component, numbers)
 
 
 def _result(

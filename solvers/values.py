@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.gdp import Disjunct
 
+from formulations.array_var import ArrayVar
 from formulations.cones import lower_pairs, order, symmetric
 from solvers.conic_form import Multipliers
 from solvers.standard_form import StandardForm
@@ -26,8 +27,10 @@ def variables(model: pyo.ConcreteModel) -> Iterator[Any]:
 
 def is_triangle(component: Any) -> bool:
     """Whether a component is indexed by the pairs of a lower triangle."""
+    if not isinstance(next(iter(component.keys()), None), tuple):
+        return False
     keys = list(component.keys())
-    return bool(keys) and isinstance(keys[0], tuple) and keys == lower_pairs(order(len(keys)))
+    return keys == lower_pairs(order(len(keys)))
 
 
 def shaped(component: Any, numbers: Array) -> Array:
@@ -47,41 +50,58 @@ def flat(component: Any, array: Any) -> Array:
 
 def named_values(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> dict[str, Array]:
     """Arrays by variable name for a point of the standard form; fixed variables keep theirs."""
-    at = {id(v): k for k, v in enumerate(form.columns)}
-
-    def number(v: Any) -> float:
-        k = at.get(id(v))
-        if k is not None:
-            return float(x[k])
-        return np.nan if v.value is None else float(v.value)
-
-    return {
-        c.name: shaped(c, np.array([number(v) for v in c.values()]))
-        for c in variables(model)
-        if len(c) > 0
-    }
+    found = {}
+    for component in variables(model):
+        if len(component) > 0:
+            at, held = form.columns.of(component)
+            numbers = np.where(at >= 0, x[at] if form.n else np.nan, held)
+            found[component.name] = shaped(component, numbers)
+    return found
 
 
 def point_with(
     model: pyo.ConcreteModel, form: StandardForm, x: Array, replaced: Mapping[str, Array]
 ) -> Array:
     """Point of the standard form with some variables replaced by name."""
-    at = {id(v): k for k, v in enumerate(form.columns)}
     x = x.copy()
     for name, array in replaced.items():
         component = model.find_component(name)
         if component is None or component.ctype is not pyo.Var:
             continue
-        for v, number in zip(component.values(), flat(component, array), strict=True):
-            if id(v) in at:
-                x[at[id(v)]] = number
+        at, _ = form.columns.of(component)
+        x[at[at >= 0]] = flat(component, array)[at >= 0]
     return x
+
+
+def load_component(component: Any, numbers: Array) -> None:
+    """Set the values of all elements of a variable."""
+    if isinstance(component, ArrayVar):
+        component.load(numbers)
+        return
+    for v, number in zip(component.values(), numbers.tolist(), strict=True):
+        v.set_value(number, skip_validation=True)
 
 
 def load_values(form: StandardForm, x: Array) -> None:
     """Set the Pyomo variables to a point; integer ones are rounded."""
-    for v, number, integer in zip(form.columns, x.tolist(), form.integer, strict=True):
-        v.set_value(round(number) if integer else number, skip_validation=True)
+    numbers = np.where(form.integer, np.round(x), x)
+    for part in form.columns.parts:
+        free = part.columns >= 0
+        if isinstance(part.component, ArrayVar):
+            held = part.held.values.copy()
+            held[free] = numbers[part.columns[free]]
+            part.component.load(held)
+        else:
+            for v, column in zip(part.component.values(), part.columns.tolist(), strict=True):
+                if column >= 0:
+                    v.set_value(_plain(numbers[column], form.integer[column]), skip_validation=True)
+    first = form.n - len(form.columns.foreign)
+    for column, v in enumerate(form.columns.foreign, start=first):
+        v.set_value(_plain(numbers[column], form.integer[column]), skip_validation=True)
+
+
+def _plain(number: float, integer: bool) -> float | int:
+    return int(number) if integer else float(number)
 
 
 def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Array]:

@@ -36,6 +36,8 @@ SCIP_ON_CONES = 1e-4
 CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 
 C, RIDGE, PI, NU, PENALTY, BUDGET, BOUND_ON_B = 0.7, 0.05, 0.3, 0.6, 1.3, 0.25, 12.0
+LOW_NU = 0.3  # below nu_bar = 0.41 of the points, where the extended nu-SVC is not convex
+UNPRICED = ("free", "none")
 
 SEPARABLE = points("separable", 1, n=10)
 OVERLAPPING = points("overlapping", 1, n=10)
@@ -81,6 +83,23 @@ def sdp(data: TrainingData, mode: str) -> float:
     return witness.theorem_2(data, mode, penalty=PENALTY, bound_on_b=bound).value
 
 
+def on_circle(times: float) -> Oracle:
+    """Optimum of the extended nu-SVC below nu_bar, by every direction of the plane."""
+    return lambda data, mode: (
+        times * witness.nu_risk_on_circle(data, mode, LOW_NU, uniform(data)).value
+    )
+
+
+def reference(data: TrainingData, mode: str) -> np.ndarray:
+    """Some w_ref, with an entry for the intercept where it is penalised."""
+    return np.array([0.9, 0.3, -0.2] if mode == "penalised" else [0.9, 0.3])
+
+
+def linearised(data: TrainingData, mode: str) -> float:
+    w_ref = reference(data, mode)
+    return witness.nu_risk_linearised(data, mode, LOW_NU, uniform(data), w_ref).value
+
+
 BIG_M = np.linspace(12.0, 25.0, OVERLAPPING.n)
 MIXED = {"penalty": PENALTY}
 
@@ -100,6 +119,19 @@ TRIALS = {
     "nu_svc_dual": Trial(
         lambda d, m: -witness.nu_dual(d.X @ d.X.T, d.y, uniform(d), NU, m), {"nu": NU}
     ),
+    "extended_nu_svc": Trial(on_circle(1.0), {"nu": LOW_NU}, intercepts=UNPRICED),
+    "extended_nu_svc_reverse": Trial(on_circle(1.0), {"nu": LOW_NU}, intercepts=UNPRICED),
+    "extended_nu_svc_polar": Trial(
+        lambda d, m: -(on_circle(1.0)(d, m) ** -2), {"nu": LOW_NU}, intercepts=UNPRICED
+    ),
+    "extended_nu_svc_ball": Trial(
+        lambda d, m: witness.nu_risk_in_ball(d, m, NU, uniform(d)), {"nu": NU}
+    ),
+    "extended_nu_svc_linearised": Trial(linearised, {"nu": LOW_NU, "w_ref": reference}),
+    "extended_nu_svc_linearised_dual": Trial(
+        lambda d, m: -linearised(d, m), {"nu": LOW_NU, "w_ref": reference}
+    ),
+    "min_cvar": Trial(on_circle(1 / LOW_NU), {"beta": 1 - LOW_NU}, intercepts=UNPRICED),
     "zero_one_big_m": Trial(zero_one, MIXED | {"big_m": "derived"}, FEW),
     "zero_one_bilinear": Trial(zero_one, MIXED, FEW),
     "zero_one_disjunctive": Trial(zero_one, MIXED, FEW),
@@ -239,7 +271,7 @@ def test_models_above_a_licence_are_refused_with_what_would_work() -> None:
         pytest.skip("gurobi has a full licence here")
     large = points("overlapping", 0, n=200)
     model = CATALOGUE["c_svc"].build(large, C=1.0)
-    with pytest.raises(SizeLimitError, match=r"203 variables.*try clarabel, scip"):
+    with pytest.raises(SizeLimitError, match=r"203 variables.*try clarabel, piqp"):
         solve(model, "gurobi")
     assert solve(model).certificate.verdict is Verdict.CERTIFIED
 

@@ -32,6 +32,7 @@ SEPARABLE = witness.points("separable", 3, n=10)
 OVERLAPPING = witness.points("overlapping", 3, n=10)
 
 C, RIDGE, PI, NU, PENALTY, BUDGET, BIG_M = 0.7, 0.05, 0.3, 0.6, 1.3, 0.25, 25.0
+LOW_NU = 0.25  # below nu_bar = 0.46 of the overlapping points
 
 
 def uniform(data: TrainingData) -> np.ndarray:
@@ -47,6 +48,15 @@ def scaled_strengthening(data: TrainingData) -> np.ndarray:
 
 def hinge(intercept: str, norm_cost: float, costs: Any) -> float:
     return witness.hinge(OVERLAPPING, intercept, norm_cost, costs).value
+
+
+def on_circle() -> float:
+    return witness.nu_risk_on_circle(OVERLAPPING, "free", LOW_NU, uniform(OVERLAPPING)).value
+
+
+def linearised() -> float:
+    costs, w_ref = uniform(OVERLAPPING), np.array([1, -0.5])
+    return witness.nu_risk_linearised(OVERLAPPING, "free", LOW_NU, costs, w_ref).value
 
 
 GRAM = OVERLAPPING.X @ OVERLAPPING.X.T
@@ -75,6 +85,16 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"nu={NU}",
         lambda: -witness.nu_dual(GRAM, OVERLAPPING.y, uniform(OVERLAPPING), NU, "free"),
     ),
+    "extended_nu_svc": (f"nu={LOW_NU}", on_circle),
+    "extended_nu_svc_reverse": (f"nu={LOW_NU}", on_circle),
+    "extended_nu_svc_polar": (f"nu={LOW_NU}", lambda: -(on_circle() ** -2)),
+    "extended_nu_svc_ball": (
+        f"nu={NU}",
+        lambda: witness.nu_risk_in_ball(OVERLAPPING, "free", NU, uniform(OVERLAPPING)),
+    ),
+    "extended_nu_svc_linearised": (f"nu={LOW_NU} w_ref=1,-0.5", linearised),
+    "extended_nu_svc_linearised_dual": (f"nu={LOW_NU} w_ref=1,-0.5", lambda: -linearised()),
+    "min_cvar": (f"beta={1 - LOW_NU}", lambda: on_circle() / LOW_NU),
     "zero_one_big_m": (
         f"penalty={PENALTY} big_m=derived",
         lambda: witness.zero_one_optimum(OVERLAPPING, "penalised", PENALTY),

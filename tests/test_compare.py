@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -11,6 +12,7 @@ import tightmargin as tm
 from experiments.generators import outlier_data
 from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.result import Status, Verdict
+from tests import witness
 
 SETTINGS = {"penalty": 1.0, "big_m": "derived"}
 
@@ -120,6 +122,22 @@ def test_a_row_at_another_price_is_refused(data):
         tm.compare(data, [("conic_sdp", {"penalty": 2.0})], exact=exact)
     with pytest.raises(ValueError, match=r"intercept=none and zero_one_big_m intercept=penalised"):
         tm.compare(data, [("conic_sdp", {"penalty": 1.0, "intercept": "none"})], exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("word", "own", "wanted"),
+    [
+        ("class_balance", "balanced", "uniform"),
+        ("class_balance", np.full(14, 1 / 14), "uniform"),
+        ("scale", "perez_cruz", "takeda"),
+    ],
+)
+def test_a_row_with_other_weights_or_scale_is_refused(word, own, wanted):
+    data = witness.points("unbalanced", 3)
+    common = {"nu": 0.3}
+    exact = tm.solve(tm.extended_nu_svc_ball(data, **common, **{word: wanted}))
+    with pytest.raises(ValueError, match=f"{word}=.*it would bound another problem"):
+        tm.compare(data, [("extended_nu_svc_ball", common | {word: own})], exact=exact)
 
 
 def test_rows_by_name_need_data():

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import re
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from rich.console import Console
 
+from experiments import render
 from formulations.catalogue import ProblemClass
 from solvers import doctor
 from solvers.doctor import TRIALS, attempt, examine
+from solvers.left_out import LEFT_OUT
 from solvers.registry import SOLVERS
 from tests.command_line import run
 
@@ -86,6 +92,45 @@ def test_a_broken_installation_is_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -
     assert "libsomething.so" in answer.stderr
 
 
+def test_a_package_that_cannot_be_imported_is_shown_with_its_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "half_a_solver.py").write_text("raise ImportError('no libhalf.so')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(SOLVERS, "scs", replace(SOLVERS["scs"], package="half_a_solver"))
+    (report,) = examine(["scs"])
+    assert (report.installed, report.version, report.trials) == (True, "", ())
+    assert not report.healthy
+    assert report.broken == "ImportError: no libhalf.so"
+    assert report.install == "pip install --force-reinstall scs"
+    answer = run("solvers")
+    assert answer.code == 1
+    assert answer.stderr == "scs cannot be imported: ImportError: no libhalf.so\n"
+    assert re.search(r"^scs +cannot be imported +ImportError: no libhalf.so", answer.stdout, re.M)
+    document = run("solvers", "--json").json
+    assert {s["name"]: s["broken"] for s in document["solvers"] if s["broken"]} == {
+        "scs": "ImportError: no libhalf.so"
+    }
+
+
+def test_an_exception_in_a_tiny_solve_is_shown_with_its_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The other classes and the other solvers are examined all the same."""
+    honest = doctor.solve
+
+    def faulty(model: pyo.ConcreteModel, solver: str) -> Any:
+        if solver == "scs" and hasattr(model, "disc"):
+            raise RuntimeError("out of\nmemory")
+        return honest(model, solver)
+
+    monkeypatch.setattr(doctor, "solve", faulty)
+    answer = run("solvers")
+    assert answer.code == 1
+    assert answer.stderr == "scs does not prove SOCP: RuntimeError: out of memory\n"
+    assert "LP QP SOCP FAILED SDP" in answer.stdout
+
+
 def test_missing_solvers_are_reported_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = replace(SOLVERS["highs"], package="no_such_package")
     monkeypatch.setitem(SOLVERS, "highs", absent)
@@ -108,10 +153,49 @@ def test_a_solver_without_licence_is_reported_and_not_tried(
     assert "the licence ended yesterday" in answer.stdout
 
 
+def test_eighty_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    screen = Console(file=written, width=80, markup=False)
+    monkeypatch.setattr(render, "_console", lambda: screen)
+    assert run("solvers").code == 0
+    text = written.getvalue()
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    for name, info in SOLVERS.items():
+        assert re.search(rf"^{name} ", text, re.MULTILINE)
+        assert f"pip install {info.distribution}" in text
+        assert info.licence.partition(";")[0] in text
+        if info.installed and info.version:
+            assert info.version in text
+
+
+def test_limits_of_the_wheel_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    monkeypatch.setattr(doctor, "gurobi_is_restricted", lambda: True)
+    (report,) = examine(["gurobi"])
+    for number in ("2000 variables", "2000 rows", "200 variables"):
+        assert number in report.limits
+    monkeypatch.setattr(doctor, "gurobi_is_restricted", lambda: False)
+    assert "no size limit" in examine(["gurobi"])[0].limits
+
+
+def test_what_is_left_out_is_said_with_a_reason() -> None:
+    text = run("solvers").stdout
+    names = [name.strip() for names, _ in LEFT_OUT for name in names.split(",")]
+    for name in ("osqp", "cvxopt", "copt", "xpress", "qoco", "highs hipo", "knitro"):
+        assert name in names
+    assert not set(names) & set(SOLVERS)
+    for group, why in LEFT_OUT:
+        assert group in text
+        assert why in text
+        assert len(why) > 10
+
+
 def test_the_document() -> None:
     answer = run("solvers", "--json")
     assert answer.code == 0
     document = answer.json
+    assert [entry["names"] for entry in document["left_out"]] == [names for names, _ in LEFT_OUT]
     assert (document["schema"], document["command"]) == ("tightmargin/1", "solvers")
     assert [solver["name"] for solver in document["solvers"]] == list(SOLVERS)
     for solver in document["solvers"]:

@@ -435,7 +435,7 @@ def test_lies_of_a_solver_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
             claim = honest(form, classification, limits)
             return replace(claim, x=change(claim.x))
 
-        monkeypatch.setattr("solvers.solve.highs.run", run)
+        monkeypatch.setattr("solvers.highs.run", run)
         return solve(model, "highs")
 
     inside = np.r_[x[:3] * 0 + np.nan, x[3:]]

@@ -51,6 +51,19 @@ SUBJECTS = {
     "weighted_svc": Subject({"ridge": 0.02, "pi": 0.5}, "w", ("pi", 0.42)),
     "nu_svc": Subject({"nu": 0.82}, "w", ("nu", 0.84), data=MANY, tilt=0.01, step=14),
     "nu_svc_dual": Subject({"nu": 0.85}, "alpha", ("nu", 0.95), rows="weight"),
+    "extended_nu_svc": Subject({"nu": 0.4}, "w", ("nu", 0.55), step=8),
+    "extended_nu_svc_reverse": Subject(
+        {"nu": 0.35}, "w", ("nu", 0.45), data=MANY, tilt=0.01, step=14
+    ),
+    "extended_nu_svc_polar": Subject({"nu": 0.35}, "w", ("nu", 0.45), data=MANY, step=14),
+    "extended_nu_svc_ball": Subject({"nu": 0.82}, "w", ("nu", 0.84), data=MANY, step=14),
+    "extended_nu_svc_linearised": Subject(
+        {"nu": 0.4, "w_ref": [1.0, 0.4]}, "w", ("nu", 0.55), tilt=0.01, step=8
+    ),
+    "extended_nu_svc_linearised_dual": Subject(
+        {"nu": 0.4, "w_ref": [1.0, 0.4]}, "alpha", ("nu", 0.55), rows="line"
+    ),
+    "min_cvar": Subject({"beta": 0.6}, "w", ("beta", 0.45), rows="tail"),
     "zero_one_relaxed": Subject({"penalty": 1.3, "big_m": 30.0}, "w", ("penalty", 4.0)),
     "zero_one_hinge": Subject({"penalty": 1.3, "big_m": 30.0}, "w", ("penalty", 4.0)),
     "conic_fixed": Subject(
@@ -65,6 +78,8 @@ SUBJECTS = {
     "zero_one_bilinear": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="kept", data=FEW),
     "zero_one_disjunctive": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="keep", data=FEW),
 }
+BOUNDED = ("max_margin_svc", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_polar",
+           "min_cvar")  # fmt: skip
 CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 CONVEX_NAMES = [name for name in SUBJECTS if CATALOGUE[name].problem_class in CONVEX]
 MIXED_NAMES = [name for name in SUBJECTS if name not in CONVEX_NAMES]
@@ -88,12 +103,12 @@ def start(name: str) -> tuple[int, float, float]:
     """Largest element of the entry's variable at its optimum, its value, and the sign of a move.
 
     Multipliers move down, away from their caps; weights move up, which no margin row forbids
-    (except in the unit ball).
+    (except in the unit ball, on the sphere and in the polytope).
     """
     subject = SUBJECTS[name]
     values = solve(built(name)).values[subject.variable]
     k = int(np.abs(values).argmax())
-    inwards = subject.variable == "alpha" or name == "max_margin_svc"
+    inwards = subject.variable == "alpha" or name in BOUNDED
     return k, float(values[k]), 0.9 if inwards else 1.1
 
 

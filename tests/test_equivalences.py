@@ -14,9 +14,9 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from formulations.c_svc import c_svc, c_svc_dual
 from formulations.catalogue import CATALOGUE, Origin
 from formulations.data import GramData, TrainingData
+from formulations.kernels import gram_data
 from formulations.margin_svc import hard_margin_svc, max_margin_svc
 from formulations.nu_svc import loss_weights, nu_max, nu_svc, nu_svc_dual
-from formulations.preprocess import gram_data
 from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc, weighted_svc
 from formulations.zero_one import zero_one_hinge
 from solvers.algorithms.ranges import nu_range
@@ -189,6 +189,10 @@ def test_no_intercept_is_liblinears_without_one() -> None:
 PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
     "c_svc": ("c_svc_dual", {"C": 0.7}),
     "nu_svc": ("nu_svc_dual", {"nu": 0.55}),
+    "extended_nu_svc_linearised": (
+        "extended_nu_svc_linearised_dual",
+        {"nu": 0.25, "w_ref": "mean_difference"},
+    ),
     "conic_sdp": ("conic_sdp_dual", {"penalty": 1.3}),
 }
 

@@ -627,7 +627,9 @@ def test_the_words_of_mosek_become_a_status(
     monkeypatch.setattr(mosek.Task, "getsolsta", lambda task, kind: getattr(mosek.solsta, solution))
     monkeypatch.setattr(mosek.Task, "getprosta", lambda task, kind: getattr(mosek.prosta, problem))
     claims = []
-    monkeypatch.setattr("solvers.solve.certify", lambda case, claim: claims.append(claim) or stop())
+    monkeypatch.setattr(
+        "solvers.attempts.certify", lambda case, claim: claims.append(claim) or stop()
+    )
 
     class StopError(Exception):
         pass

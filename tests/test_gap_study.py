@@ -476,3 +476,11 @@ def test_rung_names() -> None:
     assert Rung("conic_sdp").name == "conic_sdp"
     assert Rung("zero_one_relaxed", {"big_m": 2}).name == "zero_one_relaxed:big_m=2"
     assert EXACT.name == "0-1 optimum"
+
+
+def test_a_price_given_to_a_row_alone_is_missing_in_the_exact_problem() -> None:
+    answer = run(
+        "compare", "conic_sdp:penalty=1", "--data", "synthetic:clustered,n=20,d=2,sigma=0.3"
+    )
+    assert answer.code == 2
+    assert "zero_one_big_m, has no penalty; give it to all with --set penalty=1" in answer.stderr

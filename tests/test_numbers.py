@@ -309,7 +309,7 @@ def test_huge_costs_are_refused_or_not_certified_or_right(solver: str) -> None:
 
 VALID: dict[str, Any] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "big_m": 50.0, "budget": 0.2,
-    "strengthening": "scaled", "intercept_bound": 9.0,
+    "strengthening": "scaled", "intercept_bound": 9.0, "w_ref": [1.0, 0.5], "beta": 0.5,
 }  # fmt: skip
 NUMERIC = ("C", "ridge", "pi", "nu", "penalty", "big_m", "budget", "intercept_bound")
 ARRAYS = {"big_m": 50.0, "strengthening": 1e-3}

@@ -14,16 +14,8 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import KernelCenterer, StandardScaler, normalize
 
 from formulations.data import GramData, TrainingData
-from formulations.preprocess import (
-    KERNELS,
-    NORMALISERS,
-    Normaliser,
-    cross_gram,
-    fit_normaliser,
-    gram_data,
-    kernel_matrix,
-    normalise,
-)
+from formulations.kernels import KERNELS, cross_gram, gram_data, kernel_matrix
+from formulations.preprocess import NORMALISERS, Normaliser, fit_normaliser, normalise
 
 # Whole numbers over 8: exact in binary, so that equal columns and zero rows happen and are exact.
 points = st.integers(2, 7).flatmap(

@@ -32,6 +32,13 @@ SETTINGS = {
     "weighted_svc": "ridge=0.05 pi=0.3",
     "nu_svc": "nu=0.6",
     "nu_svc_dual": "nu=0.6",
+    "extended_nu_svc": "nu=0.3",
+    "extended_nu_svc_reverse": "nu=0.3",
+    "extended_nu_svc_polar": "nu=0.3",
+    "extended_nu_svc_ball": "nu=0.8",
+    "extended_nu_svc_linearised": "nu=0.3 w_ref=mean_difference",
+    "extended_nu_svc_linearised_dual": "nu=0.3 w_ref=mean_difference",
+    "min_cvar": "beta=0.7",
     "zero_one_big_m": "penalty=1.3 big_m=derived",
     "zero_one_bilinear": "penalty=1.3",
     "zero_one_disjunctive": "penalty=1.3",
@@ -234,7 +241,7 @@ def test_predict_is_the_hyperplane_of_the_result(name: str, tmp_path: Path) -> N
     scores = np.array(document["decision_values"])
     if "w" in values:
         assert scores == pytest.approx(Z @ values["w"] + values["b"], rel=1e-12, abs=1e-12)
-    elif "alpha" in values and name != "conic_sdp_dual":
+    elif "alpha" in values and name not in ("conic_sdp_dual", "extended_nu_svc_linearised_dual"):
         signs = 1.0 if name == "kernel_soft_margin_svc" else data.y
         w = trained.T @ (signs * values["alpha"])
         offset = scores - Z @ w

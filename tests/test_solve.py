@@ -56,7 +56,7 @@ def test_a_model_beyond_a_restricted_licence_is_refused_before_the_solve(monkeyp
     monkeypatch.setattr(registry, "gurobi_is_restricted", lambda: True)
     data = outlier_data("none", n=250, d=2, sigma=0.4, seed=0)
     with pytest.raises(
-        SizeLimitError, match=r"gurobi: the model has 253 variables.* 200 .*try clarabel, scip"
+        SizeLimitError, match=r"gurobi: the model has 253 variables.* 200 .*try clarabel, piqp"
     ):
         tm.solve(tm.c_svc(data, C=1.0), "gurobi")
 
@@ -223,3 +223,42 @@ def test_maximisation_keeps_its_sign():
 def test_a_clean_interpreter_solves_through_the_documented_names():
     data = tm.TrainingData([[0.0], [2.0]], [-1, 1])
     assert tm.solve(tm.hard_margin_svc(data)).objective == pytest.approx(0.5, abs=1e-7)
+
+
+@pytest.mark.parametrize("place", ["objective", "term", "side", "product", "power"])
+def test_a_param_without_a_value_is_named(place: str) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 1))
+    m.p = pyo.Param(mutable=True)
+    m.goal = pyo.Objective(expr=m.p * m.x if place == "objective" else m.x)
+    relation = {
+        "objective": m.x >= 0,
+        "term": m.x + m.p >= 1,
+        "side": m.x >= m.p,
+        "product": m.p * m.x**2 <= 1,
+        "power": m.x**m.p <= 1,
+    }[place]
+    m.row = pyo.Constraint(expr=relation)
+    with pytest.raises(NumberError, match=r"^Param p has no value: set it before solving$"):
+        tm.solve(m)
+    m.p = 0.5
+    if place != "power":
+        assert tm.solve(m).objective is not None
+
+
+@pytest.mark.parametrize(
+    ("thing", "sentence"),
+    [(3, "got int"), (None, "got NoneType"), (pyo.AbstractModel(), "got an abstract model")],
+)
+def test_only_a_concrete_model_is_solved(thing: object, sentence: str) -> None:
+    with pytest.raises(TypeError, match=sentence):
+        tm.solve(thing)
+
+
+def test_a_result_is_not_saved_beside_nothing(tmp_path) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 1))
+    m.goal = pyo.Objective(expr=m.x)
+    path = tmp_path / "absent" / "result.json"
+    with pytest.raises(FileNotFoundError, match=r"result\.json: there is no folder .*absent"):
+        tm.solve(m).save(path)

@@ -25,7 +25,7 @@ from formulations.data import TrainingData
 Array = NDArray[np.float64]
 
 INTERCEPTS = ("free", "penalised", "none")
-TOLERANCES = (1e-10, 1e-9, 1e-8)
+TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 
 
 class Witness(NamedTuple):
@@ -173,6 +173,63 @@ def nu_is_solvable(data: TrainingData, intercept: str, nu: float, costs: Array) 
     problem = cp.Problem(cp.Minimize(0), rows)
     problem.solve(solver=cp.HIGHS)
     return problem.status == cp.OPTIMAL
+
+
+# --- extended nu machines ------------------------------------------------------------------------
+
+
+def nu_risk_in_ball(data: TrainingData, intercept: str, nu: float, costs: Array) -> float:
+    """Takeda & Sugiyama (8): the least -nu rho + sum costs_i [rho - u_i]_+ in the unit ball."""
+    h, rho = _Hyperplane(data, intercept), cp.Variable()
+    loss = cp.sum(cp.multiply(costs, cp.pos(rho - h.u)))
+    return _minimum(-nu * rho + loss, [h.norm <= 1])
+
+
+def nu_risk_linearised(
+    data: TrainingData, intercept: str, nu: float, costs: Array, w_ref: Array
+) -> Witness:
+    """Takeda & Sugiyama (9): the same with <w_ref, w> = 1; b has an entry of w_ref if penalised."""
+    h, rho = _Hyperplane(data, intercept), cp.Variable()
+    share = w_ref[: data.d] @ h.w + (w_ref[-1] * h.b if intercept == "penalised" else 0.0)
+    loss = cp.sum(cp.multiply(costs, cp.pos(rho - h.u)))
+    return h.witness(_minimum(-nu * rho + loss, [share == 1]))
+
+
+def nu_risk_on_circle(data: TrainingData, intercept: str, nu: float, costs: Array) -> Witness:
+    """Takeda & Sugiyama (3) for two features and an unpriced intercept, by every direction.
+
+    The optimum over (b, rho) is linear in w on every arc between directions where two points
+    change their order, so over the circle it is least at an end of an arc or where w is minus
+    its gradient there.
+    """
+    assert data.d == 2
+    assert intercept != "penalised"
+
+    z = data.y[:, None] * data.X
+
+    def at(angle: float) -> tuple[float, Array]:
+        w = np.array([np.cos(angle), np.sin(angle)])
+        columns = [np.ones(data.n), *([-data.y] if intercept == "free" else [])]
+        A = np.column_stack([*columns, -np.eye(data.n)])
+        cost = np.r_[-nu, np.zeros(len(columns) - 1), costs]
+        bounds = [(None, None)] * len(columns) + [(0, None)] * data.n
+        found = linprog(cost, A_ub=A, b_ub=z @ w, bounds=bounds, method="highs")
+        assert found.status == 0
+        return found.fun, found.ineqlin.marginals @ z
+
+    steps = [
+        z[i] - z[k]
+        for i, k in itertools.combinations(range(data.n), 2)
+        if intercept == "none" or data.y[i] == data.y[k]
+    ]
+    ties = [np.arctan2(s[1], s[0]) + turn for s in steps for turn in (-np.pi / 2, np.pi / 2)]
+    ends = np.unique(np.mod(ties, 2 * np.pi))
+    middles = (ends + np.r_[ends[1:], ends[0] + 2 * np.pi]) / 2
+    gradients = [at(angle)[1] for angle in middles]
+    inner = [np.arctan2(-u[1], -u[0]) for u in gradients if np.linalg.norm(u) > 0]
+    values = {angle: at(angle)[0] for angle in [*ends, *inner]}
+    best = min(values, key=lambda angle: values[angle])
+    return Witness(values[best], np.array([np.cos(best), np.sin(best)]), 0.0, {})
 
 
 # --- 0-1 and ramp loss ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The compare command: gap tables, by default the main study."""
+"""The compare command: gap tables, by default the main study, and tables of several solvers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from experiments.commands import options
+from experiments.commands.agreeing import Question, asks_for_several, compare_solvers
 from experiments.commands.settings import (
     Settings,
     parse_row,
@@ -19,6 +20,7 @@ from experiments.commands.streams import complain, emit, working
 from experiments.gap_study import EXACT, INSTANCES, LADDER, Instance, Rung, Study, run
 from experiments.gap_table import to_frame, to_json, to_latex
 from experiments.preparation import PREPROCESSING
+from solvers.registry import SOLVERS
 from solvers.result import Verdict
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -34,8 +36,11 @@ def compare_command(
         typer.Option("--data", metavar="SPEC", help="Data set; see solve --help."),
     ] = None,
     exact: Annotated[
-        str, typer.Option(metavar="NAME[:KEY=VALUE,...]", help="The problem they relax.")
-    ] = "zero_one_big_m",
+        str | None,
+        typer.Option(
+            metavar="NAME[:KEY=VALUE,...]", help="The problem they relax [zero_one_big_m]."
+        ),
+    ] = None,
     ladder: Annotated[
         bool, typer.Option("--ladder", help="All relaxations of the main study.")
     ] = False,
@@ -47,7 +52,13 @@ def compare_command(
     ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
-    solver: options.Solver = "auto",
+    solver: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help=f"auto, {', '.join(SOLVERS)}; several, or all: do they agree?",
+        ),
+    ] = "auto",
     time_limit: options.TimeLimit = None,
     seed: options.Seed = None,
     threads: options.Threads = None,
@@ -56,14 +67,25 @@ def compare_command(
 ) -> int:
     """How far relaxations are from the exact optimum; without arguments, the main study.
 
-    The main study takes two documented instances and needs less than two minutes.
+    The main study takes two documented instances and needs less than two minutes. With several
+    solvers, every NAME, which then need not be a relaxation, is solved with each of them, and the
+    table tells whether they agree.
     """
     for path, suffixes in ((csv, (".csv",)), (latex, (".tex",)), (plot, PICTURES)):
         options.writable(path, suffixes)
-    instances, rungs, target = _plan(
-        names or [], data, exact, ladder, parse_settings(settings or ()), label, positive
-    )
     choice = options.SolverChoice(solver, time_limit, threads, seed, log)
+    common = parse_settings(settings or ())
+    if asks_for_several(solver):
+        if plot is not None:
+            raise ValueError("--plot draws gaps: leave it out, or name one solver")
+        rungs = _named_rungs(names or [], exact, ladder)
+        if data is None:
+            raise ValueError("compare needs --data SPEC for several solvers")
+        question = Question(rungs, data, common, label, positive, choice)
+        return compare_solvers(question, csv, latex, json)
+    instances, rungs, target = _plan(
+        names or [], data, exact or EXACT.formulation, ladder, common, label, positive
+    )
     studies, interrupted = _run(instances, rungs, target, choice)
     if studies:
         _write(studies, csv, latex, plot)
@@ -77,6 +99,16 @@ def compare_command(
         complain(f"interrupted: {sum(len(study.rungs) for study in studies)} rows are finished")
         return 130
     return _judge(studies)
+
+
+def _named_rungs(names: Sequence[str], exact: str | None, ladder: bool) -> tuple[Rung, ...]:
+    """What is solved with several solvers: what is named, and no more."""
+    found = [Rung(*parse_row(text)) for text in (*names, *([exact] if exact else []))]
+    if ladder:
+        found += [*LADDER, EXACT]
+    if not found:
+        raise ValueError("name the formulations that several solvers are to solve, see list")
+    return tuple(found)
 
 
 def _plan(

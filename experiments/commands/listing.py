@@ -11,7 +11,7 @@ from experiments.commands.options import Json
 from experiments.commands.streams import complain, emit, working
 from formulations.catalogue import CATALOGUE, Entry
 from solvers.algorithms.prepare import entry_named
-from solvers.registry import capable
+from solvers.registry import SOLVERS, capable
 
 
 def describe(entry: Entry) -> dict[str, Any]:
@@ -72,16 +72,23 @@ def show_command(
 def solvers_command(json: Json = False) -> int:
     """The doctor: installed, version, licence, classes proven by a tiny solve, size limits."""
     from solvers.doctor import examine
+    from solvers.left_out import LEFT_OUT
 
     with working("solving tiny models with every solver"):
         reports = examine()
     if json:
-        emit("solvers", {"solvers": [report_document(report) for report in reports]})
+        document = {
+            "solvers": [report_document(report) for report in reports],
+            "left_out": [{"names": names, "reason": why} for names, why in LEFT_OUT],
+        }
+        emit("solvers", document)
     else:
-        from experiments.render import doctor_table, show
+        from experiments.render import doctor_page, show
 
-        show(doctor_table(reports))
+        show(doctor_page(reports, LEFT_OUT))
     for report in reports:
+        if report.broken:
+            complain(f"{report.name} cannot be imported: {report.broken}")
         for trial in report.trials:
             if not trial.proven:
                 complain(f"{report.name} does not prove {trial.problem_class}: {trial.reason}")
@@ -95,6 +102,7 @@ def report_document(report: Any) -> dict[str, Any]:
         "installed": report.installed,
         "version": report.version or None,
         "licence": report.licence,
+        "broken": report.broken or None,
         "unlicensed": report.unlicensed or None,
         "classes": [
             {
@@ -106,5 +114,8 @@ def report_document(report: Any) -> dict[str, Any]:
             for trial in report.trials
         ],
         "limits": report.limits,
+        "tolerance": SOLVERS[report.name].tolerance,
+        "tolerance_on_cones": SOLVERS[report.name].tolerance_on_cones,
+        "tolerance_because": SOLVERS[report.name].tolerance_because,
         "install": report.install,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -124,6 +125,10 @@ def writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
         raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}")
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"{path}: the folder {path.parent} cannot be written to")
 
 
 def was_interrupted(result: SolveResult) -> bool:

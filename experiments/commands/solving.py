@@ -63,8 +63,8 @@ def solve_command(
         from experiments.render import result_page, show
 
         show(result_page(result))
-    explain(result)
-    return options.exit_code(result)
+    explain(result, out)
+    return 130 if options.was_interrupted(result) else options.exit_code(result)
 
 
 def prepared_model(
@@ -90,10 +90,22 @@ def prepared_model(
     return prepared, build(name, prepared.data, **hyperparameters)
 
 
-def explain(result: SolveResult) -> None:
-    """Say on standard error why a result is no certified optimum."""
+def explain(result: SolveResult, out: Path | None = None) -> None:
+    """Say on standard error, in one sentence, why a result is no certified optimum."""
     certificate = result.certificate
-    if result.objective is None:
+    if options.was_interrupted(result):
+        kept = [
+            f"{name} {number:.9g}"
+            for name, number in (
+                ("objective", result.objective),
+                ("proven bound", result.bound),
+                ("solver's bound", certificate.solver_bound),
+            )
+            if number is not None
+        ]
+        where = f" in {out}" if out is not None else ""
+        complain(f"{result.formulation}: interrupted; kept {', '.join(kept) or 'nothing'}{where}")
+    elif result.objective is None:
         complain(f"{result.formulation}: {result.status}; {certificate.reason or result.message}")
     elif certificate.verdict is Verdict.NOT_CERTIFIED:
         complain(f"{result.formulation}: NOT_CERTIFIED, {certificate.reason}")

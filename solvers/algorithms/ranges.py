@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
+import pyomo.environ as pyo
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
+from formulations.array_var import ArrayVar
 from formulations.catalogue import Origin
 from formulations.data import GramData, TrainingData
+from formulations.hyperplane import add_hyperplane, signed_score
 from formulations.nu_svc import loss_weights, nu_max
+from formulations.rows import AffineRows, dot
+from solvers import highs
+from solvers.backend import Limits
+from solvers.classify import classify
+from solvers.exact_lp import exact_lp_bound
+from solvers.standard_form import standard_form
+from solvers.values import named_values
+
+AT = 1e-8  # relative: the linear program behind nu_bar knows it no better
 
 
 @dataclass(frozen=True)
 class NuRange:
-    """Interval (nu_min, nu_max] in which nu-SVC is feasible and not trivial."""
+    """Where nu-SVC and the extended nu-SVC change their nature.
+
+    Attributes
+    ----------
+    nu_min : float
+        Up to it w = 0 solves nu-SVC; also nu_bar, above which the extended nu-SVC is convex and
+        its optimum negative: both are the least weighted mean hinge loss.
+    nu_max : float
+        Above it there is no solution.
+    constant_until : float
+        On (0, constant_until] the optimal CVaR does not change: the tail is one point a class.
+    """
 
     nu_min: float
     nu_max: float
+    constant_until: float = 0.0
+
+    @property
+    def nu_bar(self) -> float:
+        """Where the optimum of the extended nu-SVC is 0."""
+        return self.nu_min
+
+    def side(self, nu: float) -> int:
+        """-1 below nu_bar (not convex), 0 at it, 1 above (convex)."""
+        if abs(nu - self.nu_bar) <= AT * self.nu_bar:
+            return 0
+        return 1 if nu > self.nu_bar else -1
 
     def place(self, nu: float) -> str:
         """Say where nu lies when it is outside; an empty string inside.
@@ -41,17 +78,82 @@ class NuRange:
             )
         return ""
 
+    def place_extended(self, entry: str, nu: float) -> str:
+        """Say which branch of the extended nu-SVC applies to a catalogue entry.
+
+        Raises
+        ------
+        ValueError
+            The entry states nothing on this side of nu_bar: extended_nu_svc_reverse and the linear
+            programs above it, extended_nu_svc_polar at it or above.
+        """
+        side = self.side(nu)
+        ends = f"nu_bar = {self.nu_bar:.6g}, nu_max = {self.nu_max:.6g}"
+        name = "nu = 1 - beta" if entry == CVAR else "nu"
+        where = f"{name} = {nu:g} is {('below', 'at', 'above')[side + 1]} nu_bar ({ends})"
+        first, why = _REFUSED.get(entry, (2, ""))
+        if side >= first:
+            separable = " (the classes are separable)" if self.nu_bar == 0 else ""
+            raise ValueError(
+                f"{where}{separable}, and {entry} is {why} there: take extended_nu_svc_ball, "
+                "which is convex and has the optimum of extended_nu_svc"
+            )
+        if side == 0:
+            return f"{where}: the optimum is 0"
+        if side > 0:
+            same = f"{nu:g} times this" if entry == CVAR else "the same"
+            other = "" if entry == BALL else f"; extended_nu_svc_ball has {same} optimum"
+            return f"{where}: the problem is convex and its optimum negative{other}"
+        if entry == BALL:
+            return (
+                f"{where}: the ball has the optimum 0 at w = 0; extended_nu_svc has a positive one"
+            )
+        constant = ""
+        if nu <= self.constant_until * (1 + 1e-12):
+            constant = f"; the CVaR is the same for all nu up to {self.constant_until:.6g}"
+        return f"{where}: the problem is not convex and its optimum positive{constant}"
+
+
+BALL, POLAR = "extended_nu_svc_ball", "extended_nu_svc_polar"
+REVERSE, CVAR = "extended_nu_svc_reverse", "min_cvar"
+LINEAR = ("extended_nu_svc_linearised", "extended_nu_svc_linearised_dual")
+EXTENDED = ("extended_nu_svc", BALL, POLAR, REVERSE, *LINEAR, CVAR)
+_NO_SEARCH = "unbounded for most w_ref, the search it belongs to failing,"
+# First side of nu_bar that is refused, and why.
+_REFUSED = {
+    POLAR: (0, "unbounded"),
+    REVERSE: (1, "unbounded"),
+    LINEAR[0]: (1, _NO_SEARCH),
+    LINEAR[1]: (1, _NO_SEARCH.replace("unbounded", "infeasible")),
+}
+
+# nu_bar by data, weights and intercept: a sweep over nu asks for it at every solve.
+_KNOWN: dict[tuple[str, str, str], float] = {}
+
 
 def nu_range(
-    data: TrainingData | GramData, *, class_balance: str = "uniform", intercept: str = "free"
+    data: TrainingData | GramData,
+    *,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
 ) -> NuRange:
-    """Both ends of the range of nu.
+    """Both ends of the range of nu, and the zone where the CVaR is constant.
 
     nu_min = max{ sum l_i : 0 <= l_i <= c_i, sum l_i y_i x_i = 0, sum l_i y_i = 0 }, which is the
     least weighted mean hinge loss over all (w, b); the last equation belongs to an intercept.
-    nu_max is closed form.
+    nu_max and the constant zone (0, 2 min c_i], or (0, min c_i] without a free intercept, are
+    closed form.
     """
     weights = loss_weights(data, class_balance)
+    key = (data.sha256, hashlib.sha256(weights.tobytes()).hexdigest(), intercept)
+    if key not in _KNOWN:
+        _KNOWN[key] = _nu_bar(data, weights, intercept)
+    highest = nu_max(data, class_balance, intercept)
+    constant = min(highest, float(weights.min()) * (2 if intercept == "free" else 1))
+    return NuRange(_KNOWN[key], highest, constant)
+
+
+def _nu_bar(data: TrainingData | GramData, weights: ArrayLike, intercept: str) -> float:
     equations = data.y[:, None] * data.factor
     if intercept != "none":
         equations = np.hstack([equations, data.y[:, None]])
@@ -64,17 +166,53 @@ def nu_range(
     )
     if answer.status != 0:
         raise RuntimeError(f"the linear program for nu_min ended with: {answer.message}")
-    return NuRange(max(0.0, -float(answer.fun)), nu_max(data, class_balance, intercept))
+    return max(0.0, -float(answer.fun))
+
+
+def nu_bar_bounds(
+    data: TrainingData | GramData,
+    *,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+) -> tuple[float | None, float]:
+    """Proven bounds on nu_bar: (lower, upper).
+
+    The upper one is the mean hinge loss of a hyperplane, the lower one an exact rational bound
+    from multipliers of the linear program that finds it; None where they cannot be repaired.
+    """
+    weights = loss_weights(data, class_balance)
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    m.xi = ArrayVar(m.I, lower=0.0)
+    m.hinge = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
+    m.objective = pyo.Objective(expr=dot(weights, m.xi))
+    form = standard_form(m)
+    claim = highs.run(form, classify(form), Limits())
+    if claim.x is None or claim.duals is None:
+        raise RuntimeError(f"the linear program for nu_bar ended with: {claim.message}")
+    found = named_values(m, form, claim.x)
+    scores = data.factor @ found["w"] + float(found.get("b", 0.0))
+    upper = float(weights @ np.maximum(0.0, 1 - data.y * scores))
+    return exact_lp_bound(form, claim.duals.rows), upper
 
 
 def remark(origin: Origin) -> str:
-    """What solve() should say about the hyperparameters of a model before solving it."""
-    if origin.entry not in ("nu_svc", "nu_svc_dual"):
-        return ""
+    """What solve() should say about the hyperparameters of a model before solving it.
+
+    Raises
+    ------
+    ValueError
+        An entry of the extended nu family on the side of nu_bar where it states nothing.
+    """
     parameters = origin.parameters
+    if origin.entry not in ("nu_svc", "nu_svc_dual", *EXTENDED):
+        return ""
     found = nu_range(
         origin.data,
         class_balance=parameters["class_balance"],
         intercept=parameters["intercept"],
     )
+    if origin.entry in EXTENDED:
+        nu = parameters["nu"] if "nu" in parameters else 1 - parameters["beta"]
+        return found.place_extended(origin.entry, nu)
     return found.place(parameters["nu"])

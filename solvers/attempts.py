@@ -1,0 +1,166 @@
+"""Ways to solve one model with one solver, tried in turn until a result is certified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from formulations.catalogue import ProblemClass
+from solvers import clarabel, fusion, highs, piqp, pyomo_backend, scip, scs
+from solvers.backend import Claim, Limits
+from solvers.certify import Case, Certified, certify
+from solvers.classify import Classification
+from solvers.dual.choice import HIGHS_OPTIONS, worthwhile
+from solvers.dual.form import DualForm, dual_form
+from solvers.registry import Choice
+from solvers.result import Status, Verdict
+from solvers.standard_form import StandardForm
+
+DUALISED = {"highs": (ProblemClass.LP,), "clarabel": (ProblemClass.LP, ProblemClass.QP),
+            "piqp": (ProblemClass.QP,)}  # fmt: skip
+# Steps below this many seconds are not worth starting before a time limit.
+SHORTEST = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """One way to run the solver.
+
+    Attributes
+    ----------
+    run : callable(limits) -> Claim
+    how : str
+        To be added to the solver's name, such as "in dual form".
+    certain : bool
+        Whether a claim that there is no optimum ends the search.
+    """
+
+    run: Callable[[Limits], Claim]
+    how: str = ""
+    certain: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The best of the attempts: the solver's claim, what of it is certified, and how it was got."""
+
+    claim: Claim
+    found: Certified
+    how: str
+    seconds: float
+
+
+def attempted(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
+    """Run the attempts until one is certified; the best one counts.
+
+    Parameters
+    ----------
+    automatic : bool
+        Whether the way is ours to choose: a solver named by the user gets the model as it is.
+    """
+    started = time.perf_counter()
+    best: Outcome | None = None
+    for attempt in _attempts(choice, case, automatic=automatic):
+        limits = case.limits
+        if best is not None:
+            left = _remaining(limits, time.perf_counter() - started)
+            if left is None:
+                break
+            limits = left
+        claim = attempt.run(limits)
+        found = certify(case, claim)
+        if best is None or _is_better(found, best.found):
+            best = Outcome(claim, found, attempt.how, 0.0)
+        if _is_settled(found, claim, attempt):
+            break
+    assert best is not None
+    return replace(best, seconds=time.perf_counter() - started)
+
+
+def _attempts(choice: Choice, case: Case, *, automatic: bool) -> list[Attempt]:
+    name, form, classification = choice.info.name, case.form, case.classification
+    plain = Attempt(lambda limits: _run(name, case.model, form, classification, limits))
+    found = [plain]
+    if automatic and classification.problem_class in DUALISED.get(name, ()):
+        how = worthwhile(form)
+        dual = dual_form(form) if how else None
+        if dual is not None:
+            found.insert(0, Attempt(_through(dual, name, classification), how, certain=False))
+    if name == "clarabel":
+        found.append(
+            Attempt(lambda limits: clarabel.run_scaled(form, classification, limits), "rescaled")
+        )
+    if name == "scs":
+        found.append(
+            Attempt(lambda limits: scs.run_closer(form, classification, limits), "more closely")
+        )
+    return found
+
+
+def _through(
+    dual: DualForm, name: str, classification: Classification
+) -> Callable[[Limits], Claim]:
+    options: Mapping[str, Any] = HIGHS_OPTIONS if name == "highs" else {}
+
+    def run(limits: Limits) -> Claim:
+        ours = replace(limits, options={**options, **limits.options})
+        back_end = {"highs": highs.run, "clarabel": clarabel.run, "piqp": piqp.run}[name]
+        return dual.recovered(back_end(dual.form, classification, ours))
+
+    return run
+
+
+def _run(
+    name: str,
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    classification: Classification,
+    limits: Limits,
+) -> Claim:
+    match name:
+        case "highs":
+            return highs.run(form, classification, limits)
+        case "clarabel":
+            return clarabel.run(form, classification, limits)
+        case "scs":
+            return scs.run(form, classification, limits)
+        case "piqp":
+            return piqp.run(form, classification, limits)
+        case "mosek":
+            return fusion.run(form, classification, limits)
+        case "scip" if not form.nonlinear:
+            return scip.run(form, limits)
+    return pyomo_backend.run(name, model, form, limits)
+
+
+def _remaining(limits: Limits, spent: float) -> Limits | None:
+    """Limits with the time that is left; None when there is none."""
+    if limits.time_limit is None:
+        return limits
+    left = limits.time_limit - spent
+    return replace(limits, time_limit=left) if left > SHORTEST else None
+
+
+def _is_settled(found: Certified, claim: Claim, attempt: Attempt) -> bool:
+    stopped = claim.status is Status.INTERRUPTED or "interrupted" in claim.message
+    if stopped or found.certificate.verdict is not Verdict.NOT_CERTIFIED:
+        return True
+    return found.x is None and attempt.certain
+
+
+def _is_better(found: Certified, best: Certified) -> bool:
+    """Whether a later result replaces an earlier one; one without a point is replaced at a tie."""
+    own, other = _standing(found), _standing(best)
+    return own > other or (own == other and best.x is None)
+
+
+def _standing(found: Certified) -> tuple[bool, bool, float]:
+    """Order of results: certified, feasible, then by the proven gap."""
+    certificate = found.certificate
+    gap = np.inf if certificate.gap is None else certificate.gap
+    return certificate.verdict is Verdict.CERTIFIED, found.objective is not None, -gap

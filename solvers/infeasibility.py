@@ -1,0 +1,87 @@
+"""A proof of our own that a model has no feasible point, from its linear rows and bounds alone.
+
+With slacks s, t >= 0 every model has a point of
+
+    row_lower <= A x + s - t <= row_upper,   lower <= x <= upper,
+
+and the least of sum (s + t) is 0 when the rows can hold. So a positive lower bound on it, in exact
+rational arithmetic, proves that they cannot; its multipliers are a Farkas vector. Integrality,
+quadratic and semidefinite rows only take points away, so that the proof holds with them too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from solvers import highs
+from solvers.backend import Limits
+from solvers.classify import classify
+from solvers.dual.choice import HIGHS_OPTIONS, worthwhile
+from solvers.dual.form import dual_form
+from solvers.dual.names import Labels
+from solvers.errors import NumberError
+from solvers.exact_lp import exact_lp_bound
+from solvers.quadratics import Quadratic
+from solvers.reading.columns import Columns
+from solvers.registry import SOLVERS
+from solvers.standard_form import StandardForm
+
+FARKAS = "exact rational Farkas bound: rows and bounds are violated by {:.3g} or more at any point"
+CROSSED = "the bounds of {} cross"
+
+
+def infeasibility_proof(form: StandardForm, limits: Limits) -> str:
+    """What proves that a model has no point; an empty string when nothing does."""
+    crossed = np.flatnonzero(form.lower > form.upper)
+    if crossed.size:
+        return CROSSED.format(form.columns.name(int(crossed[0])))
+    if not len(form.rows) or not SOLVERS["highs"].installed:
+        return ""
+    elastic = elastic_form(form)
+    asked = Limits(time_limit=limits.time_limit, threads=limits.threads, seed=limits.seed)
+    dual = dual_form(elastic) if worthwhile(elastic) else None
+    try:
+        if dual is None:
+            claim = highs.run(elastic, classify(elastic), asked)
+        else:
+            asked = replace(asked, options=HIGHS_OPTIONS)
+            claim = dual.recovered(highs.run(dual.form, classify(elastic), asked))
+    except NumberError:
+        return ""  # numbers HiGHS would lose: then there is no proof, and the certificate says so
+    if claim.duals is None:
+        return ""
+    # A little less of a Farkas vector is one too, and leaves every multiplier room to be repaired.
+    bound = exact_lp_bound(elastic, 0.999 * claim.duals.rows)
+    return FARKAS.format(bound) if bound is not None and bound > 0 else ""
+
+
+def elastic_form(form: StandardForm) -> StandardForm:
+    """The linear program that looks for the least violation of the rows."""
+    m, n = len(form.rows), form.n
+    up = np.flatnonzero(np.isfinite(form.row_lower))
+    down = np.flatnonzero(np.isfinite(form.row_upper))
+    size = len(up) + len(down)
+    identity = sp.identity(m, format="csc")
+    names = Labels(
+        ("", form.columns, np.arange(n)), ("shortfall of ", form.rows, up),
+        ("excess of ", form.rows, down),
+    )  # fmt: skip
+    return replace(
+        form,
+        columns=cast(Columns, names),
+        lower=np.concatenate([form.lower, np.zeros(size)]),
+        upper=np.concatenate([form.upper, np.full(size, np.inf)]),
+        integer=np.zeros(n + size, dtype=bool),
+        objective=Quadratic(
+            sp.csr_matrix((n + size, n + size)), np.concatenate([np.zeros(n), np.ones(size)]), 0.0
+        ),
+        sense=1,
+        matrix=sp.hstack([form.columnwise, identity[:, up], -identity[:, down]], format="csc"),
+        quadratic=(),
+        psd=(),
+        nonlinear=(),
+    )

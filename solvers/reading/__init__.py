@@ -1,0 +1,1 @@
+"""How a Pyomo model becomes the arrays of solvers.standard_form."""

@@ -1,0 +1,72 @@
+"""Rotated cones kept as arrays, read without making their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.rotated_cones import RotatedCones
+from solvers.quadratics import LocalQuadratic, QuadraticRow
+from solvers.reading.columns import Columns, row_name
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class RowHandle:
+    """Stands for a row that nobody has touched: says what it is called and where it is."""
+
+    component: Any
+    key: Any
+
+    @property
+    def name(self) -> str:
+        """Name of the row."""
+        return row_name(self.component, self.key)
+
+    def parent_component(self) -> Any:
+        """Component of the row."""
+        return self.component
+
+    def index(self) -> Any:
+        """Element of the component's index."""
+        return self.key
+
+
+def read_cones(component: RotatedCones, columns: Columns) -> tuple[list[QuadraticRow], list[Any]]:
+    """Untouched cones of a component, and the rows to be read one by one.
+
+    The latter are edited rows and rows with a fixed variable.
+    """
+    which = component.untouched()
+    at = []
+    for variable in (component.x, component.s, component.t):
+        found, _ = columns.of(variable)
+        at.append(found[component.element_numbers(variable, which)])
+    triples = np.column_stack(at)
+    free = (triples >= 0).all(axis=1) & (triples[:, 1] != triples[:, 2])
+    rows = _rows(component, which[free], triples[free])
+    others = [component[component.row_key(k)] for k in which[~free].tolist()]
+    return rows, [*component.touched(), *others]
+
+
+def _rows(component: RotatedCones, which: Index, triples: Index) -> list[QuadraticRow]:
+    """x^2 - s (c + a t) <= 0; local positions are the same for every row of the component."""
+    if not len(which):
+        return []
+    order = np.argsort(triples[0])
+    x, s, t = np.argsort(order).tolist()
+    i, j = np.array([x, s, t]), np.array([x, t, s])
+    v = np.array([1.0, -component.slope / 2, -component.slope / 2])
+    a = np.zeros(3)
+    a[s] = -component.constant
+    keys = component.row_keys(which)
+    return [
+        QuadraticRow(
+            LocalQuadratic(index, i, j, v, a, 0.0), -np.inf, 0.0, RowHandle(component, key)
+        )
+        for index, key in zip(triples[:, order], keys, strict=True)
+    ]
