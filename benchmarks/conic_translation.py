@@ -1,91 +1,118 @@
-"""From a Pyomo model to conic solver data, against a vectorised cvxpy compile of the same SDP.
+"""A semidefinite program with one rotated cone a point, from arrays to conic data.
 
-Both start from the same arrays and stop at the instant before the solver runs, one thread, in one
-process and one run, alternating. What counts is the ratio; the seconds belong to this machine.
+    min   <I, W> + penalty sum_i z_i
+    s.t.  p_i + u_i >= 1,   p_i^2 <= T_i z_i,   p_i, z_i >= 0,   [[W, w~], [w~', 1]] semidefinite
 
-    python benchmarks/conic_translation.py [n] [d] [repeats]
+with u_i = y_i <w~, x~_i> and T_i = <x~_i x~_i', W> - 2 u_i + 1; see formulations.conic.conic_sdp.
+All three routes write a row <x~_i x~_i', W> on the lower triangle of W, in whole arrays.
+
+python -m benchmarks.conic_translation [n] [d] [repeats]
 """
 
 from __future__ import annotations
 
-import platform
-import statistics
 import sys
-import time
-import warnings
-from importlib.metadata import version
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
-from rich.console import Console
-from rich.table import Table
+from numpy.typing import NDArray
 
+from benchmarks.measuring import in_turns
+from benchmarks.report import OURS, Line, Table, show
 from experiments.generators import outlier_data
 from formulations.conic import conic_sdp
 from formulations.data import TrainingData
 from solvers.classify import classify
-from solvers.conic_form import conic_form
+from solvers.conic_form import ConicForm, conic_form
 from solvers.standard_form import standard_form
 
+Array = NDArray[np.float64]
 PENALTY = 1.0
 
 
-def through_pyomo(data: TrainingData) -> tuple[float, float, sp.csc_matrix]:
-    """Seconds to build the model, seconds to translate it, and the matrix."""
-    start = time.process_time()
-    model = conic_sdp(data, penalty=PENALTY)
-    built = time.process_time()
-    form = standard_form(model)
-    conic = conic_form(form, classify(form))
-    return built - start, time.process_time() - built, conic.A
+def tightmargin(X: Array, y: Array) -> ConicForm:
+    """Data, Pyomo model, arrays, cones."""
+    form = standard_form(conic_sdp(TrainingData(X, y), penalty=PENALTY))
+    return conic_form(form, classify(form))
 
 
-def through_cvxpy(data: TrainingData) -> tuple[float, sp.csc_matrix]:
-    """Seconds from the same arrays to Clarabel's data, rows written as matrix products."""
-    start = time.process_time()
-    n, k = data.n, data.d + 1
-    points = np.hstack([data.X, np.ones((n, 1))])
+def cvxpy(X: Array, y: Array) -> tuple[Any, Any]:
+    """One PSD variable and matrix products, to the data for Clarabel."""
+    import cvxpy as cp
+
+    n, points, outer, (i, j) = _arrays(X)
+    k = points.shape[1]
     Z = cp.Variable((k + 1, k + 1), PSD=True)
     z, p = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
-    u = cp.multiply(data.y, points @ Z[:k, k])
-    outer = np.einsum("ni,nj->nij", points, points).reshape(n, -1)
-    T = outer @ cp.reshape(Z[:k, :k], (k * k,), order="C") - 2 * u + 1
+    u = (y[:, None] * points) @ Z[:k, k]
+    T = outer @ Z[i, j] - 2 * u + 1
     rows = [Z[k, k] == 1, p >= 1 - u, cp.SOC(T + z, cp.vstack([2 * p, T - z]), axis=0)]
     problem = cp.Problem(cp.Minimize(cp.trace(Z[:k, :k]) + PENALTY * cp.sum(z)), rows)
-    compiled, *_ = problem.get_problem_data(cp.CLARABEL)
-    return time.process_time() - start, compiled["A"]
+    return problem, problem.get_problem_data(cp.CLARABEL)
 
 
-def main(n: int = 1000, d: int = 30, repeats: int = 3) -> None:
-    """Print the medians and their ratio."""
-    warnings.filterwarnings("ignore", module="cvxpy")
+def fusion(X: Array, y: Array) -> int:
+    """Model of MOSEK Fusion, written to a task file; its size in bytes."""
+    with tempfile.TemporaryDirectory() as folder, fusion_model(X, y) as model:
+        path = Path(folder) / "model.task"
+        model.writeTask(str(path))
+        return path.stat().st_size
+
+
+@contextmanager
+def fusion_model(X: Array, y: Array) -> Iterator[Any]:
+    """Fusion model by hand: one PSD variable, one call for each kind of row."""
+    from mosek.fusion import Domain, Expr, Matrix, Model, ObjectiveSense
+
+    n, points, outer, (i, j) = _arrays(X)
+    k = points.shape[1]
+    with Model() as model:
+        Z = model.variable("Z", Domain.inPSDCone(k + 1))
+        p = model.variable("p", n, Domain.greaterThan(0.0))
+        z = model.variable("z", n, Domain.greaterThan(0.0))
+        w = Z.slice([0, k], [k, k + 1]).reshape(k)
+        u = Expr.mul(Matrix.dense(y[:, None] * points), w)
+        quadratic = Expr.mul(Matrix.dense(outer), Z.pick(i.tolist(), j.tolist()))
+        T = Expr.add(Expr.sub(quadratic, Expr.mul(2.0, u)), 1.0)
+        model.constraint("corner", Z.index(k, k), Domain.equalsTo(1.0))
+        model.constraint("hinge", Expr.add(p, u), Domain.greaterThan(1.0))
+        cones = Expr.hstack(Expr.mul(0.5, T), z, p)
+        model.constraint("inside", cones, Domain.inRotatedQCone())
+        trace = Expr.sum(Z.slice([0, 0], [k, k]).diag())
+        cost = Expr.add(trace, Expr.mul(PENALTY, Expr.sum(z)))
+        model.objective(ObjectiveSense.Minimize, cost)
+        yield model
+
+
+def _arrays(X: Array) -> tuple[int, Array, Array, tuple[Any, Any]]:
+    """Points with a constant column, and the coefficients of the lower triangle of W."""
+    n, d = X.shape
+    points = np.hstack([X, np.ones((n, 1))])
+    i, j = np.tril_indices(d + 1)
+    return n, points, points[:, i] * points[:, j] * np.where(i == j, 1.0, 2.0), (i, j)
+
+
+ROUTES = {OURS: tightmargin, "cvxpy": cvxpy, "MOSEK Fusion, model and task file": fusion}
+
+
+def instance(n: int, d: int) -> tuple[Array, Array]:
+    """Points with clustered outliers."""
     data = outlier_data("clustered", n=n, d=d, sigma=0.5, seed=7)
-    warm = outlier_data("clustered", n=20, d=2, sigma=0.5, seed=7)
-    through_pyomo(warm), through_cvxpy(warm)
-    ours, theirs = [], []
-    for _ in range(repeats):
-        ours.append(through_pyomo(data)[:2])
-        theirs.append(through_cvxpy(data)[0])
-    build, translate = (statistics.median(run[k] for run in ours) for k in (0, 1))
-    reference = statistics.median(theirs)
-    table = Table(title=f"conic_sdp, n={n}, d={d}: arrays to Clarabel data, CPU seconds")
-    for column in ("route", "build", "translate", "total", "ratio"):
-        table.add_column(column, justify="right")
-    total = build + translate
-    table.add_row(
-        "tightmargin",
-        f"{build:.2f}",
-        f"{translate:.2f}",
-        f"{total:.2f}",
-        f"{total / reference:.1f}",
+    return data.X, data.y
+
+
+def measure(n: int = 1000, d: int = 30, repeats: int = 7) -> list[Table]:
+    """CPU seconds of every route."""
+    seconds = in_turns(ROUTES, instance(n, d), instance(20, 2), repeats)
+    lines = tuple(
+        Line(name, runs, at_least=None if name == OURS else 4.0) for name, runs in seconds.items()
     )
-    table.add_row("cvxpy, vectorised", "", "", f"{reference:.2f}", "1.0")
-    console = Console()
-    console.print(table)
-    packages = ", ".join(f"{name} {version(name)}" for name in ("pyomo", "cvxpy", "numpy"))
-    console.print(f"{platform.machine()}, Python {platform.python_version()}, {packages}")
+    return [Table(f"conic_sdp, n = {n}, d = {d}, arrays to conic data", "s", lines)]
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    show(measure(*(int(word) for word in sys.argv[1:])))

@@ -11,8 +11,9 @@ from formulations import CATALOGUE
 
 BEGIN, END = "<!-- formulations: begin -->", "<!-- formulations: end -->"
 
-_FAMILIES = ("margin_svc", "c_svc", "soft_margin", "nu_svc", "zero_one", "zero_one_logic", "ramp",
-             "conic", "conic_dual")  # fmt: skip
+_FAMILIES = ("margin_svc", "c_svc", "soft_margin", "nu_svc", "extended_nu_svc",
+             "extended_nu_linearised", "cvar", "zero_one", "zero_one_logic", "ramp", "conic",
+             "conic_dual")  # fmt: skip
 
 
 def markdown() -> str:
