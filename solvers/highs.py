@@ -22,7 +22,8 @@ from solvers.options import set_highs_options
 from solvers.result import Status
 from solvers.standard_form import StandardForm
 
-_STATUS = {
+# By the name of HiGHS' model status; a limit leaves what there is.
+STATUS = {
     "kOptimal": Status.OPTIMAL,
     "kModelEmpty": Status.OPTIMAL,
     "kInfeasible": Status.INFEASIBLE,
@@ -140,7 +141,7 @@ def _pass(h: Any, form: StandardForm, step: int, highspy: Any) -> None:
 def _claim(h: Any, form: StandardForm, step: int) -> Claim:
     """What HiGHS says; a dual simplex stopped early has no point, but multipliers with a bound."""
     model_status, info, solution = h.getModelStatus(), h.getInfo(), h.getSolution()
-    status = _STATUS.get(model_status.name, Status.ERROR)
+    status = STATUS.get(model_status.name, Status.ERROR)
     message, version = h.modelStatusToString(model_status), h.version()
     if status not in _WITH_POINT:
         return Claim(status, message=message, version=version)

@@ -5,7 +5,8 @@ With slacks s, t >= 0 every model has a point of
     row_lower <= A x + s - t <= row_upper,   lower <= x <= upper,
 
 and the least of sum (s + t) is 0 when the rows can hold. So a positive lower bound on it, in exact
-rational arithmetic, proves that they cannot; its multipliers are a Farkas vector. Integrality,
+rational arithmetic, proves that they cannot; its multipliers are a Farkas vector. A violation no
+larger than what rounding may have put into the sides proves nothing. Integrality,
 quadratic and semidefinite rows only take points away, so that the proof holds with them too.
 """
 
@@ -32,11 +33,14 @@ from solvers.standard_form import StandardForm
 
 FARKAS = "exact rational Farkas bound: rows and bounds are violated by {:.3g} or more at any point"
 CROSSED = "the bounds of {} cross"
+# Of the largest side: a fixed variable was moved to the sides in double precision.
+ROUNDING = 1e-9
 
 
 def infeasibility_proof(form: StandardForm, limits: Limits) -> str:
     """What proves that a model has no point; an empty string when nothing does."""
-    crossed = np.flatnonzero(form.lower > form.upper)
+    size = np.maximum(1.0, np.minimum(np.abs(form.lower), np.abs(form.upper)))
+    crossed = np.flatnonzero(form.lower > form.upper + ROUNDING * size)
     if crossed.size:
         return CROSSED.format(form.columns.name(int(crossed[0])))
     if not len(form.rows) or not SOLVERS["highs"].installed:
@@ -56,7 +60,13 @@ def infeasibility_proof(form: StandardForm, limits: Limits) -> str:
         return ""
     # A little less of a Farkas vector is one too, and leaves every multiplier room to be repaired.
     bound = exact_lp_bound(elastic, 0.999 * claim.duals.rows)
-    return FARKAS.format(bound) if bound is not None and bound > 0 else ""
+    proven = bound is not None and bound > ROUNDING * _largest_side(form)
+    return FARKAS.format(bound) if proven else ""
+
+
+def _largest_side(form: StandardForm) -> float:
+    sides = np.abs(np.concatenate([form.row_lower, form.row_upper]))
+    return float(sides[np.isfinite(sides)].max(initial=1.0))
 
 
 def elastic_form(form: StandardForm) -> StandardForm:

@@ -10,8 +10,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from formulations.rows import AffineRows
 from solvers import attempts, clarabel, highs
-from solvers.backend import Claim
+from solvers.backend import Claim, Limits
+from solvers.classify import classify
+from solvers.persistent import LiveLP
 from solvers.result import Status, Verdict
 from solvers.standard_form import standard_form
 from tests.witness import points
@@ -114,13 +117,15 @@ def test_the_second_attempt_gets_the_time_that_is_left(monkeypatch: pytest.Monke
         given.append(limits.time_limit)
         return Claim(Status.INACCURATE, x=np.full(form.n, 9.0), message="stalled")
 
-    clock = iter([0.0, 4.0, 4.0, 4.0])
+    clock = iter([0.0, 0.0, 3.0, 4.0, 4.0, 6.0])
     monkeypatch.setattr(attempts.time, "perf_counter", lambda: next(clock))
     monkeypatch.setattr(clarabel, "run", slow)
     monkeypatch.setattr(clarabel, "run_scaled", slow)
     model = tm.conic_sdp(points("overlapping", 0), penalty=1.0)
-    assert tm.solve(model, "clarabel", time_limit=10.0).certificate.verdict is Verdict.NOT_CERTIFIED
+    result = tm.solve(model, "clarabel", time_limit=10.0)
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert given == [10.0, 6.0]
+    assert result.seconds == 5.0, "what lies between the runs is not the solver's time"
 
 
 @pytest.mark.parametrize("message", ["interrupted, stalled", "interrupted"])
@@ -137,3 +142,39 @@ def test_there_is_no_second_attempt_after_ctrl_c(
     monkeypatch.setattr(clarabel, "run_scaled", never)
     result = tm.solve(tm.conic_sdp(points("overlapping", 0), penalty=1.0), "clarabel")
     assert result.status is Status.INTERRUPTED
+
+
+def called_infeasible_by_presolve() -> pyo.ConcreteModel:
+    """Feasible at (0, 0, 1, 1, 0), and unbounded from there along (0, 0, 1, 0, 1).
+
+    HiGHS 1.15.1 calls it infeasible unless its presolve is off. Found by random edits.
+    """
+    rows = np.array(
+        [[1, 1, 0, 0, 0], [1, 0, 1, 0, -1], [3, 0, 0, 1, 1], [0, -1, 0.5, 0, -1]], dtype=float
+    )
+    m = pyo.ConcreteModel()
+    m.J = pyo.RangeSet(0, 4)
+    m.x = pyo.Var(m.J, bounds=(0, None))
+    m.row = AffineRows(
+        range(4), [(rows, m.x)], lower=[-1, 1, 1, -np.inf], upper=[2, np.inf, np.inf, 1]
+    )
+    cost = [2.0, 2.0, -2.0, 2.0, 0.0]
+    m.objective = pyo.Objective(expr=sum(cost[j] * m.x[j] for j in m.J))
+    return m
+
+
+def test_an_unbounded_model_that_presolve_calls_infeasible() -> None:
+    form = standard_form(called_infeasible_by_presolve())
+    start, ray = np.array([0, 0, 1.0, 1, 0]), np.array([0, 0, 1.0, 0, 1])
+    for t in (0.0, 1.0, 1e6):
+        activity = form.A @ (start + t * ray)
+        assert (activity >= form.row_lower).all()
+        assert (activity <= form.row_upper).all()
+    assert form.objective.a @ ray < 0, "a ray of points along which the cost falls"
+    raw = highs.run(form, classify(form), Limits())
+    assert raw.status is Status.INFEASIBLE, "HiGHS was mended: the second run may go"
+    result = tm.solve(called_infeasible_by_presolve(), "highs")
+    assert result.status is Status.UNBOUNDED
+    for kind in ("primal", "dual"):
+        live = LiveLP(called_infeasible_by_presolve(), form=kind)
+        assert live.resolve().status is Status.UNBOUNDED

@@ -132,3 +132,28 @@ def test_the_command_says_what_proves_it(tmp_path) -> None:
     answer = run("solve", "hard_margin_svc", "--data", path)
     assert answer.code == 3
     assert "CERTIFIED (exact rational Farkas bound" in " ".join(answer.stdout.split())
+
+
+@pytest.mark.parametrize("side", [1.0, 1e6])
+@pytest.mark.parametrize("how", ["rows", "bounds", "a fixed variable"])
+def test_what_rounding_may_have_done_is_no_proof(how: str, side: float) -> None:
+    """A violation of 1e-12 of the side stays the solver's word, one of 1e-6 is proven."""
+
+    def model(gap: float) -> pyo.ConcreteModel:
+        m = pyo.ConcreteModel()
+        m.x, m.f = pyo.Var(), pyo.Var(initialize=side)
+        m.objective = pyo.Objective(expr=m.x)
+        if how == "rows":
+            m.low = pyo.Constraint(expr=m.x >= side + gap * side)
+            m.high = pyo.Constraint(expr=m.x <= side)
+        elif how == "bounds":
+            m.x.setlb(side + gap * side)
+            m.x.setub(side)
+        else:
+            m.f.fix()
+            m.low = pyo.Constraint(expr=m.x - (1 + gap) * m.f >= 0)
+            m.high = pyo.Constraint(expr=m.x - m.f <= 0)
+        return m
+
+    assert infeasibility_proof(standard_form(model(1e-12)), Limits()) == ""
+    assert infeasibility_proof(standard_form(model(1e-6)), Limits())

@@ -42,7 +42,6 @@ def test_a_misspelt_name_is_refused_with_the_nearest_one(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", NAMES)
 def test_a_good_value_reaches_the_solver(solver: str) -> None:
-    """One iteration, or one node, is not enough for anybody but a presolver."""
     if not SOLVERS[solver].installed:
         pytest.skip(f"{solver} is an extra")
     result = tm.solve(tm.c_svc(DATA, C=1.0), solver, options={NAMES[solver]: 5000})

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.dual.layout import dual_size, without_rounding
+from solvers.coefficients import without_rounding
+from solvers.dual.layout import dual_size
 from solvers.standard_form import StandardForm
 
 LP_ROWS, LP_RATIO = 300, 5
@@ -47,7 +48,7 @@ def survives(form: StandardForm) -> bool:
     """
     sides = (form.row_lower, form.row_upper, form.lower, form.upper)
     moved = [np.abs(numbers[np.isfinite(numbers)]) for numbers in sides]
-    kept = np.abs(np.concatenate([form.objective.Q.data, without_rounding(form).data]))
+    kept = np.abs(np.concatenate([form.objective.Q.data, without_rounding(form.columnwise).data]))
     return bool(
         all((numbers < LARGEST).all() for numbers in moved)
         and ((kept > SMALLEST) & (kept < LARGEST)).all()

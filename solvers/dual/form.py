@@ -30,6 +30,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from solvers.backend import Claim
+from solvers.coefficients import without_rounding
 from solvers.conic_form import Multipliers
 from solvers.dual.layout import (
     Layout,
@@ -37,7 +38,6 @@ from solvers.dual.layout import (
     has_dual,
     layout_of,
     multiplier_bounds,
-    without_rounding,
 )
 from solvers.dual.names import Labels
 from solvers.dual.slacks import Slacks, slacks
@@ -122,7 +122,7 @@ def dual_form(form: StandardForm) -> DualForm | None:
     """
     if not has_dual(form):
         return None
-    A = without_rounding(form)
+    A = without_rounding(form.columnwise)
     found = slacks(form, A)
     layout = layout_of(form, found)
     sides = multiplier_bounds(form.row_lower, form.row_upper, found.low, found.high)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from solvers import coefficients
+from solvers.coefficients import without_rounding
 from solvers.dual.slacks import Slacks, curved, slacks
 from solvers.standard_form import StandardForm
 
@@ -50,17 +49,12 @@ def dual_size(form: StandardForm) -> tuple[int, int] | None:
     """Rows and columns the explicit dual would have; None where there is no such dual."""
     if not has_dual(form):
         return None
-    return layout_of(form, slacks(form, without_rounding(form))).size
+    return layout_of(form, slacks(form, without_rounding(form.columnwise))).size
 
 
 def has_dual(form: StandardForm) -> bool:
     """Whether a model is a continuous LP or QP."""
     return not (form.quadratic or form.psd or form.nonlinear or form.integer.any())
-
-
-def without_rounding(form: StandardForm) -> sp.csc_matrix:
-    """Rows without what preprocessing left beside their numbers: transposed it might count."""
-    return coefficients.without_rounding(form.columnwise)
 
 
 def layout_of(form: StandardForm, found: Slacks) -> Layout:

@@ -19,24 +19,15 @@ from numpy.typing import NDArray
 
 from solvers.backend import Limits
 from solvers.errors import NumberError
+from solvers.highs import STATUS
 from solvers.options import set_highs_options
 from solvers.result import Status
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_STATUS = {
-    "kOptimal": Status.OPTIMAL,
-    "kInfeasible": Status.INFEASIBLE,
-    "kUnbounded": Status.UNBOUNDED,
-    "kUnboundedOrInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
-    "kTimeLimit": Status.FEASIBLE,
-    "kIterationLimit": Status.FEASIBLE,
-    "kUnknown": Status.INACCURATE,
-    "kInterrupt": Status.INTERRUPTED,
-    "kHighsInterrupt": Status.INTERRUPTED,
-}
 SPRINT = 0.5  # seconds in which a warm run is left alone
+_WITHOUT_OPTIMUM = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible")
 _VALID = 2  # HiGHS' word for a solution that keeps its feasibility tolerance
 
 
@@ -150,12 +141,13 @@ class Handle:
                 self._lp.clearSolver()
                 self._warm = False
                 said = self._run(end)
-            if said.name == "kUnboundedOrInfeasible":
-                before = self._lp.getOptionValue("presolve")[1]
+            before = self._lp.getOptionValue("presolve")[1]
+            if said.name in _WITHOUT_OPTIMUM and before != "off":
+                # Presolve may not know which, and calls some unbounded programs infeasible.
                 self._lp.setOptionValue("presolve", "off")
                 said = self._run(end)
                 self._lp.setOptionValue("presolve", before)
-        status, message = _STATUS.get(said.name, Status.ERROR), self._lp.modelStatusToString(said)
+        status, message = STATUS.get(said.name, Status.ERROR), self._lp.modelStatusToString(said)
         if self._stop:
             self._warm = False  # the next run must take the flag back
         if self._stop and status is not Status.INTERRUPTED:

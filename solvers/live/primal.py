@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.backend import Limits
-from solvers.dual.layout import without_rounding
+from solvers.coefficients import without_rounding
 from solvers.live.handle import Handle
 from solvers.live.program import Program
 from solvers.result import Status
@@ -38,7 +38,7 @@ class PrimalSide:
         self.handle = Handle(limits)
         form = program.form()
         bounds, sides = (form.lower, form.upper), (form.row_lower, form.row_upper)
-        self.handle.load(without_rounding(form), form.objective.a, bounds, sides)
+        self.handle.load(without_rounding(form.columnwise), form.objective.a, bounds, sides)
 
     def add_row(self, index: Index, numbers: Array, lower: float, upper: float, name: str) -> bool:
         """Append a row."""
