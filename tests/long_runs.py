@@ -55,7 +55,7 @@ def milp(n: int = 100, d: int = 6) -> pyo.ConcreteModel:
     return m
 
 
-def lp(n: int = 2000, d: int = 60) -> pyo.ConcreteModel:
+def lp(n: int = 8000, d: int = 60) -> pyo.ConcreteModel:
     """Mean hinge loss of a plane in a box: thousands of simplex iterations."""
     given = data(n, d)
     m = pyo.ConcreteModel()
