@@ -73,8 +73,8 @@ MODELS: dict[str, Callable[[], pyo.ConcreteModel]] = {
     "milp": milp,
     "lp": lp,
     "miqp": lambda: tm.zero_one_big_m(data(60, 5), penalty=1.0, big_m="derived"),
-    "sdp": lambda: tm.conic_sdp(data(80, 40), penalty=1.0),
-    "qp": lambda: tm.c_svc(data(4000, 60), C=1.0),
+    "sdp": lambda: tm.conic_sdp(data(120, 50), penalty=1.0),
+    "qp": lambda: tm.c_svc(data(15_000, 60), C=1.0),
 }
 
 
