@@ -25,18 +25,15 @@ is no finite number is refused with its row and column.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.generators import OUTLIERS, label_flip_data, outlier_data
+from experiments.public_data import UCI, data_folder, fetch
 from experiments.readers import (
-    Table,
-    as_text,
     existing,
     from_table,
     nearest,
@@ -46,67 +43,8 @@ from experiments.readers import (
     read_table,
     signed,
 )
+from experiments.subsets import Options, columns_of, subset, whole
 from formulations.data import Array, TrainingData
-
-Options = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class UciEntry:
-    """Where a public data set is found and which of its classes is +1.
-
-    Attributes
-    ----------
-    file : str
-        Its name in the folder named by TIGHTMARGIN_DATA.
-    label, positive : str or None
-        Label column and the value that becomes +1; None for a file with labels -1 and +1 in `y`.
-    n, d : int
-        Points and features, after rows with missing cells are left out.
-    categorical : bool
-        Every feature is a category: one 0/1 column for each value, for two values the second only.
-    openml : tuple (name, version, label, positive) or None
-        The same data on OpenML; None when no identical copy is known there.
-    """
-
-    file: str
-    label: str | None
-    positive: str | None
-    n: int
-    d: int
-    categorical: bool = False
-    openml: tuple[str, int, str, str] | None = None
-
-
-UCI: dict[str, UciEntry] = {
-    # +1: earns more than 50000 dollars a year. Fourth training subset of Adult, 0/1 features.
-    "adult_a4a": UciEntry("adult_a4a.npz", None, None, 4781, 123),
-    # +1: irradiated. Complete rows without recurrence, as 0/1 columns (Cepeda et al., Table 3).
-    "breast_cancer_irradiat": UciEntry(
-        "breast_cancer_196x36_inferred.csv", "irradiat", "1", 196, 36
-    ),
-    # +1: the cancer came back. Nine rows have a missing cell: add the option `complete`.
-    "breast_cancer_ljubljana": UciEntry(
-        "breast_cancer_ljubljana.csv", "class", "recurrence-events", 277, 38, categorical=True,
-        openml=("breast-cancer", 1, "Class", "recurrence-events"),
-    ),
-    # +1: good risk. The edition with 24 numeric features, not the one with categories.
-    "german_credit": UciEntry("german_credit_numeric.csv", "class", "1", 1000, 24),
-    # +1: the treatment worked.
-    "immunotherapy": UciEntry("immunotherapy.csv", "result", "1", 90, 7),
-    # +1: good radar return. Column 1 is constant.
-    "ionosphere": UciEntry(
-        "ionosphere.csv", "class", "g", 351, 34, openml=("ionosphere", 1, "class", "g")
-    ),
-    # +1: selector 1. It was made to split the rows for one study and says nothing about livers:
-    # only to reproduce papers that took it for a class.
-    "liver_disorders": UciEntry(
-        "liver_disorders.csv", "selector", "1", 345, 6,
-        openml=("liver-disorders", 1, "selector", "1"),
-    ),
-    # +1: mine, -1: rock.
-    "sonar": UciEntry("sonar.csv", "class", "M", 208, 60, openml=("sonar", 1, "Class", "Mine")),
-}  # fmt: skip
 
 # The class that is +1 unless `positive` says otherwise; None: more than two classes, so it must.
 SKLEARN: dict[str, str | None] = {
@@ -129,23 +67,6 @@ _LABELLING = {
     "sklearn": ("positive",),
     "uci": ("label", "positive", "complete"),
 }
-
-
-def data_folder() -> Path | None:
-    """Folder of real data named by the environment variable TIGHTMARGIN_DATA; None if unset.
-
-    Raises
-    ------
-    FileNotFoundError
-        It is set to something that is not a folder.
-    """
-    named = os.environ.get("TIGHTMARGIN_DATA", "").strip()
-    if not named:
-        return None
-    folder = Path(named).expanduser()
-    if not folder.is_dir():
-        raise FileNotFoundError(f"TIGHTMARGIN_DATA names {named!r}, which is not a folder")
-    return folder
 
 
 def load(spec: str, *, label: str | None = None, positive: str | None = None) -> TrainingData:
@@ -184,9 +105,9 @@ def load(spec: str, *, label: str | None = None, positive: str | None = None) ->
         options = _merge(scheme, name, written, {k: v for k, v in given.items() if v is not None})
         if scheme == "synthetic":
             X, y = _synthetic(name, options)
-            return TrainingData(X[:, _columns(options, X.shape[1])], y, spec=spec)
+            return TrainingData(X[:, columns_of(options, X.shape[1])], y, spec=spec)
         X, y = _READERS[scheme](name, options)
-        return TrainingData(*_subset(X, y, options), spec=spec)
+        return TrainingData(*subset(X, y, options), spec=spec)
     except ValueError as error:
         raise ValueError(f"{spec}: {error}") from error
 
@@ -274,67 +195,6 @@ def _merge(scheme: str, name: str, written: Options, given: Options) -> dict[str
     return options
 
 
-def _whole(options: Options, name: str, default: str = "") -> int:
-    text = options.get(name, default)
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"option {name} must be a whole number, got {text!r}")
-    return int(text)
-
-
-def _columns(options: Options, d: int) -> list[int]:
-    """Column numbers of the option `features`; all columns without it."""
-    if "features" not in options:
-        return list(range(d))
-    words = options["features"].split("+")
-    if not all(word.isascii() and word.isdigit() for word in words):
-        raise ValueError(
-            f"option features must be column numbers joined by +, got {options['features']!r}"
-        )
-    chosen = [int(word) for word in words]
-    if max(chosen) >= d:
-        raise ValueError(
-            f"option features asks for column {max(chosen)}: the columns are 0 to {d - 1}"
-        )
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"option features names a column twice: {options['features']}")
-    return chosen
-
-
-def _subset(X: Any, y: Array, options: Options) -> tuple[Any, Array]:
-    """Draw the rows and choose the columns; X may be sparse."""
-    columns = _columns(options, X.shape[1])
-    if "n" not in options:
-        return X[:, columns], y
-    size = _whole(options, "n")
-    if not 2 <= size <= len(y):
-        raise ValueError(f"option n must lie between 2 and the {len(y)} rows, got {size}")
-    rng = np.random.default_rng(_whole(options, "seed", "0"))
-    if "stratify" in options:
-        rows = _stratified(y, size, rng)
-    else:
-        rows = np.sort(rng.choice(len(y), size, replace=False))
-        if len(np.unique(y[rows])) < len(np.unique(y)):
-            raise ValueError(
-                f"the {size} rows drawn are all labelled {y[rows[0]]:+.0f}: add stratify, or "
-                "change seed"
-            )
-    return X[rows][:, columns], y[rows]
-
-
-def _stratified(y: Array, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Sorted row numbers; positive ones are drawn first; each class keeps at least one row."""
-    positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
-    if not (len(positive) and len(negative)):
-        raise ValueError("option stratify needs both labels -1 and +1")
-    nearest_share = (2 * size * len(positive) + len(y)) // (2 * len(y))
-    share = min(max(nearest_share, 1), size - 1)
-    drawn = (
-        rng.choice(positive, share, replace=False),
-        rng.choice(negative, size - share, replace=False),
-    )
-    return np.sort(np.concatenate(drawn))
-
-
 # The sources
 
 
@@ -390,7 +250,7 @@ def _uci(name: str, options: Options) -> tuple[Array, Array]:
     if path is not None and path.is_file():
         table, label, positive = read_table(path), entry.label, entry.positive
     else:
-        table, label, positive = _fetch(name, entry)
+        table, label, positive = fetch(name, entry)
     label = options.get("label", label)
     # A class of one column means nothing in another.
     default = None if "label" in options else positive
@@ -403,32 +263,6 @@ def _uci(name: str, options: Options) -> tuple[Array, Array]:
     )
 
 
-def _fetch(name: str, entry: UciEntry) -> tuple[Table, str, str]:
-    """Fetch the table from OpenML or the local cache, with its label column and class +1."""
-    if entry.openml is None:
-        raise FileNotFoundError(
-            f"uci:{name} has no copy on OpenML: put {entry.file} into a folder and name that "
-            "folder in the environment variable TIGHTMARGIN_DATA"
-        )
-    title, version, label, positive = entry.openml
-    import pandas as pd
-    from sklearn.datasets import fetch_openml
-
-    try:
-        # This parser takes the quotes off the categories.
-        frame = fetch_openml(
-            name=title, version=version, target_column=label, as_frame=True, parser="liac-arff"
-        ).frame
-    except (OSError, ValueError) as error:
-        raise ConnectionError(
-            f"uci:{name}: OpenML did not deliver {title!r} version {version} ({error}); put "
-            f"{entry.file} into a folder and name that folder in TIGHTMARGIN_DATA instead"
-        ) from error
-    rows = [["" if pd.isna(cell) else as_text(cell) for cell in row] for row in frame.to_numpy()]
-    columns = [str(column) for column in frame.columns]
-    return Table(columns, rows), label, positive
-
-
 def _synthetic(kind: str, options: Options) -> tuple[Array, Array]:
     spread = _SPREAD[kind]
     for name in ("n", "d", spread):
@@ -438,8 +272,8 @@ def _synthetic(kind: str, options: Options) -> tuple[Array, Array]:
         width = float(options[spread])
     except ValueError:
         raise ValueError(f"option {spread} must be a number, got {options[spread]!r}") from None
-    n, d = _whole(options, "n"), _whole(options, "d")
-    seed, sample = _whole(options, "seed", "0"), _whole(options, "sample", "0")
+    n, d = whole(options, "n"), whole(options, "d")
+    seed, sample = whole(options, "seed", "0"), whole(options, "sample", "0")
     if kind == "flip":
         drawn = label_flip_data(n=n, d=d, tau=width, seed=seed, sample=sample)
     else:
