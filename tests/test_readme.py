@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tightmargin as tm
+from experiments.datasets import load
 from experiments.generators import outlier_data
+from experiments.preparation import prepare
 from experiments.readme_table import BEGIN, END, markdown
+from tests.command_line import run
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
@@ -38,6 +42,38 @@ def test_its_python_lines_run():
     exec(compile(code, "README.md", "exec"), space)
     assert space["result"].certificate.verdict.value == "CERTIFIED"
     assert space["result"].bound == pytest.approx(space["result"].objective, rel=1e-5)
+
+
+def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here():
+    """The table against what the command prints, and the truth by a search of our own."""
+    section = README.partition("## What a certificate means")[2].partition("\n## ")[0]
+    command = section.partition("```\n")[2].partition("```")[0].replace("\\\n", " ").split()
+    answer = run(*command[1:], "--json")
+    assert answer.code == 1, "some rows are not certified"
+    rows = [row for row in answer.json["rows"] if row["status"] != "refused"]
+    small = [row for row in rows if row["parameters"]["big_m"] == 1.5]
+    derived = [row for row in rows if row["parameters"]["big_m"] == "derived"]
+    assert "scip" in {row["solver"] for row in small}
+    assert {row["solver"] for row in small} == {row["solver"] for row in derived}
+    for row in small:
+        assert f"optimal, {row['objective']:.9g} |" in section
+        assert row["certificate"].startswith("NOT_CERTIFIED (upper bound only: M[14] = 1.5 is ")
+        assert row["certificate"].partition("upper bound only: ")[2].rstrip(")") in section
+    for row in derived:
+        assert row["certificate"] == "CERTIFIED"
+        assert f"{row['objective']:.9g}" in section
+    # Whoever does not trust the enumeration can see that a point beats the "optimum".
+    spec = command[command.index("--data") + 1]
+    data = prepare(load(spec), {"normalise": "zscore"}).data
+    claimed = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m=1.5), "scip")
+    assert claimed.message == "optimal", "the solver's own word"
+    assert claimed.certificate.solver_bound == pytest.approx(claimed.objective, rel=1e-6)
+    assert claimed.bound is None
+    found = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip").values
+    margins = data.y * (data.X @ found["w"] + found["b"])
+    value = found["w"] @ found["w"] + found["b"] ** 2 + np.count_nonzero(margins < 1 - 1e-6)
+    assert value == pytest.approx(derived[0]["objective"], rel=1e-6)
+    assert value < 0.7 * small[0]["objective"]
 
 
 @pytest.mark.parametrize("name", sorted(tm.catalogue))
