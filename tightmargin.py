@@ -31,6 +31,7 @@ from formulations.zero_one_logic import zero_one_bilinear, zero_one_disjunctive
 from solvers.algorithms.prepare import build
 from solvers.algorithms.ranges import nu_range
 from solvers.compare import compare
+from solvers.isolated import solve_isolated
 from solvers.result import SolveResult
 from solvers.solve import solve
 
@@ -69,6 +70,7 @@ __all__ = [
     "ramp_big_m",
     "soft_margin_svc",
     "solve",
+    "solve_isolated",
     "weighted_svc",
     "zero_one_big_m",
     "zero_one_bilinear",

@@ -20,11 +20,11 @@ from formulations.catalogue import CATALOGUE
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.prepare import entry_named
 from solvers.compare import (
-    ORDER_TOLERANCE,
     Bound,
     Comparison,
     compare,
     label_of,
+    order_tolerance,
     refuse_unrelated,
 )
 
@@ -136,7 +136,7 @@ def run(
     say : callable(str)
         Told what is being solved.
     limits
-        time_limit, threads, seed and log as in solve().
+        time_limit, threads, seed and log as in solve(), include_uncertified as in compare().
 
     Raises
     ------
@@ -225,7 +225,7 @@ def order_violations(rows: Sequence[Bound]) -> list[str]:
         if weak.bound is not None
         and strong.value is not None
         and is_weaker(weak, strong)
-        and weak.bound > strong.value + ORDER_TOLERANCE * max(1.0, abs(strong.value))
+        and weak.bound > strong.value + order_tolerance(strong.value, strong.result)
     ]
 
 

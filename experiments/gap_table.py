@@ -64,6 +64,7 @@ def to_json(study: Study) -> dict[str, Any]:
             "absolute_gap": comparison.absolute_gap(row),
             "relative_gap": comparison.relative_gap(row),
             "remark": row.remark,
+            "included": comparison.bound_of(row) is not None,
         }
         | solve_summary(row.result)
         for rung, row in zip(study.rungs, comparison.rows, strict=True)
@@ -103,6 +104,11 @@ def solve_summary(result: SolveResult) -> dict[str, Any]:
             "bound_method": certificate.bound_method,
             "solver_bound": certificate.solver_bound,
             "unproven": certificate.unproven,
+            "facts": {
+                word: fact
+                for word, fact in certificate.facts.items()
+                if not isinstance(fact, list | dict)
+            },
         },
         "solver": {
             "name": result.solver,

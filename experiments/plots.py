@@ -25,7 +25,7 @@ def gap_figure(studies: Sequence[Study]) -> Figure:
     """Horizontal bars: how much of the optimum each relaxation leaves unexplained.
 
     A bar is as long as the relative gap, with its percentage; a row without a certified bound is
-    hatched over the full width and says so.
+    hatched over the full width and says so, or over its gap where uncertified rows are included.
 
     Raises
     ------
@@ -67,8 +67,12 @@ def _draw(axes: Any, study: Study) -> None:
             )  # fmt: skip
             continue
         axes.barh(position, 100, color=CLOSED, height=0.62)
-        axes.barh(position, 100 * gap, color=GAP, height=0.62)
-        axes.text(101, position, f"{100 * gap:.1f} %", va="center", fontsize=10)
+        if row.certified:
+            axes.barh(position, 100 * gap, color=GAP, height=0.62)
+        else:
+            axes.barh(position, 100 * gap, color="white", edgecolor=GAP, hatch="///", height=0.62)
+        mark = "" if row.certified else ", not certified"
+        axes.text(101, position, f"{100 * gap:.1f} %{mark}", va="center", fontsize=10)
     axes.set_yticks(range(len(comparison.rows)), [row.label for row in comparison.rows])
     axes.tick_params(axis="y", length=0, labelsize=10)
     axes.invert_yaxis()

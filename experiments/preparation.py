@@ -14,13 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from formulations.catalogue import CATALOGUE, Origin
 from formulations.data import GramData, TrainingData
+from formulations.kernel_pca import TOLERANCE, KernelPca, fit_kernel_pca
 from formulations.kernels import KERNELS, cross_gram, gram_data
 from formulations.preprocess import Normaliser, normalise
 from solvers.result import SolveResult
 
 Array = NDArray[np.float64]
 
-PREPROCESSING = ("normalise", "kernel", "width", "degree", "coef0")
+KERNEL_WORDS = ("width", "degree", "coef0")
+KPCA_WORDS = ("kpca", "kpca_tolerance")
+PREPROCESSING = ("normalise", "kernel", "shift", *KERNEL_WORDS, *KPCA_WORDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +38,21 @@ class Prepared:
         As the builder reads it.
     record : mapping
         What was done: empty for nothing, a Normaliser as JSON for points, the kernel and its
-        parameters for a kernel matrix.
+        parameters for a kernel matrix, and with them the fitted KernelPca as JSON for its
+        components.
+    components : KernelPca or None
+        Where the points of `data` are kernel principal components.
     """
 
     raw: TrainingData
     data: TrainingData | GramData
     record: Mapping[str, Any]
+    components: KernelPca | None = None
+
+    @property
+    def remark(self) -> str:
+        """What the preparation left out of the data, for the message of a result."""
+        return "" if self.components is None else self.components.summary
 
     def scores(self, X: ArrayLike, w: Array, b: float) -> Array:
         """Decision values <w, f(x)> + b of new points.
@@ -58,6 +70,8 @@ class Prepared:
         ValueError
             Points that preprocessing refuses.
         """
+        if self.components is not None:
+            return self.components.apply(X) @ w + b
         if "kernel" not in self.record:
             mapped = Normaliser.from_json(self.record).apply(X) if self.record else X
             return np.asarray(mapped) @ w + b
@@ -73,13 +87,15 @@ class Prepared:
 
 
 def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
-    """Normalise the points, or form a kernel matrix.
+    """Normalise the points, form a kernel matrix, or take its principal components.
 
     Parameters
     ----------
     options : mapping
-        Some of normalise, kernel, width, degree, coef0; kernel=precomputed reads the points as a
-        kernel matrix.
+        Some of normalise, kernel, width, degree, coef0, kpca and kpca_tolerance;
+        kernel=precomputed reads the points as a kernel matrix, and shift is what `GramData` takes.
+        kpca is what `fit_kernel_pca` calls keep: full, a number of components or a share of the
+        variance.
 
     Raises
     ------
@@ -87,28 +103,22 @@ def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
         An unknown word, a kernel parameter that is missing or does not belong, or data that
         cannot be normalised.
     """
-    for word in ("width", "degree", "coef0"):
-        if not isinstance(options.get(word, 0.0), int | float):
-            raise ValueError(f"{word} must be a number, got {options[word]!r}")
+    _refuse_misplaced(options)
     kernel, how = options.get("kernel", "linear"), options.get("normalise", "none")
+    if "kpca" in options:
+        return _in_components(raw, options)
     if kernel == "precomputed":
-        _refuse_extra(options)
-        if raw.n != raw.d:
-            raise ValueError(
-                f"kernel=precomputed reads the points as a kernel matrix, and {raw.n} rows of "
-                f"{raw.d} numbers are none"
-            )
-        return Prepared(raw, GramData(raw.X, raw.y, spec=raw.spec), {"kernel": kernel})
+        return _precomputed(raw, options)
     if kernel in KERNELS and kernel != "linear":
         record = {"kernel": kernel, "normalise": how} | {
-            word: options[word] for word in ("width", "degree", "coef0") if word in options
+            word: options[word] for word in KERNEL_WORDS if word in options
         }
         return Prepared(raw, gram_data(raw, **record), record)
     if kernel != "linear":
         raise ValueError(
             f"kernel {kernel!r} is not known: choose one of {', '.join(KERNELS)}, precomputed"
         )
-    unused = [word for word in ("width", "degree", "coef0") if word in options]
+    unused = [word for word in KERNEL_WORDS if word in options]
     if unused:
         raise ValueError(f"{unused[0]} belongs to a kernel: add kernel=rbf or kernel=poly")
     if how == "none":
@@ -117,8 +127,47 @@ def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
     return Prepared(raw, data, fitted.to_json())
 
 
+def _refuse_misplaced(options: Mapping[str, Any]) -> None:
+    """Raise ValueError for words that are no numbers, or that belong to a word not given."""
+    for word in KERNEL_WORDS:
+        if not isinstance(options.get(word, 0.0), int | float):
+            raise ValueError(f"{word} must be a number, got {options[word]!r}")
+    if "shift" in options and options.get("kernel") != "precomputed":
+        raise ValueError("shift belongs to kernel=precomputed: the other kernels are semidefinite")
+    if "kpca_tolerance" in options and "kpca" not in options:
+        raise ValueError("kpca_tolerance belongs to kpca: add kpca=full, a number or a share")
+
+
+def _precomputed(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
+    _refuse_extra(options)
+    if raw.n != raw.d:
+        raise ValueError(
+            f"kernel=precomputed reads the points as a kernel matrix, and {raw.n} rows of "
+            f"{raw.d} numbers are none"
+        )
+    shift = options.get("shift", 0.0)
+    record = {"kernel": "precomputed"} | ({"shift": shift} if "shift" in options else {})
+    return Prepared(raw, GramData(raw.X, raw.y, spec=raw.spec, shift=shift), record)
+
+
+def _in_components(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
+    """Points in the components of their kernel, linear where none is named."""
+    how = {word: value for word, value in options.items() if word not in KPCA_WORDS}
+    points = _kernel_points(raw, how)
+    kernel = {} if isinstance(points, GramData) else {"kernel": "linear"} | how
+    tolerance = options.get("kpca_tolerance", TOLERANCE)
+    found = fit_kernel_pca(points, keep=options["kpca"], tolerance=tolerance, **kernel)
+    record = {"kernel": "linear"} | dict(options) | {"components": found.to_json()}
+    return Prepared(raw, found.data, record, found)
+
+
+def _kernel_points(raw: TrainingData, how: Mapping[str, Any]) -> TrainingData | GramData:
+    """What a kernel PCA is fitted on: a kernel matrix where the points are one."""
+    return prepare(raw, how).data if how.get("kernel") == "precomputed" else raw
+
+
 def _refuse_extra(options: Mapping[str, Any]) -> None:
-    extra = [word for word in options if word not in ("kernel", "normalise")]
+    extra = [word for word in options if word not in ("kernel", "normalise", "shift")]
     if options.get("normalise", "none") != "none":
         extra.append("normalise")
     if extra:
@@ -127,12 +176,25 @@ def _refuse_extra(options: Mapping[str, Any]) -> None:
 
 def restore(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
     """Repeat a recorded preparation on the same training data, with the recorded numbers."""
+    if "components" in record:
+        return _components_again(raw, record)
     if "kernel" in record:
         return prepare(raw, record)
     if not record:
         return Prepared(raw, raw, {})
     points = Normaliser.from_json(record).apply(raw.X)
     return Prepared(raw, TrainingData(points, raw.y, spec=raw.spec), record)
+
+
+def _components_again(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
+    kept = ("normalise", "shift", *KERNEL_WORDS)
+    how = {word: value for word, value in record.items() if word in kept}
+    how["kernel"] = record["kernel"]
+    points = _kernel_points(raw, how)
+    found = KernelPca.from_json(
+        points, {} if isinstance(points, GramData) else how, record["components"]
+    )
+    return Prepared(raw, found.data, record, found)
 
 
 def origin_of(result: SolveResult, prepared: Prepared) -> Origin:

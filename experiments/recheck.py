@@ -1,12 +1,16 @@
 """A saved result proven again from its data, by our own computation and no solver.
 
-Objective, violation and bound are computed anew from the saved point and multipliers. What cannot
-be computed (a solver's bound, or one whose multipliers are not in the file) is listed as a claim.
+Objective, violation and bound are computed anew from the saved point and multipliers; that a model
+has no point, or no least value, from the saved Farkas multipliers or ray, in exact arithmetic. What
+cannot be computed (a solver's bound, or one whose multipliers are not in the file) is listed as a
+claim.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +18,22 @@ from numpy.typing import NDArray
 from experiments.preparation import Prepared, origin_of
 from formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from formulations.data import TrainingData
-from solvers.algorithms.proofs import closed_bound
+from solvers.algorithms.proofs import (
+    RELAXATION_METHOD,
+    STRENGTHENING,
+    bound_of_strengthening,
+    closed_bound,
+)
 from solvers.backend import Claim
-from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, certify
-from solvers.classify import CONVEX_CLASSES, Classification, classify
+from solvers.certificates.bounds import BOUND_DUALS
+from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, certify_point
+from solvers.classify import classify
 from solvers.conic_form import Multipliers
+from solvers.infeasibility import checked_infeasibility
 from solvers.result import SolveResult, Status, Verdict
 from solvers.standard_form import StandardForm, standard_form
+from solvers.transform import is_disjunctive, transformed
+from solvers.unboundedness import ray_proof
 from solvers.values import point_with, variables
 
 Array = NDArray[np.float64]
@@ -29,6 +42,8 @@ Array = NDArray[np.float64]
 OBJECTIVE_TOLERANCE = 1e-9
 # A bound proven again is a proof by itself; it may lie this far below the saved one.
 BOUND_TOLERANCE = 1e-7
+
+NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED)
 
 
 @dataclass(frozen=True)
@@ -48,14 +63,17 @@ class Recheck:
     Attributes
     ----------
     numbers : tuple of Repeated
+        Empty for a result without a point.
     verdict : Verdict
         What our own computation makes of the file.
     bound_method : str
-        How the bound was proven again; empty when it was not.
+        How the bound, or that there is no optimum, was proven again; empty when it was not.
     claims : tuple of str
         What stays the word of the solver, or of whoever saved the file.
     reason : str
         Why the file is not confirmed; empty when it is.
+    status : Status
+        That of the file.
     """
 
     numbers: tuple[Repeated, ...]
@@ -63,11 +81,17 @@ class Recheck:
     bound_method: str
     claims: tuple[str, ...]
     reason: str
+    status: Status = Status.OPTIMAL
 
     @property
     def confirmed(self) -> bool:
         """Whether everything the file states was proven again or is marked as a claim."""
         return not self.reason
+
+    @property
+    def without_optimum(self) -> bool:
+        """Whether what was proven again is that there is no point or no least value."""
+        return self.confirmed and self.status in NO_OPTIMUM
 
 
 def refuse_other_data(result: SolveResult, raw: TrainingData) -> None:
@@ -91,59 +115,117 @@ def recheck(result: SolveResult, prepared: Prepared) -> Recheck:
     Raises
     ------
     ValueError
-        Other data, no formulation of the catalogue, an edited model, or a result without a point.
+        Other data, no formulation of the catalogue, an edited model, a result with neither a point
+        nor a proof, or arrays that do not fit the model.
     """
     refuse_other_data(result, prepared.raw)
     origin = origin_of(result, prepared)
     entry = CATALOGUE[origin.entry]
-    if result.objective is None:
+    proven_empty = result.status in NO_OPTIMUM and result.certificate.verdict is Verdict.CERTIFIED
+    if result.objective is None and not proven_empty:
         raise ValueError(f"the result holds no point to prove: its status is {result.status}")
     if result.certificate.level != "paper" or entry.check is None:
         raise ValueError(
             f"the result belongs to a {origin.entry} model that was edited: its hyperparameters do "
             "not say how, so it cannot be built again"
         )
+    case = _rebuilt(origin)
+    if proven_empty:
+        return _no_optimum(result, case)
     checked = entry.check(origin, result.values)
     bound, method = checked.bound, checked.bound_method
-    others = [closed_bound(origin)]
-    if entry.problem_class in CONVEX_CLASSES:
-        others = [_bound_from_multipliers(result, origin)]
-    for value, how in others:
+    for value, how in _own_bounds(result, case):
         if value is not None and (bound is None or value > bound):
             bound, method = value, how
-    return _compared(result, checked, bound, method)
+    return _compared(result, case, checked, bound, method)
 
 
-def _bound_from_multipliers(result: SolveResult, origin: Origin) -> tuple[float | None, str]:
-    """Weak duality at the saved multipliers on the model built again."""
+def _rebuilt(origin: Origin) -> Case:
+    """The model built again from its hyperparameters."""
     model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
-    missing = [c.name for c in variables(model) if len(c) and c.name not in result.values]
-    if missing:
-        raise ValueError(f"the result holds no values of {', '.join(missing)}")
+    if is_disjunctive(model):
+        model = transformed(model, origin.parameters["transformation"])
     form = standard_form(model)
-    classification = classify(form)
-    x = point_with(model, form, np.zeros(form.n), result.values)
-    claim = Claim(Status.OPTIMAL, x, saved_multipliers(result, form, classification))
-    found = certify(Case(model, form, classification, origin), claim).certificate
+    return Case(model, form, classify(form), origin)
+
+
+def _no_optimum(result: SolveResult, case: Case) -> Recheck:
+    """Check the saved Farkas multipliers, or the saved point and ray, in exact arithmetic."""
+    words = ""
+    if result.status is Status.INFEASIBLE:
+        form = replace(case.form, sense=1)
+        multipliers = saved_multipliers(result.duals, form, case.classification)
+        proof = checked_infeasibility(form, multipliers.rows)
+        what, words = "no point", "" if proof is None else proof.words
+    else:
+        form, zero = case.form, np.zeros(case.form.n)
+        _refuse_missing(result.values, case)
+        _refuse_missing(result.ray, case, "the ray")
+        point = point_with(case.model, form, zero, result.values)
+        way = ray_proof(form, point_with(case.model, form, zero, result.ray), point)
+        what, words = "no least value", "" if way is None else way.words
+    reason = "" if words else f"that the model has {what} could not be proven again"
+    verdict = Verdict.CERTIFIED if words else Verdict.NOT_CERTIFIED
+    return Recheck((), verdict, words, (), reason, result.status)
+
+
+def _own_bounds(result: SolveResult, case: Case) -> list[tuple[float | None, str]]:
+    """Every bound of ours that the file and the data allow."""
+    found = [closed_bound(case.origin)]
+    gamma = result.certificate.facts.get(STRENGTHENING)
+    if gamma is not None and case.origin is not None and _is_numbers(gamma):
+        found.append((bound_of_strengthening(case.origin, gamma), RELAXATION_METHOD))
+    duals = result.duals or result.certificate.facts.get(BOUND_DUALS, {})
+    if duals and case.classification.relaxes_to_convex:
+        found.append(_bound_from_multipliers(result, case, duals))
+    return found
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(x, int | float) for x in value)
+
+
+def _bound_from_multipliers(
+    result: SolveResult, case: Case, duals: Mapping[str, Any]
+) -> tuple[float | None, str]:
+    """Weak duality at the saved multipliers on the model built again."""
+    _refuse_missing(result.values, case)
+    x = point_with(case.model, case.form, np.zeros(case.form.n), result.values)
+    claim = Claim(Status.OPTIMAL, x, saved_multipliers(duals, case.form, case.classification))
+    found = certify_point(case, claim, closing=False).certificate
     return found.bound, found.bound_method
 
 
+def _refuse_missing(values: Mapping[str, Array], case: Case, what: str = "the result") -> None:
+    missing = [c.name for c in variables(case.model) if len(c) and c.name not in values]
+    if missing:
+        raise ValueError(f"{what} holds no values of {', '.join(missing)}")
+
+
 def saved_multipliers(
-    result: SolveResult, form: StandardForm, classification: Classification
+    duals: Mapping[str, Any], form: StandardForm, classification: Any
 ) -> Multipliers:
     """Multipliers of a saved result in the order of the model; zeros where none were saved.
 
     Those of the variables' bounds are not saved: the repair in dual_bound finds them again.
-    """
-    rest = {name: iter(np.atleast_1d(array)) for name, array in result.duals.items()}
 
-    def of(row: object, absent: Array) -> Array:
-        component = row.parent_component()  # type: ignore[attr-defined]
-        if component.name not in rest:
+    Raises
+    ------
+    ValueError
+        Arrays that do not fit the rows of the model.
+    """
+    arrays = {name: np.asarray(array, dtype=float) for name, array in duals.items()}
+    rest = {name: iter(np.atleast_1d(array)) for name, array in arrays.items()}
+
+    def of(row: Any, absent: Array) -> Array:
+        component = row.parent_component()
+        name = component.name
+        if name not in arrays:
             return absent
-        if component.is_indexed():
-            return np.asarray(next(rest[component.name]))
-        return np.asarray(result.duals[component.name])
+        found = next(rest[name], None) if component.is_indexed() else arrays[name]
+        if found is None or np.shape(found) != np.shape(absent):
+            raise ValueError(f"the saved multipliers of {name} do not fit the model")
+        return np.asarray(found)
 
     rows = np.array([float(of(row, np.zeros(()))) for row in form.rows])
     cones = {
@@ -156,11 +238,11 @@ def saved_multipliers(
 
 
 def _compared(
-    result: SolveResult, checked: PaperCheck, bound: float | None, method: str
+    result: SolveResult, case: Case, checked: PaperCheck, bound: float | None, method: str
 ) -> Recheck:
     saved, stated = result.certificate, result.objective
     assert stated is not None
-    scale = max(1.0, abs(stated))
+    scale = case.scale(stated)
     same = abs(checked.objective - stated) <= OBJECTIVE_TOLERANCE * scale
     feasible = checked.violation <= FEASIBILITY_TOLERANCE
     held = result.bound is None or (
@@ -170,6 +252,8 @@ def _compared(
     claims = []
     if saved.solver_bound is not None:
         claims.append(f"bound {saved.solver_bound:.17g}: the word of {result.solver}")
+    if saved.facts.get("second_solver"):
+        claims.append(_second_claim(saved.facts))
     if not held:
         claims.append(
             f"bound {result.bound:.17g}: proven when it was saved ({saved.bound_method}), with "
@@ -185,7 +269,9 @@ def _compared(
     elif result.bound is not None and result.bound > stated + GAP_TOLERANCE * scale:
         reason = f"the saved bound {result.bound:.17g} exceeds the objective {stated:.17g}"
     elif saved.verdict is Verdict.CERTIFIED and not closed:
-        reason = "the saved bound could not be proven again: " + claims[-1]
+        reason = "the saved bound could not be proven again" + "".join(
+            f": {c}" for c in claims[-1:]
+        )
     elif saved.verdict is Verdict.NOT_CERTIFIED:
         reason = f"it was saved as NOT_CERTIFIED: {saved.reason}"
     numbers = (
@@ -194,4 +280,9 @@ def _compared(
         Repeated("bound", result.bound, bound, held),
     )
     verdict = Verdict.NOT_CERTIFIED if reason else saved.verdict
-    return Recheck(numbers, verdict, method, tuple(claims), reason)
+    return Recheck(numbers, verdict, method, tuple(claims), reason, result.status)
+
+
+def _second_claim(facts: Mapping[str, Any]) -> str:
+    name, value, bound = (facts.get(f"second_{w}") for w in ("solver", "objective", "bound"))
+    return f"{name} was asked as well: objective {value}, bound {bound}"

@@ -15,7 +15,7 @@ from rich.text import Text
 from experiments.gap_study import Study
 from experiments.gap_table import percent, seconds_text
 from formulations.catalogue import Entry
-from solvers.compare import Bound
+from solvers.compare import Bound, Comparison, mark
 from solvers.result import SolveResult, Status, Verdict
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def _numbers(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     if certificate.solver_bound is not None and certificate.verdict is not Verdict.CERTIFIED:
         claim = f"{certificate.solver_bound:.10g}  (the word of {result.solver})"
         yield "solver's bound", claim
-    proof = certificate.bound_method if result.status is Status.INFEASIBLE else ""
+    yield "residuals", _residuals(result)
+    proof = certificate.bound_method if result.objective is None else ""
     yield "certificate", verdict_text(certificate.verdict, certificate.reason or proof)
     yield "no bound", Text(certificate.unproven, style=WARN)
     yield "solver", f"{result.solver} {result.version}, {seconds_text(result.seconds)} s"
@@ -177,10 +178,28 @@ def _point(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     for name, array in result.values.items():
         if np.ndim(array) < 2 and np.size(array) <= SHOWN:
             yield name, "  ".join(number(x) for x in np.atleast_1d(array).tolist())
+    for name, array in result.ray.items():
+        if np.ndim(array) < 2 and np.size(array) <= SHOWN:
+            yield f"ray of {name}", "  ".join(number(x) for x in np.atleast_1d(array).tolist())
     for word, fact in result.certificate.facts.items():
-        if np.ndim(fact) == 0:
-            yield word.replace("_", " "), str(fact)
+        if fact is not None and np.ndim(fact) == 0 and not isinstance(fact, dict):
+            yield word.replace("_", " "), _fact_text(fact)
     yield "remark", result.message
+
+
+def _residuals(result: SolveResult) -> str:
+    """The conditions of optimality, each with its largest relative violation."""
+    certificate = result.certificate
+    parts = (
+        ("primal", certificate.primal_residual),
+        ("dual", certificate.dual_residual),
+        ("complementarity", certificate.complementarity),
+    )
+    return ", ".join(f"{word} {number:.1e}" for word, number in parts if number is not None)
+
+
+def _fact_text(fact: Any) -> str:
+    return f"{fact:.6g}" if isinstance(fact, float) else str(fact)
 
 
 def _data_text(data: Mapping[str, Any]) -> str:
@@ -200,9 +219,10 @@ def recheck_page(found: Recheck) -> Group:
         if row.saved is None and row.recomputed is None:
             continue
         table.add_row(row.name, number(row.saved, 12), number(row.recomputed, 12), mark)
-    lines: list[RenderableType] = [table, Text()]
+    lines: list[RenderableType] = [table, Text()] if found.numbers else []
     if found.bound_method:
-        lines.append(Text(f"bound proven again by {found.bound_method}"))
+        what = "bound" if found.numbers else str(found.status)
+        lines.append(Text(f"{what} proven again by {found.bound_method}"))
     lines += [Text(f"claim: {claim}", style=WARN) for claim in found.claims]
     lines.append(verdict_text(found.verdict, found.reason))
     return Group(*lines)
@@ -229,7 +249,7 @@ def gap_page(study: Study) -> Group:
     footer = []
     if exact is not None:
         table.add_section()
-        cells = _exact_cells(study.comparison.exact_label, exact)
+        cells = _exact_cells(study.comparison, exact)
         table.add_row(*(cells[name] for name in columns))
         footer.append(Text(proof_of(exact), style="dim"))
     footer += [Text(f"WRONG: {line}", style=BAD) for line in study.complaints]
@@ -238,11 +258,13 @@ def gap_page(study: Study) -> Group:
 
 def _cells(study: Study, row: Bound) -> dict[str, RenderableType]:
     comparison = study.comparison
-    remark = Text(row.remark or str(row.verdict), style=BAD)
+    remark = Text(mark(row), style=BAD)
+    included = comparison.bound_of(row)
+    missing = "no bound" if included is None else f"{number(included)} ?"
     return {
         "relaxation": row.label,
         "value": number(row.value),
-        "bound": number(row.bound) if row.certified else Text("no bound", style=BAD),
+        "bound": number(row.bound) if row.certified else Text(missing, style=BAD),
         "gap": number(comparison.absolute_gap(row)),
         "gap %": percent(comparison.relative_gap(row)) or "-",
         "solver": row.solver,
@@ -252,13 +274,14 @@ def _cells(study: Study, row: Bound) -> dict[str, RenderableType]:
     }
 
 
-def _exact_cells(label: str, exact: SolveResult) -> dict[str, RenderableType]:
+def _exact_cells(comparison: Comparison, exact: SolveResult) -> dict[str, RenderableType]:
+    usable = comparison.upper is not None  # an inaccurate value is the upper end of no gap
     return {
-        "relaxation": f"{label} (exact)",
+        "relaxation": f"{comparison.exact_label} (exact)",
         "value": number(exact.objective),
         "bound": number(exact.bound),
-        "gap": number(exact.absolute_gap, 2),
-        "gap %": percent(exact.relative_gap) or "-",
+        "gap": number(exact.absolute_gap if usable else None, 2),
+        "gap %": percent(exact.relative_gap if usable else None) or "-",
         "solver": exact.solver,
         "status": _status_text(exact.status),
         "s": seconds_text(exact.seconds),

@@ -19,6 +19,7 @@ from formulations.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
+from formulations.nu_property import ON_CAP, ON_MARGIN
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, per_point, positive
 from formulations.recovery import hinge_intercept
 from formulations.rows import AffineRows, dot, equal_rows, shared, squares
@@ -31,7 +32,11 @@ def point_weights(data: TrainingData | GramData, class_weight: ClassWeight) -> A
     """Weight of each point (n,) from weights in label order: of label -1, then of label +1."""
     if class_weight is None:
         return np.ones(data.n)
-    negative_weight, positive_weight = per_point("class_weight", list(class_weight), 2)
+    if np.ndim(class_weight) != 1:
+        raise ValueError(
+            f"class_weight must be two numbers, of label -1 and of label +1; got {class_weight!r}"
+        )
+    negative_weight, positive_weight = per_point("class_weight", class_weight, 2)
     return np.where(data.y > 0, positive_weight, negative_weight)
 
 
@@ -40,7 +45,11 @@ def hinge_check(origin: Origin, values: Values, norm_cost: float, costs: Array) 
     u, w, b = signed_scores(origin.data, values)
     xi = np.maximum(0.0, 1 - u)
     objective = norm_cost * norm_of(w, b, origin.parameters["intercept"]) + float(costs @ xi)
-    facts = {"errors": int((u <= 0).sum()), "margin_violations": int((u < 1 - 1e-9).sum())}
+    facts = {
+        "errors": int((u <= 0).sum()),
+        "margin_violations": int((u < 1 - 1e-9).sum()),
+        "support_vectors": int((u <= 1 + ON_MARGIN * max(1.0, float(np.abs(u).max()))).sum()),
+    }
     return PaperCheck(objective, repaired={"xi": xi}, facts=facts)
 
 
@@ -106,17 +115,19 @@ def dual_norm(origin: Origin, alpha: Array) -> tuple[Array, float, float]:
 
 
 def _check_dual(origin: Origin, values: Values) -> PaperCheck:
-    alpha = balanced_alpha(
-        values["alpha"], origin.data.y, _costs(origin), origin.parameters["intercept"]
-    )
+    costs = _costs(origin)
+    alpha = balanced_alpha(values["alpha"], origin.data.y, costs, origin.parameters["intercept"])
     w, _, norm = dual_norm(origin, alpha)
     objective = norm / 2 - float(alpha.sum())
     repaired = {"alpha": alpha, "v": w}
     if origin.parameters["intercept"] == "penalised":
         repaired["v_b"] = np.array(origin.data.y @ alpha)
-    return PaperCheck(
-        objective, repaired=repaired, facts={"support_vectors": int((alpha > 1e-8).sum())}
-    )
+    weight, offset = _dual_classifier(origin, {"alpha": alpha}, {})
+    facts = {
+        "errors": int((origin.data.y * (origin.data.factor @ weight + offset) <= 0).sum()),
+        "support_vectors": int((alpha > ON_CAP * costs).sum()),
+    }
+    return PaperCheck(objective, repaired=repaired, facts=facts)
 
 
 def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:

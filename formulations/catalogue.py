@@ -15,6 +15,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from formulations.data import TrainingData
+from formulations.parameters import did_you_mean
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]
@@ -142,6 +143,28 @@ def origin_now(model: pyo.ConcreteModel) -> Origin:
     return Origin(origin.entry, origin.data, present)
 
 
+def _refuse_misspelt(
+    name: str, signature: inspect.Signature, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> None:
+    """Raise TypeError for a call that does not fit, with the nearest keyword."""
+    data, *words = signature.parameters
+    for word in named:
+        if word not in signature.parameters:
+            raise TypeError(
+                f"{name} has no hyperparameter {word!r} (it has {', '.join(words)})"
+                f"{did_you_mean(word, words)}"
+            )
+    if len(given) > 1:
+        raise TypeError(f"{name} takes {data} alone by position: write {words[0]}=..., and so on")
+    missing = [
+        word
+        for word in words
+        if signature.parameters[word].default is inspect.Parameter.empty and word not in named
+    ]
+    if missing:
+        raise TypeError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
+
+
 def formulation(
     problem_class: ProblemClass,
     source: str,
@@ -162,6 +185,7 @@ def formulation(
 
         @functools.wraps(build)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> pyo.ConcreteModel:
+            _refuse_misspelt(name, signature, args, kwargs)
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             arguments: list[tuple[str, Any]] = list(bound.arguments.items())

@@ -21,6 +21,7 @@ from scipy.linalg import cho_factor, cho_solve
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
+NO_PRICE = 1e-100
 SECTIONS = 40  # of an interval, each by a third: the penalty to seven digits
 
 # Relative shrinkage of gamma that is tried until Q is safely positive definite.
@@ -80,16 +81,17 @@ def _largest_eigenvalue(points: Array, gamma: Array) -> float:
 def _bound_at(
     points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: float | None
 ) -> StrengtheningBound | None:
-    k = points.shape[1]
-    q = np.eye(k) - points.T @ (gamma[:, None] * points)
-    c = points.T @ ((gamma - alpha) * y)
     beta = 1.0
     if bound_on_b is not None:
-        beta = _best_beta(q, c, bound_on_b)
-        q[-1, -1] += beta - 1.0
+        beta = _best_beta(points, y, gamma, alpha, bound_on_b)
+        # c'Q^-1 c is the same with the constant entry divided by sqrt(beta), and D = I then: the
+        # right beta may be far from the 1 of the features.
+        points = np.column_stack([points[:, :-1], points[:, -1] / np.sqrt(beta)])
+    q = np.eye(points.shape[1]) - points.T @ (gamma[:, None] * points)
+    c = points.T @ ((gamma - alpha) * y)
     smallest = float(np.linalg.eigvalsh(q)[0])
-    # Rounding in forming Q is below n eps ||sum gamma x x'||, itself below 1 + beta.
-    blur = len(points) * EPS * (1 + beta)
+    # Rounding in forming Q is below n eps ||sum gamma x x'||, itself below 2.
+    blur = 2 * len(points) * EPS
     if smallest <= 4 * blur:
         return None
     solution = cho_solve(cho_factor(q), c)
@@ -110,19 +112,20 @@ def _bound_at(
     return StrengtheningBound(sum(terms) - rounding, gamma, alpha, beta)
 
 
-def _best_beta(q: Array, c: Array, bound_on_b: float) -> float:
-    """Price beta >= 0 that maximises -B^2 beta - c'Q(beta)^-1 c; `q` is Q at beta = 1.
+def _best_beta(points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: float) -> float:
+    """Price beta > 0 that maximises -B^2 beta - c'Q(beta)^-1 c.
 
     Eliminating the features leaves -B^2 beta - k^2 / (beta + s0), best at beta + s0 = |k| / B.
     """
-    features, cross = q[:-1, :-1], q[:-1, -1]
+    gram, c = points.T @ (gamma[:, None] * points), points.T @ ((gamma - alpha) * y)
+    features, cross = np.eye(len(gram) - 1) - gram[:-1, :-1], -gram[:-1, -1]
     if len(features) and np.linalg.eigvalsh(features)[0] <= 1e-14:
         return 1.0  # no price on b makes Q definite: the caller will find it is not
     solved = np.linalg.solve(features, np.column_stack([cross, c[:-1]]))
-    s0 = float(q[-1, -1] - 1 - cross @ solved[:, 0])
+    s0 = -float(gram[-1, -1] + cross @ solved[:, 0])
     k = float(c[-1] - cross @ solved[:, 1])
-    wanted = max(abs(k) / bound_on_b, 1e-9 * max(1.0, abs(s0)))
-    return max(0.0, wanted - s0)
+    wanted = max(abs(k) / bound_on_b, 1e-9 * abs(s0))
+    return max(NO_PRICE, wanted - s0)  # s0 <= 0, and 0 only where gamma = 0
 
 
 def budget_bound(

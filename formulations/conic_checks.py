@@ -15,6 +15,8 @@ from formulations.strengthening import strengthening_values
 
 Array = NDArray[np.float64]
 
+LITTLE = 1e-6  # of a part of W
+
 
 def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
     """Loss of Proposition 1 as a function of v = 1 - u.
@@ -55,11 +57,27 @@ def _lifted(origin: Origin, values: Values) -> tuple[Array, Array, Array, Array]
     u, w, b = signed_scores(origin.data, values)
     weight = w if intercept == "none" else np.append(w, b)
     W = symmetric(values["W"]) if values["W"].ndim == 1 else values["W"]
-    shift = max(0.0, -float(np.linalg.eigvalsh(W - np.outer(weight, weight))[0]))
-    if shift > 0:
-        W = W + (shift * (1 + 1e-9) + 1e-15) * np.eye(len(W))
+    W = _raised(W, weight, origin.data.d)
     T = np.einsum("ij,jk,ik->i", points, W, points) - 2 * u + 1
     return points, W, 1 - u, T
+
+
+def _raised(W: Array, weight: Array, d: int) -> Array:
+    """W with what it lacks added to its diagonal.
+
+    In proportion to the size of its two parts, because that of the features goes with their units
+    and that of the intercept, if there is one, does not; but the same everywhere where the
+    features are no more than noise beside it, and the proportion says nothing.
+    """
+    own = np.maximum(np.diag(W), weight**2)
+    parts = np.r_[np.full(d, own[:d].max()), own[d:]]
+    for sizes in (parts, np.full(len(W), own.max())):
+        size = np.sqrt(np.where(sizes > 0, sizes, sizes.max() or 1.0))
+        lack = (W - np.outer(weight, weight)) / np.outer(size, size)
+        shift = max(0.0, -float(np.linalg.eigvalsh(lack)[0]))
+        if shift <= LITTLE:
+            break
+    return W if shift == 0 else W + np.diag((shift * (1 + 1e-9) + 1e-15) * size**2)
 
 
 def _ratio(v: Array, T: Array) -> Array:
@@ -78,7 +96,8 @@ def _repaired(W: Array, v: Array, T: Array) -> dict[str, Array]:
 
 
 def _norm(W: Array, intercept: str) -> float:
-    return float(np.trace(W)) - (float(W[-1, -1]) if intercept == "free" else 0.0)
+    counted = np.diag(W)[:-1] if intercept == "free" else np.diag(W)
+    return float(counted.sum())  # without W_bb, not minus it: it may be 1e16 times the rest
 
 
 def _bound_on_b(origin: Origin) -> float | None:
@@ -144,7 +163,8 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
     used = float((ratio * np.maximum(v, 0.0)).sum())
     bound_on_b = _bound_on_b(origin)
     proof = budget_bound(points, origin.data.y, ratio, spend, bound_on_b)
-    facts = {"spent": used / origin.data.n} | _rank_fact(W, values)
+    errors = int((v >= 1).sum())
+    facts = {"errors": errors, "spent": used / origin.data.n} | _rank_fact(W, values)
     if proof is not None:
         facts["penalty"] = proof[1]
     return PaperCheck(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,44 @@ def _real_array(name: str, values: Any) -> Array:
                 f"(limit {DENSE_LIMIT_BYTES:,}): select columns or rows first"
             )
         values = values.toarray()
+    types = getattr(values, "dtypes", None)  # of the columns of a data frame
+    kinds = [getattr(t, "kind", "") for t in (getattr(values, "dtype", None), *_listed(types))]
+    if {"m", "M"} & set(kinds):  # numpy would count them from 1970
+        raise ValueError(f"{name} must hold real numbers: dates or times")
     try:
         if np.iscomplexobj(values):
             raise TypeError("complex numbers")
-        return np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold real numbers: {error}") from None
+        if isinstance(values, np.ma.MaskedArray):
+            # A plain copy would bring back the numbers behind the mask.
+            values = np.ma.filled(values.astype(np.float64), np.nan)
+        with np.errstate(over="ignore"):  # a long double may not fit; the infinity is refused next
+            return np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must hold real numbers: {_bad_cell(values) or error}") from None
+
+
+def _listed(values: Any) -> list[Any]:
+    return [] if values is None else list(np.atleast_1d(np.asarray(values, dtype=object)))
+
+
+def _bad_cell(values: Any) -> str:
+    """Place of the first cell of a table that is no number; an empty string for no table."""
+    try:
+        cells = np.array(values, dtype=object)
+    except ValueError:  # ragged
+        return ""
+    if cells.ndim not in (1, 2):
+        return ""
+    for place, cell in np.ndenumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError, OverflowError):
+            where = ", ".join(
+                f"{word} {k}" for word, k in zip(("row", "column"), place, strict=False)
+            )
+            text = repr(cell)
+            return f"{text if len(text) < 40 else text[:36] + ' ...'} in {where}"
+    return ""
 
 
 def _refuse_non_finite(name: str, values: Array) -> None:
@@ -45,9 +78,18 @@ def _refuse_non_finite(name: str, values: Array) -> None:
     raise ValueError(f"{name} holds {values[tuple(bad[0])]} in {place} ({len(bad)} such cells)")
 
 
+def _is_number(label: Any) -> bool:
+    return isinstance(label, Real) and not isinstance(label, bool | np.bool_)
+
+
 def _labels(y: ArrayLike, n: int) -> Array:
     """Labels as -1.0 and +1.0, both present."""
+    masked = np.flatnonzero(np.ma.getmaskarray(y)) if np.ma.isMaskedArray(y) else np.empty(0)
+    if masked.size:
+        raise ValueError(f"y is masked in row {masked[0]} ({masked.size} such rows)")
     found = np.asarray(y)
+    if found.dtype.kind == "O" and all(_is_number(label) for label in found.flat):
+        found = found.astype(np.float64)  # what pandas calls object, integers say
     if found.shape != (n,):
         raise ValueError(f"y must have shape ({n},) to match the points, got {found.shape}")
     if found.dtype.kind not in "fiub" or found.dtype.kind == "b":
@@ -142,6 +184,20 @@ class TrainingData:
         return _digest(self.X, self.y)
 
 
+def _checked_shift(shift: float | str, smallest: float, noise: float) -> float:
+    """Number to add to the diagonal; that of "smallest" is 0 where rounding is all there is."""
+    if isinstance(shift, str):
+        if shift != "smallest":
+            raise ValueError(f"shift must be a number or smallest, got {shift!r}")
+        return -smallest if smallest < -100 * noise else 0.0
+    if isinstance(shift, bool | np.bool_) or not isinstance(shift, Real):
+        raise ValueError(f"shift must be a number or smallest, got {shift!r}")
+    number = float(shift)
+    if not 0 <= number < np.inf:
+        raise ValueError(f"shift must be a finite number of at least 0, got {shift!r}")
+    return number
+
+
 @dataclass(frozen=True, eq=False)
 class GramData:
     """A positive semidefinite kernel matrix with labels.
@@ -154,17 +210,26 @@ class GramData:
         Labels, -1 or +1, both present.
     spec : str
         Where the data came from.
+    shift : number or "smallest"
+        Added to the diagonal, 0 by default: the kernel of another problem, on purpose. "smallest"
+        takes the least number that makes the matrix semidefinite, minus its smallest eigenvalue.
+
+    Attributes
+    ----------
+    smallest_eigenvalue : float
+        Of the matrix as given, before the shift.
 
     Raises
     ------
     ValueError
         Not square, not symmetric, not finite, or not positive semidefinite; the last names the
-        smallest eigenvalue and the two ways out.
+        smallest eigenvalue and the ways out.
     """
 
     gram: Array
     y: Array
     spec: str = ""
+    shift: float | str = 0.0
 
     def __post_init__(self) -> None:
         gram = _real_array("gram", self.gram)
@@ -177,12 +242,18 @@ class GramData:
         gram = (gram + gram.T) / 2
         labels = _labels(self.y, gram.shape[0])
         eigenvalues, vectors = np.linalg.eigh(gram)
-        noise = len(gram) * np.finfo(float).eps * max(abs(eigenvalues[-1]), abs(eigenvalues[0]))
-        if eigenvalues[0] < -100 * noise:
+        smallest = float(eigenvalues[0])
+        noise = len(gram) * np.finfo(float).eps * max(abs(eigenvalues[-1]), abs(smallest))
+        shift = _checked_shift(self.shift, smallest, noise)
+        if smallest + shift < -100 * noise:
+            small = f", and shift={shift:.6g} is too small" if shift else ""
             raise ValueError(
-                f"gram is not positive semidefinite: smallest eigenvalue {eigenvalues[0]:.6g}; "
-                "choose another kernel, or add a multiple of the identity and say so"
+                f"gram is not positive semidefinite: smallest eigenvalue {smallest:.6g}{small}; "
+                f"choose another kernel, or shift=smallest, which adds {-smallest:.6g} to the "
+                "diagonal and is recorded"
             )
+        gram = gram + shift * np.eye(len(gram))
+        eigenvalues = eigenvalues + shift
         keep = eigenvalues > 100 * noise
         factor = np.ascontiguousarray(vectors[:, keep] * np.sqrt(eigenvalues[keep]))
         for array in (gram, labels, factor):
@@ -190,11 +261,18 @@ class GramData:
         object.__setattr__(self, "gram", gram)
         object.__setattr__(self, "y", labels)
         object.__setattr__(self, "_factor", factor)
+        object.__setattr__(self, "shift", shift)
+        object.__setattr__(self, "_smallest", smallest)
 
     @property
     def factor(self) -> Array:
         """Rows F (n, rank) with gram = F F' to rounding; zero eigenvalues are left out."""
         return self.__dict__["_factor"]
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Smallest eigenvalue of the matrix as given, before the shift."""
+        return self.__dict__["_smallest"]
 
     @property
     def n(self) -> int:

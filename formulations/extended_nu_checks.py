@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.catalogue import Origin, PaperCheck, Values
+from formulations.nu_property import margin_facts, multiplier_facts
 from formulations.nu_svc import with_total
 from formulations.proven_slope import proven_slope
 from formulations.support_function import ReducedHulls, best_levels, reduced_hulls, support_value
@@ -63,11 +64,7 @@ def at_weight(origin: Origin, hulls: ReducedHulls, w: Array) -> tuple[dict[str, 
     elif intercept == "free":
         values["b"] = np.array(b)
     u = hulls.signed @ w + hulls.y * b
-    slack = 1e-9 * max(1.0, float(np.abs(u).max()))
-    facts: dict[str, Any] = {
-        "errors": int((u <= 0).sum()),
-        "margin_error_share": float(hulls.caps[u < rho - slack].sum()),
-    }
+    facts = margin_facts(u, rho, hulls.caps, hulls.nu, free=True)
     length = float(np.linalg.norm(w))
     if length <= NO_DIRECTION:
         facts["degenerate"] = "w = 0 up to rounding: nu is at or below nu_bar"
@@ -192,5 +189,5 @@ def check_linearised_dual(origin: Origin, values: Values) -> PaperCheck:
         -times * t,
         violation=float(np.abs(u - t * w_ref).max()) / size,
         repaired={"alpha": alpha, "t": np.array(t)},
-        facts={"support_vectors": int((alpha > 1e-8 * hulls.caps).sum())},
+        facts=multiplier_facts(alpha, hulls.caps, hulls.nu),
     )

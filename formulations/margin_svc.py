@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.data import TrainingData
@@ -19,6 +20,7 @@ from formulations.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
+from formulations.nu_property import ON_MARGIN
 from formulations.rows import AffineRows
 
 
@@ -27,11 +29,17 @@ def _check_hard_margin(origin: Origin, values: Values) -> PaperCheck:
     u, w, b = signed_scores(origin.data, values)
     intercept = origin.parameters["intercept"]
     shortfall = float(u.min())
+    facts = {"errors": int((u <= 0).sum()), "support_vectors": _at_least(u)}
     if shortfall <= 0:
-        return PaperCheck(norm_of(w, b, intercept) / 2, violation=1 - shortfall)
+        return PaperCheck(norm_of(w, b, intercept) / 2, violation=1 - shortfall, facts=facts)
     scale = 1 / min(shortfall, 1.0)
     repaired = {"w": w * scale} | ({} if intercept == "none" else {"b": np.array(b * scale)})
-    return PaperCheck(norm_of(w * scale, b * scale, intercept) / 2, repaired=repaired)
+    return PaperCheck(norm_of(w * scale, b * scale, intercept) / 2, repaired=repaired, facts=facts)
+
+
+def _at_least(u: NDArray[np.float64]) -> int:
+    """How many points have the smallest score."""
+    return int((u <= u.min() + ON_MARGIN * float(np.abs(u).max())).sum())
 
 
 @formulation(
@@ -65,7 +73,12 @@ def _check_max_margin(origin: Origin, values: Values) -> PaperCheck:
     repaired = {"w": w * scale, "rho": np.array(rho)}
     if intercept != "none":
         repaired["b"] = np.array(b * scale)
-    facts = {} if rho > 0 else {"degenerate": "the classes are not separable: w = 0 is optimal"}
+    facts: dict[str, object] = {
+        "errors": int((u <= 0).sum()),
+        "support_vectors": _at_least(u),
+    }
+    if rho <= 0:
+        facts["degenerate"] = "the classes are not separable: w = 0 is optimal"
     return PaperCheck(-rho, repaired=repaired, facts=facts)
 
 

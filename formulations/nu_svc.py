@@ -12,17 +12,21 @@ from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, for
 from formulations.data import GramData, TrainingData
 from formulations.hyperplane import (
     add_hyperplane,
+    augmented,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
     weight_and_intercept,
 )
+from formulations.nu_property import NOT_ASKED, margin_facts, multiplier_facts
 from formulations.parameters import INTERCEPTS, add_parameter, fraction, one_of, per_point
 from formulations.recovery import nu_margin
 from formulations.rows import AffineRows, dot
 
 Array = NDArray[np.float64]
+
+NO_DIRECTION = 1e-4
 
 CLASS_BALANCES = ("uniform", "balanced")
 
@@ -93,17 +97,27 @@ def checked_nu(
 
 
 def _check_primal(origin: Origin, values: Values) -> PaperCheck:
+    """Slacks found anew for (w, b, rho); w = 0 in its place where that is better."""
     u, w, b = signed_scores(origin.data, values)
-    nu = origin.parameters["nu"]
+    nu, intercept = origin.parameters["nu"], origin.parameters["intercept"]
     weights = loss_weights(origin.data, origin.parameters["class_balance"])
     rho = max(0.0, float(values["rho"]))
     xi = np.maximum(0.0, rho - u)
-    objective = norm_of(w, b, origin.parameters["intercept"]) / 2 - nu * rho + float(weights @ xi)
-    facts = {
-        "errors": int((u <= 0).sum()),
-        "margin_error_share": float(weights[u < rho - 1e-7].sum()),
-    }
+    objective = norm_of(w, b, intercept) / 2 - nu * rho + float(weights @ xi)
+    if objective >= 0 and _is_nothing(origin, norm_of(w, b, intercept)):
+        zero = {"w": 0 * w, "rho": np.array(0.0), "xi": 0 * xi}
+        repaired = zero | ({} if intercept == "none" else {"b": np.array(0.0)})
+        facts = {"degenerate": "w = 0: nu is at or below nu_min", "nu_property": NOT_ASKED}
+        return PaperCheck(0.0, repaired=repaired, facts=facts)
+    facts = margin_facts(u, rho, weights, nu, free=False)
     return PaperCheck(objective, repaired={"rho": np.array(rho), "xi": xi}, facts=facts)
+
+
+def _is_nothing(origin: Origin, norm: float) -> bool:
+    """Whether w is as near to 0 as solvers leave it; w = sum a_i y_i x_i with sum a_i = nu."""
+    points = augmented(origin.data, origin.parameters["intercept"])
+    largest = origin.parameters["nu"] * float(np.linalg.norm(points, axis=1).max())
+    return norm <= (NO_DIRECTION * largest) ** 2
 
 
 @formulation(
@@ -157,7 +171,9 @@ def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     repaired = {"alpha": alpha, "v": w}
     if intercept == "penalised":
         repaired["v_b"] = np.array(b)
-    facts = {"support_vectors": int((alpha > 1e-8 * caps).sum())}
+    weight, offset = _dual_classifier(origin, {"alpha": alpha}, {})
+    errors = int((y * (origin.data.factor @ weight + offset) <= 0).sum())
+    facts = {"errors": errors} | multiplier_facts(alpha, caps, nu)
     return PaperCheck(norm / 2, repaired=repaired, facts=facts)
 
 

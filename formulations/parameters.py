@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -12,11 +14,33 @@ from numpy.typing import ArrayLike, NDArray
 INTERCEPTS = ("penalised", "free", "none")
 
 
+def nearest(word: object, known: Iterable[str], n: int = 1) -> list[str]:
+    """Up to n of the known words that someone who wrote `word` may have meant, nearest first.
+
+    Capitals do not count: c is near C, and HiGHS is near highs.
+    """
+    if not isinstance(word, str):
+        return []
+    names: dict[str, str] = {}
+    for name in known:
+        names.setdefault(name.lower(), name)
+    return [names[match] for match in get_close_matches(word.lower(), names, n=n)]
+
+
+def did_you_mean(word: object, known: Iterable[str], n: int = 1) -> str:
+    """The end of a refusal, "; did you mean a or b?"; an empty string when nothing is near."""
+    near = nearest(word, known, n)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 def positive(name: str, value: float) -> float:
     """Return a positive finite number as a float, or raise ValueError naming the argument."""
-    if isinstance(value, str) or not np.isscalar(value):
+    if isinstance(value, str | bytes | bool | np.bool_ | complex) or not np.isscalar(value):
         raise ValueError(f"{name} must be a number, got {value!r}")
-    number = float(value)  # type: ignore[arg-type]
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}")
     return number
@@ -33,8 +57,30 @@ def fraction(name: str, value: float, *, upper: float = 1.0, why: str = "") -> f
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
     """Return a word from a list, or raise ValueError listing the words."""
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+        hint = did_you_mean(value, allowed)
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}{hint}")
     return value
+
+
+def flag(name: str, value: bool) -> bool:
+    """Return True or False; anything else, which Python would take for one of them, is refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def finite_hyperplane(name: str, value: Any, d: int) -> tuple[NDArray[np.float64], float]:
+    """Numbers (w, b) of a known hyperplane, w of shape (d,), all of them finite."""
+    try:
+        w, b = value
+        weights, offset = np.asarray(w, dtype=np.float64), float(b)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be (w, b), got {value!r}") from None
+    if weights.shape != (d,):
+        raise ValueError(f"{name} must be (w, b) with w of shape ({d},), got {weights.shape}")
+    if not (np.isfinite(weights).all() and math.isfinite(offset)):
+        raise ValueError(f"{name}: w and b must be finite, got {value!r}")
+    return weights, offset
 
 
 def per_point(name: str, value: ArrayLike, n: int) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from formulations.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from formulations.parameters import add_parameter, per_point, positive
+from formulations.parameters import add_parameter, finite_hyperplane, per_point, positive
 from formulations.rows import AffineRows, dot
 from formulations.zero_one_checks import Hyperplane
 
@@ -36,11 +36,9 @@ def ramp_objective(data: TrainingData, w: ArrayLike, b: float, C: float, interce
 def _known_objective(
     data: TrainingData, incumbent: Hyperplane | None, C: float, intercept: str
 ) -> float | None:
-    return (
-        None
-        if incumbent is None
-        else ramp_objective(data, incumbent[0], incumbent[1], C, intercept)
-    )
+    if incumbent is None:
+        return None
+    return ramp_objective(data, *finite_hyperplane("incumbent", incumbent, data.d), C, intercept)
 
 
 def _check(origin: Origin, values: Values) -> PaperCheck:
@@ -58,7 +56,8 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     if np.any(given < needed * (1 - 1e-9)):
         worst = int(np.argmax(needed - given))
         flag = f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
-    repaired = {"xi": np.where(z > 0, 0.0, loss), "z": z}
+    # An M that is too small leaves something to the slack even at z_i = 1.
+    repaired = {"xi": np.where(z > 0, np.maximum(0.0, loss - given), loss), "z": z}
     facts = {"errors": int((u <= 0).sum()), "outliers": int(z.sum())}
     return PaperCheck(objective, repaired=repaired, unproven=flag, facts=facts)
 
@@ -95,10 +94,10 @@ def ramp_big_m(
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "C", positive("C", C))
+    known = _known_objective(data, incumbent, C, intercept)
     if isinstance(big_m, str):
         if big_m != "derived":
             raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
-        known = _known_objective(data, incumbent, C, intercept)
         m.big_m_proof = derive_ramp_big_m(data, C=C, intercept=intercept, upper_bound=known)
         numbers = m.big_m_proof.values
     else:

@@ -59,6 +59,8 @@ def _by_rule(points: Array, choice: str) -> Array:
             raise ValueError(
                 f"strengthening must be equal, inverse_norm, scaled or numbers, got {choice!r}"
             )
+    if not gamma.any():
+        return gamma  # every point is 0 and has no intercept: nothing to strengthen
     return gamma * SAFETY / _largest_eigenvalue(points, gamma)
 
 

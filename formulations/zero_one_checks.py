@@ -12,7 +12,7 @@ from formulations.big_m import derive_big_m
 from formulations.catalogue import Origin, PaperCheck, Values
 from formulations.data import TrainingData
 from formulations.hyperplane import norm_of, signed_scores
-from formulations.parameters import per_point
+from formulations.parameters import finite_hyperplane, per_point
 from formulations.zero_one_loss import margins, scale_onto_margin, zero_one_objective
 
 Array = NDArray[np.float64]
@@ -30,6 +30,8 @@ def add_big_m(
     incumbent: Hyperplane | None,
 ) -> None:
     """Param big_m over the points; derived values keep their proof as `m.big_m_proof`."""
+    if incumbent is not None:
+        finite_hyperplane("incumbent", incumbent, data.d)
     if isinstance(big_m, str):
         if big_m != "derived":
             raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
@@ -142,9 +144,7 @@ def incumbent_objective(
     """True 0-1 objective of a known hyperplane; None without one."""
     if incumbent is None:
         return None
-    w, b = np.asarray(incumbent[0], dtype=float), float(incumbent[1])
-    if w.shape != (data.d,):
-        raise ValueError(f"incumbent must be (w, b) with w of shape ({data.d},), got {w.shape}")
+    w, b = finite_hyperplane("incumbent", incumbent, data.d)
     return zero_one_objective(data, w, b, penalty=penalty, intercept=intercept)
 
 

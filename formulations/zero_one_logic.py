@@ -20,7 +20,7 @@ from formulations.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from formulations.parameters import add_parameter, one_of, positive
+from formulations.parameters import add_parameter, flag, one_of, positive
 from formulations.rows import dot, rows_by_index
 from formulations.zero_one_checks import check_logic
 
@@ -50,6 +50,7 @@ def zero_one_bilinear(
 
     (5b) is redundant at the optimum; it is written only with both_sides=True.
     """
+    flag("both_sides", both_sides)
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))

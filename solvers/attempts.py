@@ -12,17 +12,20 @@ import pyomo.environ as pyo
 
 from formulations.catalogue import ProblemClass
 from solvers import clarabel, fusion, highs, piqp, pyomo_backend, scip, scs
-from solvers.backend import Claim, Limits
+from solvers.backend import Claim, Limits, refuse_huge_bounds
 from solvers.certify import Case, Certified, certify
 from solvers.classify import Classification
+from solvers.coefficients import coefficient_outside
+from solvers.contradictions import heard
 from solvers.dual.choice import HIGHS_OPTIONS, worthwhile
 from solvers.dual.form import DualForm, dual_form
-from solvers.registry import Choice
+from solvers.registry import SOLVERS, Choice
 from solvers.result import Status, Verdict
 from solvers.standard_form import StandardForm
 
 DUALISED = {"highs": (ProblemClass.LP,), "clarabel": (ProblemClass.LP, ProblemClass.QP),
             "piqp": (ProblemClass.QP,)}  # fmt: skip
+SCALED = ("highs", "clarabel", "scip", "piqp")
 # Steps below this many seconds are not worth starting before a time limit.
 SHORTEST = 1e-3
 
@@ -77,7 +80,8 @@ def attempted(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
                 break
             limits = left
         begun = time.perf_counter()
-        claim = attempt.run(limits)
+        size = 1.0 if case.scaling is None else case.scaling.objective
+        claim = heard(case.form, attempt.run(limits), size)
         running += time.perf_counter() - begun
         found = certify(case, claim)
         if best is None or _is_better(found, best.found):
@@ -102,15 +106,34 @@ def _attempts(choice: Choice, case: Case, *, automatic: bool) -> list[Attempt]:
             found.insert(0, Attempt(_through(dual, name, classification), how, certain=False))
     if unsure:
         found.append(Attempt(_without_presolve(form, classification), "without presolve"))
-    if name == "clarabel":
-        found.append(
-            Attempt(lambda limits: clarabel.run_scaled(form, classification, limits), "rescaled")
-        )
+    if name in SCALED and not form.nonlinear:
+        scaled = Attempt(_near_one(case, name), "in scaled numbers", certain=False)
+        if case.scaling is not None:
+            found.insert(found.index(plain), scaled)
+        elif name == "clarabel":
+            found.append(scaled)
     if name == "scs":
         found.append(
             Attempt(lambda limits: scs.run_closer(form, classification, limits), "more closely")
         )
     return found
+
+
+def _near_one(case: Case, name: str) -> Callable[[Limits], Claim]:
+    """The model in numbers near 1, see scaling.py."""
+
+    def run(limits: Limits) -> Claim:
+        refuse_huge_bounds(name, case.form)  # as without scaling, under which they look harmless
+        if name == "clarabel":
+            known = () if case.scaling is None else (case.scaling,)
+            return clarabel.run_scaled(case.form, case.classification, limits, *known)
+        factors = case.factors
+        lost = coefficient_outside(factors.form, *SOLVERS[name].coefficients)
+        if lost:
+            return Claim(Status.ERROR, message=f"scaling would lose {lost}")
+        return factors.claim(_run(name, case.model, factors.form, case.classification, limits))
+
+    return run
 
 
 def _through(
@@ -172,7 +195,8 @@ def _is_settled(found: Certified, claim: Claim, attempt: Attempt) -> bool:
     stopped = claim.status is Status.INTERRUPTED or "interrupted" in claim.message
     if stopped or found.certificate.verdict is not Verdict.NOT_CERTIFIED:
         return True
-    return found.x is None and attempt.certain
+    # A claim that was refuted (status error) settles nothing.
+    return found.x is None and attempt.certain and found.status is not Status.ERROR
 
 
 def _is_better(found: Certified, best: Certified) -> bool:

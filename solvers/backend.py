@@ -48,6 +48,10 @@ class Claim:
         The solver's own words for its status.
     log : str
         What it printed, when that was asked for.
+    objective : float or None
+        What it says the objective of the minimisation is at its point; None when it does not say.
+    contradictions : tuple of str
+        What of all this disagrees with the rest, see contradictions.py.
     """
 
     status: Status
@@ -57,6 +61,8 @@ class Claim:
     message: str = ""
     log: str = ""
     version: str = ""
+    objective: float | None = None
+    contradictions: tuple[str, ...] = ()
 
 
 def reported(claim: Claim, finished: Finished[Any]) -> Claim:

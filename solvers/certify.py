@@ -2,118 +2,141 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
-import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from formulations.catalogue import CATALOGUE, Origin, PaperCheck, ProblemClass
-from solvers import clarabel
-from solvers.algorithms.proofs import closed_bound
-from solvers.backend import Claim, Limits
-from solvers.classify import Classification
-from solvers.conic_form import ConicForm, Multipliers, conic_form, conic_multipliers
-from solvers.dual_bound import METHOD, dual_bound
-from solvers.exact_lp import METHOD as EXACT_METHOD
-from solvers.exact_lp import exact_lp_bound
-from solvers.infeasibility import infeasibility_proof
+from formulations.catalogue import ProblemClass
+from solvers.algorithms.proofs import ENUMERATION, closed_bound, relaxation_bound
+from solvers.backend import Claim
+from solvers.certificates.bounds import Bound, model_bound
+from solvers.certificates.case import (
+    CLAIM_TOLERANCE,
+    FEASIBILITY_TOLERANCE,
+    GAP_TOLERANCE,
+    Case,
+    Certified,
+)
+from solvers.certificates.fixed_integers import fixed_case, solve_fixed
+from solvers.certificates.kkt import curvature_facts, matrix_facts
+from solvers.certificates.no_point import no_optimum, without_point
 from solvers.residuals import primal_residual
 from solvers.result import Certificate, Status, Verdict
 from solvers.standard_form import StandardForm
-from solvers.values import named_values, point_with
+from solvers.values import point_with
+
+__all__ = [
+    "CLAIM_TOLERANCE",
+    "FEASIBILITY_TOLERANCE",
+    "GAP_TOLERANCE",
+    "Case",
+    "Certified",
+    "certify",
+    "certify_point",
+]
 
 Array = NDArray[np.float64]
 
-FEASIBILITY_TOLERANCE = 1e-6
-GAP_TOLERANCE = 1e-6
-CLAIM_TOLERANCE = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """A claim after the check: the point and objective that stand, and the certificate.
-
-    Attributes
-    ----------
-    status : Status
-    x : array or None
-        The point, repaired where the formulation knows how.
-    objective : float or None
-        Of the minimisation, recomputed.
-    certificate : Certificate
-        Bounds are those of the minimisation too.
-    """
-
-    status: Status
-    x: Array | None
-    objective: float | None
-    certificate: Certificate
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """Best proven bound so far."""
-
-    value: float | None = None
-    method: str = ""
-    dual_residual: float | None = None
-    complementarity: float | None = None
-    reason: str = ""
-
-    def better(self, value: float | None, method: str) -> _Bound:
-        if value is None or (self.value is not None and self.value >= value):
-            return self
-        return replace(self, value=value, method=method, reason="")
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Everything a certificate is computed from."""
-
-    model: pyo.ConcreteModel
-    form: StandardForm
-    classification: Classification
-    origin: Origin | None = None  # None for foreign and for edited models
-    limits: Limits = field(default_factory=Limits)
+_CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 
 
 def certify(case: Case, claim: Claim) -> Certified:
     """Check a claim against the model, and an unedited catalogue model against its paper."""
     if claim.x is None:
-        return _without_point(case, claim)
+        return without_point(case, claim)
     if not np.isfinite(claim.x).all():
         k = int(np.flatnonzero(~np.isfinite(claim.x))[0])
         reason = f"the solver returned {claim.x[k]} for {case.form.columns.name(k)}"
-        return Certified(Status.ERROR, None, None, Certificate(Verdict.NOT_CERTIFIED, reason))
-    claim = replace(claim, x=_onto_bounds(case.form, claim.x))
-    check = _paper_check(case, claim)
-    x = claim.x
-    assert x is not None
+        certificate = Certificate(Verdict.NOT_CERTIFIED, reason, level=case.level)
+        return Certified(Status.ERROR, None, None, certificate)
+    found = certify_point(case, claim)
+    if _is_halfway(case, found, claim):
+        # Active-set and first-order codes call some models optimal that have no optimum.
+        boundless = found.certificate.bound is None
+        return no_optimum(case, unbounded_too=boundless) or found
+    if _is_open(case, found, claim):
+        found = _with_integers_fixed(case, claim, found)
+    return found
+
+
+def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certified:
+    """Check a claim with a point; starts no solver when the claim has multipliers.
+
+    Parameters
+    ----------
+    closing : bool
+        Whether bounds of the formulation's own (enumeration, the SDP relaxation) are asked for
+        where the model's bound leaves a gap.
+    """
+    assert claim.x is not None
+    x = _onto_bounds(case.form, claim.x)
+    claim = replace(claim, x=x)
+    check = case.paper_check(x)
     if check is not None:
         x = point_with(case.model, case.form, x, check.repaired)
     objective = check.objective if check is not None else case.form.objective.at(x)
-    residual, worst = primal_residual(case.form, x)
+    residual, worst = _residual(case, x)
     residual = max(residual, check.violation if check is not None else 0.0)
-    bound = _model_bound(case, claim)
+    bound = model_bound(case, claim)
     if check is not None:
         bound = bound.better(check.bound, check.bound_method)
-    if check is not None and not _closed(objective, bound.value) and not check.unproven:
-        bound = bound.better(*closed_bound(case.origin))
+        if closing and not check.unproven:
+            bound = _closing(case, claim, objective, bound)
+    scale = case.scale(objective)
     certificate = Certificate(
         verdict=Verdict.NOT_CERTIFIED,
         level="model" if check is None else "paper",
         primal_residual=residual,
-        dual_residual=bound.dual_residual,
-        complementarity=bound.complementarity,
-        gap=None if bound.value is None else (objective - bound.value) / max(1.0, abs(objective)),
+        dual_residual=_dual_residual(bound),
+        complementarity=bound.residuals.get("complementarity"),
+        gap=_gap(objective, bound.value, scale),
         bound=bound.value,
         bound_method=bound.method,
         solver_bound=claim.bound,
         unproven="" if check is None else check.unproven,
-        facts={} if check is None else dict(check.facts),
+        facts=_facts(case, x, scale, bound) | ({} if check is None else dict(check.facts)),
     )
     return _judge(case, claim, Certified(claim.status, x, objective, certificate), worst, bound)
+
+
+def _residual(case: Case, x: Array) -> tuple[float, str]:
+    """Largest relative violation and where, also in numbers near 1 where the data are not.
+
+    A bound of 1e-16 is far from met at 1e-10, and only its scaled form says so.
+    """
+    found = primal_residual(case.form, x)
+    if case.scaling is None:
+        return found
+    return max(found, primal_residual(case.scaling.form, x / case.scaling.columns))
+
+
+def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
+    """Bounds of the formulation's own, cheapest first, until the gap is closed."""
+    if not case.closes(objective, bound.value):
+        bound = bound.better(*closed_bound(case.origin))
+    if case.closes(objective, bound.value) or claim.status is Status.INTERRUPTED:
+        return bound
+    return bound.better(*relaxation_bound(case.origin, case.limits))
+
+
+def _facts(case: Case, x: Array, scale: float, bound: Bound) -> dict[str, object]:
+    named = {k: v for k, v in bound.residuals.items() if k != "complementarity"}
+    curvature = curvature_facts(case.form, case.classification)
+    matrices = matrix_facts(case.form, x)
+    return {"objective_scale": scale} | named | curvature | matrices | dict(bound.facts)
+
+
+def _dual_residual(bound: Bound) -> float | None:
+    parts = [bound.residuals.get(word) for word in ("stationarity", "dual_cone_violation")]
+    return max((part for part in parts if part is not None), default=None)
+
+
+def _gap(objective: float, bound: float | None, scale: float) -> float | None:
+    """Gap relative to max(1, |objective|): a bound above the objective is a flag, no number."""
+    if bound is None or bound > objective + GAP_TOLERANCE * scale:
+        return None
+    return max(objective - bound, 0.0) / max(1.0, abs(objective))
 
 
 def _onto_bounds(form: StandardForm, x: Array) -> Array:
@@ -126,11 +149,12 @@ def _onto_bounds(form: StandardForm, x: Array) -> Array:
     return np.where(close, inside, x)
 
 
-def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: _Bound) -> Certified:
+def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound) -> Certified:
     """Verdict and final status."""
     certificate, objective = found.certificate, found.objective
     assert objective is not None
     assert certificate.primal_residual is not None
+    scale = case.scale(objective)
 
     def verdict(kind: Verdict, reason: str = "", status: Status = claim.status) -> Certified:
         final = replace(certificate, verdict=kind, reason=reason)
@@ -151,98 +175,110 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: _Bound
         status = Status.INTERRUPTED if stopped else Status.INACCURATE
         refused = verdict(Verdict.NOT_CERTIFIED, reason, status)
         return replace(refused, objective=None, certificate=replace(refused.certificate, gap=None))
-    slack = GAP_TOLERANCE * max(1.0, abs(objective))
-    if certificate.bound is not None and certificate.bound > objective + slack:
+    if certificate.bound is not None and certificate.bound > objective + GAP_TOLERANCE * scale:
         reason = f"the proven bound {certificate.bound:.9g} exceeds the objective {objective:.9g}"
         return verdict(Verdict.NOT_CERTIFIED, reason, Status.INACCURATE)
-    if _closed(objective, certificate.bound):
+    if case.closes(objective, certificate.bound):
         return verdict(Verdict.CERTIFIED, status=Status.OPTIMAL)
     if case.classification.convex:
         return verdict(
             Verdict.NOT_CERTIFIED,
-            bound.reason or f"the proven gap is {certificate.gap:.2e}",
+            bound.reason or _open_gap(objective, certificate.bound, scale),
             Status.INACCURATE if claim.status is Status.OPTIMAL else claim.status,
         )
-    wide = CLAIM_TOLERANCE * max(1.0, abs(objective))
-    if claim.bound is not None and claim.bound > objective + wide:
-        reason = f"the solver's bound {claim.bound:.9g} exceeds a feasible value {objective:.9g}"
-        return verdict(Verdict.NOT_CERTIFIED, reason, Status.INACCURATE)
-    if claim.status is Status.OPTIMAL and (claim.bound is None or objective - claim.bound > wide):
-        reason = f"the solver says optimal with bound {claim.bound} below {objective:.9g}"
-        return verdict(Verdict.NOT_CERTIFIED, reason, Status.FEASIBLE)
+    doubt = _doubt(case, claim, certificate, objective)
+    if doubt is not None:
+        return verdict(Verdict.NOT_CERTIFIED, *doubt)
+    if claim.bound is None:
+        words = "a feasible point without a bound: the solver claims none"
+        return verdict(Verdict.NOT_CERTIFIED, words)
     return verdict(Verdict.SOLVER_BOUND)
 
 
-_CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
-
-
-def _closed(objective: float, bound: float | None) -> bool:
-    return bound is not None and objective - bound <= GAP_TOLERANCE * max(1.0, abs(objective))
-
-
-def _without_point(case: Case, claim: Claim) -> Certified:
-    # A solver that gave up may have had reason to.
-    if claim.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.ERROR):
-        proof = infeasibility_proof(case.form, case.limits)
-        if proof:
-            certificate = Certificate(Verdict.CERTIFIED, bound_method=proof)
-            return Certified(Status.INFEASIBLE, None, None, certificate)
-    reason = f"the solver's word: {claim.message or claim.status}"
-    # A stopped dual simplex has no point, but multipliers, and they prove a bound.
-    bound = _Bound() if claim.duals is None else _model_bound(case, claim)
-    certificate = Certificate(
-        Verdict.NOT_CERTIFIED,
-        reason,
-        bound=bound.value,
-        bound_method=bound.method,
-        solver_bound=claim.bound,
-    )
-    return Certified(claim.status, None, None, certificate)
-
-
-def _paper_check(case: Case, claim: Claim) -> PaperCheck | None:
-    if case.origin is None or claim.x is None:
+def _doubt(
+    case: Case, claim: Claim, certificate: Certificate, objective: float
+) -> tuple[str, Status] | None:
+    """What speaks against the bound that a solver claims, and the status that is left."""
+    if claim.contradictions:
+        said = " and ".join(claim.contradictions)
+        return f"the solver contradicts itself: {said}", Status.INACCURATE
+    wide, sense = CLAIM_TOLERANCE * case.scale(objective), case.form.sense
+    beyond, short = ("exceeds", "below") if sense == 1 else ("is below", "above")
+    value, said = f"{sense * objective:.9g}", "None"
+    if claim.bound is not None:
+        said = f"{sense * claim.bound:.9g}"
+        if claim.bound > objective + wide:
+            words = f"the solver's bound {said} {beyond} a feasible value {value}"
+            return words, Status.INACCURATE
+    if claim.status is Status.OPTIMAL and (claim.bound is None or objective - claim.bound > wide):
+        return f"the solver says optimal with bound {said} {short} {value}", Status.FEASIBLE
+    own, method = certificate.bound, certificate.bound_method
+    if own is None or claim.bound is None or not method.startswith(ENUMERATION):
         return None
-    check = CATALOGUE[case.origin.entry].check
-    if check is None:
-        return None
-    return check(case.origin, named_values(case.model, case.form, claim.x))
+    # An enumeration ends at a point: its bound is the optimum, and no true bound is above it.
+    words = f"the solver's bound {said} {beyond} the optimum {own:.9g} by {method}"
+    return (words, Status.FEASIBLE) if claim.bound > own + wide else None
 
 
-def _model_bound(case: Case, claim: Claim) -> _Bound:
-    """Bound of the model itself, of its convex relaxation when some variables are integer."""
-    form, classification = case.form, case.classification
-    if not classification.relaxes_to_convex:
-        return _Bound(reason=f"no convex relaxation: {classification.reason}")
-    conic = conic_form(form, classification)
-    duals, origin = claim.duals, ""
-    x = np.zeros(form.n) if claim.x is None else claim.x
-    if duals is None:
-        # The solver has none; anybody's multipliers will do, because they are checked here.
-        other = clarabel.run_conic(conic, len(form.rows), Limits(threads=case.limits.threads))
-        if other.duals is None or other.x is None:
-            return _Bound(reason=f"no multipliers: {other.message}")
-        duals, x, origin = other.duals, other.x, " from clarabel"
-    relaxed = " of the continuous relaxation" if form.integer.any() else ""
-    linear = not form.is_quadratic and not form.psd
-    exact = exact_lp_bound(form, duals.rows) if linear else None
-    double = _double_bound(form, conic, duals, x)
-    if exact is not None:
-        return replace(double, value=exact, method=EXACT_METHOD + relaxed, reason="")
-    return replace(double, method=double.method and double.method + origin + relaxed)
+def _open_gap(objective: float, bound: float | None, scale: float) -> str:
+    if bound is None:
+        return "no bound is proven"
+    gap = objective - bound
+    return f"the proven gap is {gap:.2e}, {gap / scale:.2e} of the objective's size"
 
 
-def _double_bound(form: StandardForm, conic: ConicForm, duals: Multipliers, x: Array) -> _Bound:
-    z = conic_multipliers(conic, duals)
-    if not np.isfinite(z).all():
-        return _Bound(reason="the multipliers hold nan or infinity")
-    found = dual_bound(conic, x, z, tuple(form.columns.names()))
-    slack = conic.b - conic.A @ x
-    size = max(1.0, abs(form.objective.at(x)))
-    return _Bound(
-        found.value,
-        METHOD if found.value is not None else "",
-        found.residual,
-        abs(float(slack @ z)) / size,
-        found.reason,
+def _is_halfway(case: Case, found: Certified, claim: Claim) -> bool:
+    """Whether a finished solve of a convex model has no feasible point, or no proven bound."""
+    finished = claim.status in (Status.OPTIMAL, Status.INACCURATE)
+    refused = found.certificate.verdict is Verdict.NOT_CERTIFIED
+    half = found.objective is None or found.certificate.bound is None
+    return case.classification.convex and finished and refused and half
+
+
+def _is_open(case: Case, found: Certified, claim: Claim) -> bool:
+    """Whether a mixed-integer point may still gain from a solve with its integers fixed."""
+    return (
+        bool(case.form.integer.any())
+        and case.classification.relaxes_to_convex
+        and found.certificate.verdict is not Verdict.CERTIFIED
+        and claim.status is not Status.INTERRUPTED
     )
+
+
+def _with_integers_fixed(case: Case, claim: Claim, found: Certified) -> Certified:
+    """The better of a point and the optimum with its integers fixed, which is certified here."""
+    assert claim.x is not None
+    fixed = fixed_case(case, claim.x)
+    rest = solve_fixed(fixed)
+    if rest is None:
+        return found
+    best = certify(fixed, rest)
+    facts: dict[str, object] = {"fixed_verdict": str(best.certificate.verdict)}
+    if best.status is Status.INFEASIBLE:
+        return _refused(found, facts, "with its integers fixed the model has no point")
+    if best.objective is None or best.x is None:
+        return _with_facts(found, facts)
+    facts["fixed_objective"] = case.form.sense * best.objective
+    again = certify_point(case, replace(claim, x=best.x), closing=False)
+    if again.objective is None or best.certificate.verdict is not Verdict.CERTIFIED:
+        return _with_facts(found, facts)
+    scale = case.scale(again.objective)
+    if found.objective is not None:
+        if abs(found.objective - again.objective) <= GAP_TOLERANCE * scale:
+            return _with_facts(found, facts)
+        facts["solver_objective"] = case.form.sense * found.objective
+        if found.objective < again.objective and found.certificate.level == "paper":
+            return _with_facts(found, facts)  # scaled onto its margins it beats its own binaries
+    kept = certify_point(case, replace(claim, x=best.x))
+    return _with_facts(kept, facts)
+
+
+def _with_facts(found: Certified, facts: dict[str, object]) -> Certified:
+    certificate = found.certificate
+    return replace(found, certificate=replace(certificate, facts={**certificate.facts, **facts}))
+
+
+def _refused(found: Certified, facts: dict[str, object], reason: str) -> Certified:
+    refused = _with_facts(found, facts)
+    certificate = replace(refused.certificate, verdict=Verdict.NOT_CERTIFIED, reason=reason)
+    return replace(refused, status=Status.INACCURATE, certificate=certificate)

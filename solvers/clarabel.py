@@ -25,16 +25,17 @@ from solvers.conic_form import (
 from solvers.interrupts import supervised
 from solvers.options import apply_options
 from solvers.result import Status
-from solvers.scaling import equilibrated
+from solvers.scaling import Scaling, scaling
 from solvers.standard_form import StandardForm
 
+# A ray of the dual says that no least value exists, not that a point does.
 # An almost solved or stalled run still returns its last iterate; whether that is good enough is
 # for the certificate to say.
 _STATUS = {
     "Solved": Status.OPTIMAL,
     "AlmostSolved": Status.INACCURATE,
     "PrimalInfeasible": Status.INFEASIBLE,
-    "DualInfeasible": Status.UNBOUNDED,
+    "DualInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
     "AlmostPrimalInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
     "AlmostDualInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
     "InsufficientProgress": Status.INACCURATE,
@@ -43,6 +44,8 @@ _STATUS = {
     "MaxTime": Status.INACCURATE,
     "CallbackTerminated": Status.INTERRUPTED,
 }
+# In numbers near 1 an optimum may still be small, and Clarabel's tolerances are absolute below 1.
+CLOSER = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 _WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
 
 
@@ -52,20 +55,27 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     return run_conic(conic_form(form, classification), len(form.rows), limits)
 
 
-def run_scaled(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
-    """Solve a convex model after equilibration: the second attempt on badly scaled data."""
+def run_scaled(
+    form: StandardForm,
+    classification: Classification,
+    limits: Limits,
+    factors: Scaling | None = None,
+) -> Claim:
+    """Solve a convex model in numbers near 1, the first attempt on badly scaled data."""
+    n_rows = len(form.rows)
     conic = conic_form(form, classification)
-    scaled = equilibrated(conic)
-    claim = run_conic(scaled.conic, len(form.rows), limits)
+    scaled = (factors or scaling(form)).conic(conic)
+    claim = run_conic(scaled.conic, n_rows, replace(limits, options={**CLOSER, **limits.options}))
     if claim.x is None or claim.duals is None:
         return claim
     z = scaled.multipliers(conic_multipliers(scaled.conic, claim.duals))
     return replace(
         claim,
         x=scaled.point(claim.x),
-        duals=multipliers(conic, z, len(form.rows)),
+        duals=multipliers(conic, z, n_rows),
         bound=None,
-        message=f"{claim.message}, after equilibration",
+        objective=None,
+        message=f"{claim.message}, after scaling",
     )
 
 
@@ -102,7 +112,10 @@ def _claim(solution: Any, conic: ConicForm, n_rows: int) -> Claim:
         return Claim(status, message=message)
     # Short of the end the dual objective is that of a point that is not dual feasible.
     bound = float(solution.obj_val_dual) + conic.offset if status is Status.OPTIMAL else None
-    return Claim(status, x=x, duals=multipliers(conic, z, n_rows), bound=bound, message=message)
+    return Claim(
+        status, x=x, duals=multipliers(conic, z, n_rows), bound=bound, message=message,
+        objective=float(solution.obj_val) + conic.offset,
+    )  # fmt: skip
 
 
 def cones(conic: ConicForm, clarabel: Any) -> list[Any]:

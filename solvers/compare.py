@@ -11,10 +11,11 @@ import pyomo.environ as pyo
 
 from formulations.catalogue import CATALOGUE, Entry, Origin
 from formulations.data import GramData, TrainingData
+from formulations.parameters import did_you_mean
 from solvers.agreement import Agreement
 from solvers.algorithms.prepare import build, entry_named
 from solvers.answers import ALL, answers
-from solvers.result import SolveResult, Status, Verdict
+from solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny, scale_of
 from solvers.solve import solve
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ class Bound:
         What of it is a proven lower bound on the exact problem; None when nothing is.
     remark : str
         Why the row is no bound, or what is odd about it.
+    claimed : float or None
+        What stands in the place of `bound` when uncertified rows are asked for: of a NOT_CERTIFIED
+        row the bound that was proven all the same, or else its value.
     """
 
     label: str
@@ -52,6 +56,7 @@ class Bound:
     verdict: Verdict
     remark: str
     result: SolveResult
+    claimed: float | None = None
 
     @property
     def certified(self) -> bool:
@@ -70,6 +75,9 @@ class Comparison:
     upper : float or None
         Objective of the best feasible point, re-proven.
     rows : tuple of Bound
+    include_uncertified : bool
+        Whether rows that are NOT_CERTIFIED get a gap; they stay marked. An unproven big-M is no
+        bound either way.
     """
 
     exact: SolveResult | None
@@ -77,33 +85,46 @@ class Comparison:
     upper: float | None
     rows: tuple[Bound, ...]
     data: Mapping[str, Any]
+    include_uncertified: bool = False
+
+    def bound_of(self, row: Bound) -> float | None:
+        """What of a row enters a gap; None when nothing does."""
+        return row.claimed if row.bound is None and self.include_uncertified else row.bound
 
     def absolute_gap(self, row: Bound) -> float | None:
-        """Upper minus certified bound; None when either is missing or the gap is negative."""
-        if self.upper is None or row.bound is None:
+        """Upper minus bound; None when either is missing or the gap is negative: see violations."""
+        bound = self.bound_of(row)
+        if self.upper is None or bound is None:
             return None
-        gap = self.upper - row.bound
+        gap = self.upper - bound
         return None if gap < -self._tolerance else max(gap, 0.0)
 
     def relative_gap(self, row: Bound) -> float | None:
-        """Absolute gap over |upper|; None when |upper| is tiny."""
+        """Absolute gap over |upper|; None when |upper| is 0 up to rounding."""
         gap = self.absolute_gap(row)
-        if gap is None or self.upper is None or abs(self.upper) < 1e-9:
+        if gap is None or self.upper is None or self._is_tiny:
             return None
         return gap / abs(self.upper)
 
     @property
+    def _is_tiny(self) -> bool:
+        assert self.upper is not None
+        known = Certificate(Verdict.CERTIFIED) if self.exact is None else self.exact.certificate
+        return is_tiny(self.upper, known)
+
+    @property
     def _tolerance(self) -> float:
-        return ORDER_TOLERANCE * max(1.0, abs(self.upper or 0.0))
+        return order_tolerance(self.upper or 0.0, self.exact)
 
     def violations(self) -> list[str]:
         """Rows whose bound exceeds the best known point: one of the two is wrong."""
         if self.upper is None:
             return []
+        found = [(row, self.bound_of(row)) for row in self.rows]
         return [
-            f"{row.label}: bound {row.bound:.9g} exceeds the best point {self.upper:.9g}"
-            for row in self.rows
-            if row.bound is not None and row.bound > self.upper + self._tolerance
+            f"{row.label}: bound {bound:.9g} exceeds the best point {self.upper:.9g}"
+            for row, bound in found
+            if bound is not None and bound > self.upper + self._tolerance
         ]
 
     def to_frame(self) -> pd.DataFrame:
@@ -120,7 +141,7 @@ class Comparison:
                 "solver": row.solver,
                 "status": str(row.status),
                 "seconds": row.seconds,
-                "certificate": str(row.verdict) if row.certified else row.remark,
+                "certificate": mark(row),
             }
             for row in self.rows
         ]
@@ -131,8 +152,8 @@ class Comparison:
                     "formulation": f"{self.exact_label} (exact)",
                     "value": self.upper,
                     "certified bound": exact.bound,
-                    "absolute gap": exact.absolute_gap,
-                    "relative gap": exact.relative_gap,
+                    "absolute gap": None if self.upper is None else exact.absolute_gap,
+                    "relative gap": None if self.upper is None else exact.relative_gap,
                     "solver": exact.solver,
                     "status": str(exact.status),
                     "seconds": exact.seconds,
@@ -149,6 +170,18 @@ class Comparison:
         ]
         frame = frame.rename(columns={"relative gap": "relative gap (%)"})
         return frame.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
+
+
+def order_tolerance(value: float, result: SolveResult | None) -> float:
+    """How far a bound may exceed a value before one of the two is called wrong."""
+    if abs(value) >= 1 or result is None:
+        return ORDER_TOLERANCE * max(1.0, abs(value))
+    return ORDER_TOLERANCE * scale_of(result.certificate)
+
+
+def mark(row: Bound) -> str:
+    """Verdict of a row, or why it is none; what is not certified begins with that word."""
+    return str(row.verdict) if row.certified else row.remark
 
 
 def exact_remark(result: SolveResult) -> str:
@@ -173,6 +206,7 @@ def compare(
     solvers: None = None,
     labels: Mapping[int, str] | None = None,
     progress: Any = None,
+    include_uncertified: bool = False,
     **limits: Any,
 ) -> Comparison: ...
 @overload
@@ -197,6 +231,7 @@ def compare(
     solvers: str | Sequence[str] | None = None,
     labels: Mapping[int, str] | None = None,
     progress: Any = None,
+    include_uncertified: bool = False,
     **limits: Any,
 ) -> Comparison | Agreement:
     """Table the gaps of relaxations of an exact problem, or the answers of several solvers.
@@ -218,6 +253,8 @@ def compare(
         Row number to label.
     progress : callable(str), optional
         Told what is being solved.
+    include_uncertified : bool
+        Give gaps to rows that are NOT_CERTIFIED too, and to an exact value that is inaccurate.
     limits
         time_limit, threads, seed, log as in solve().
 
@@ -231,17 +268,17 @@ def compare(
         A relaxation that relaxes something else, or in another normalisation.
     """
     if solvers is not None:
-        if isinstance(exact, SolveResult):
-            raise ValueError("solvers: a result cannot be solved again; give its name or model")
-        if solver != "auto":
-            raise ValueError("give either solver, for a gap table, or solvers, to compare them")
+        if include_uncertified:
+            raise ValueError("include_uncertified is about gaps: leave it out, or name one solver")
         specs = [*relaxations, *([] if exact is None else [exact])]
-        models = labelled_models(data, specs, parameters, labels)
+        models = labelled_models(data, _to_solve(specs, solver), parameters, labels)
         return Agreement(tuple(answers(models, solvers, progress=progress, **limits)))
     if not isinstance(solver, str) or solver == ALL or "," in solver:
         raise ValueError(f"several solvers are asked with solvers={solver!r}, not solver=")
     exact = "zero_one_big_m" if exact is None else exact
     common = dict(parameters or {})
+    if not isinstance(exact, SolveResult):  # one row after another: a word may belong to the next
+        _refuse_unknown(common)
     say = progress or (lambda text: None)
 
     def run(spec: Spec) -> tuple[pyo.ConcreteModel, SolveResult]:
@@ -261,14 +298,24 @@ def compare(
         _, result = run(spec)
         _refuse_other_price(exact_result, result)
         rows.append(_row((labels or {}).get(k, label_of(spec)), spec, result))
-    upper = exact_result.objective
+    trusted = exact_result.status is not Status.INACCURATE or include_uncertified
     return Comparison(
         exact_result,
         label_of(exact) if not isinstance(exact, SolveResult) else exact_name,
-        upper,
+        exact_result.objective if trusted else None,
         tuple(rows),
         exact_result.data,
+        include_uncertified,
     )
+
+
+def _to_solve(specs: Sequence[Spec], solver: str) -> Sequence[Spec]:
+    """What several solvers get; raises for a result at hand, and for one solver beside several."""
+    if any(isinstance(spec, SolveResult) for spec in specs):
+        raise ValueError("solvers: a result cannot be solved again; give its name or model")
+    if solver != "auto":
+        raise ValueError("give either solver, for a gap table, or solvers, to compare them")
+    return specs
 
 
 def labelled_models(
@@ -279,6 +326,7 @@ def labelled_models(
 ) -> list[tuple[str, pyo.ConcreteModel]]:
     """Label and model of every row; what cannot be built is refused before anything is solved."""
     common, names = dict(parameters or {}), labels or {}
+    _refuse_unknown(common)
     return [
         (
             names.get(k, label_of(spec)),
@@ -286,6 +334,17 @@ def labelled_models(
         )
         for k, spec in enumerate(specs)
     ]
+
+
+def _refuse_unknown(common: Mapping[str, Any]) -> None:
+    """Raise ValueError for a common hyperparameter that no entry has: nobody would miss it."""
+    known = {word: None for entry in CATALOGUE.values() for word in entry.parameters}
+    for word in common:
+        if word not in known:
+            raise ValueError(
+                f"parameters: no formulation has a hyperparameter {word!r}"
+                f"{did_you_mean(word, known)}"
+            )
 
 
 def _split(spec: Spec) -> tuple[str, Mapping[str, Any]]:
@@ -383,10 +442,11 @@ def _row(label: str, spec: Spec, result: SolveResult) -> Bound:
         proven = value if certificate.verdict is Verdict.CERTIFIED else None
     else:
         proven = result.bound
-    remark = certificate.reason
+    remark, claimed = certificate.reason, None
     if certificate.unproven:
         proven, remark = None, f"no bound: {certificate.unproven}"
     elif certificate.verdict is Verdict.NOT_CERTIFIED:
+        claimed = value if dual or result.bound is None else result.bound
         proven = None
         remark = f"NOT_CERTIFIED: {certificate.reason}"
     elif isinstance(spec, pyo.ConcreteModel) and not isinstance(
@@ -405,4 +465,5 @@ def _row(label: str, spec: Spec, result: SolveResult) -> Bound:
         verdict=certificate.verdict,
         remark=remark,
         result=result,
+        claimed=claimed,
     )

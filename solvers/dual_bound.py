@@ -56,7 +56,7 @@ def dual_bound(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()
     scale = 1.0 + float(np.abs(conic.q).max(initial=0.0))
     given = conic.P @ x + conic.q + conic.A.T @ z
     residual = float(np.abs(given).max(initial=0.0)) / scale
-    x_hat, z = x.copy(), _into_cone(conic, z)
+    x_hat, z = x.copy(), into_cone(conic, z)
     for _ in range(ROUNDS):
         z = _absorb_in_bounds(conic, x_hat, z)
         r = conic.P @ x_hat + conic.q + conic.A.T @ z
@@ -65,7 +65,7 @@ def dual_bound(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()
             return DualBound(_value(conic, x_hat, z, r), z, residual)
         x_step, z_step = _correction(conic, z, -r)
         x_hat = x_hat + x_step
-        z = _into_cone(conic, z + z_step)
+        z = into_cone(conic, z + z_step)
     worst = int(np.argmax(np.abs(r) - allowed))
     name = names[worst] if names else f"column {worst}"
     return DualBound(
@@ -88,7 +88,7 @@ def _value(conic: ConicForm, x: Array, z: Array, r: Array) -> float:
     return -quadratic - float(terms.sum()) + conic.offset - 1e-14 * magnitude - leftover
 
 
-def _into_cone(conic: ConicForm, z: Array) -> Array:
+def into_cone(conic: ConicForm, z: Array) -> Array:
     """Nearest point of the dual cone, a hair inside for second-order and semidefinite blocks."""
     z = z.copy()
     for block in conic.blocks:

@@ -33,7 +33,7 @@ _STATUS = {
     "prim_and_dual_feas": Status.FEASIBLE,
     "prim_feas": Status.FEASIBLE,
     "prim_infeas_cer": Status.INFEASIBLE,
-    "dual_infeas_cer": Status.UNBOUNDED,
+    "dual_infeas_cer": Status.INFEASIBLE_OR_UNBOUNDED,  # a point may not exist either
 }
 # What MOSEK knows of the problem when it has no solution of a kind above.
 _PROBLEM_STATUS = {

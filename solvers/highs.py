@@ -156,4 +156,8 @@ def _claim(h: Any, form: StandardForm, step: int) -> Claim:
         x = np.array(solution.col_value)[::step]
     if x is None and status is not Status.INTERRUPTED:
         status = Status.ERROR if status is Status.OPTIMAL else Status.LIMIT_NO_SOLUTION
-    return Claim(status, x=x, duals=duals, bound=bound, message=message, version=version)
+    objective = None if x is None else float(info.objective_function_value)
+    return Claim(
+        status, x=x, duals=duals, bound=bound, message=message, version=version,
+        objective=objective,
+    )  # fmt: skip

@@ -12,11 +12,12 @@ quadratic and semidefinite rows only take points away, so that the proof holds w
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from solvers import highs
 from solvers.backend import Limits
@@ -31,20 +32,43 @@ from solvers.reading.columns import Columns
 from solvers.registry import SOLVERS
 from solvers.standard_form import StandardForm
 
+Array = NDArray[np.float64]
+
 FARKAS = "exact rational Farkas bound: rows and bounds are violated by {:.3g} or more at any point"
 CROSSED = "the bounds of {} cross"
 # Of the largest side: a fixed variable was moved to the sides in double precision.
 ROUNDING = 1e-9
 
 
+@dataclass(frozen=True, eq=False)
+class Infeasible:
+    """A proof that a model has no point, which needs no solver to be checked again.
+
+    Attributes
+    ----------
+    words : str
+        What proves it.
+    multipliers : array (m,)
+        Farkas vector over the linear rows, positive at a lower side and negative at an upper one;
+        zeros where bounds that cross are the proof.
+    """
+
+    words: str
+    multipliers: Array
+
+
 def infeasibility_proof(form: StandardForm, limits: Limits) -> str:
     """What proves that a model has no point; an empty string when nothing does."""
-    size = np.maximum(1.0, np.minimum(np.abs(form.lower), np.abs(form.upper)))
-    crossed = np.flatnonzero(form.lower > form.upper + ROUNDING * size)
-    if crossed.size:
-        return CROSSED.format(form.columns.name(int(crossed[0])))
-    if not len(form.rows) or not SOLVERS["highs"].installed:
-        return ""
+    found = find_infeasibility(form, limits)
+    return "" if found is None else found.words
+
+
+def find_infeasibility(form: StandardForm, limits: Limits) -> Infeasible | None:
+    """Look for a proof that a model has no point; None when there is none or none is found."""
+    zero = np.zeros(len(form.rows))
+    crossed = checked_infeasibility(form, zero)
+    if crossed is not None or not len(form.rows) or not SOLVERS["highs"].installed:
+        return crossed
     elastic = elastic_form(form)
     asked = Limits(time_limit=limits.time_limit, threads=limits.threads, seed=limits.seed)
     dual = dual_form(elastic) if worthwhile(elastic) else None
@@ -55,13 +79,26 @@ def infeasibility_proof(form: StandardForm, limits: Limits) -> str:
             asked = replace(asked, options=HIGHS_OPTIONS)
             claim = dual.recovered(highs.run(dual.form, classify(elastic), asked))
     except NumberError:
-        return ""  # numbers HiGHS would lose: then there is no proof, and the certificate says so
+        return None  # numbers HiGHS would lose: no proof, and the certificate says so
     if claim.duals is None:
-        return ""
+        return None
     # A little less of a Farkas vector is one too, and leaves every multiplier room to be repaired.
-    bound = exact_lp_bound(elastic, 0.999 * claim.duals.rows)
-    proven = bound is not None and bound > ROUNDING * _largest_side(form)
-    return FARKAS.format(bound) if proven else ""
+    return checked_infeasibility(form, 0.999 * claim.duals.rows)
+
+
+def checked_infeasibility(form: StandardForm, multipliers: Array) -> Infeasible | None:
+    """Check a Farkas vector in rational arithmetic, without any solver; None when it is none."""
+    size = np.maximum(1.0, np.minimum(np.abs(form.lower), np.abs(form.upper)))
+    crossed = np.flatnonzero(form.lower > form.upper + ROUNDING * size)
+    if crossed.size:
+        words = CROSSED.format(form.columns.name(int(crossed[0])))
+        return Infeasible(words, np.zeros(len(form.rows)))
+    if not np.isfinite(multipliers).all() or not multipliers.any():
+        return None
+    bound = exact_lp_bound(elastic_form(form), multipliers)
+    if bound is None or bound <= ROUNDING * _largest_side(form):
+        return None
+    return Infeasible(FARKAS.format(bound), multipliers)
 
 
 def _largest_side(form: StandardForm) -> float:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from formulations.parameters import did_you_mean
 
 
 def unknown_option(solver: str, name: str, known: Iterable[str]) -> ValueError:
     """Error for an option the solver does not have, with the nearest names."""
-    near = difflib.get_close_matches(name, list(known), n=3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return ValueError(f"{solver} has no option {name!r}{hint}")
+    return ValueError(f"{solver} has no option {name!r}{did_you_mean(name, known, 3)}")
 
 
 def refused_option(solver: str, name: str, value: Any, known: Iterable[str]) -> ValueError:

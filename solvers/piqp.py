@@ -29,7 +29,7 @@ _STATUS = {
     "PIQP_MAX_ITER_REACHED": Status.INACCURATE,
     "PIQP_NUMERICS": Status.INACCURATE,
     "PIQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE,
-    "PIQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
+    "PIQP_DUAL_INFEASIBLE": Status.INFEASIBLE_OR_UNBOUNDED,  # a point may not exist either
 }
 
 
@@ -82,7 +82,10 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
         # Short of the end the dual objective is that of a point that is not dual feasible.
         solved = status is Status.OPTIMAL
         bound = cost * float(found.info.dual_obj) + form.objective.constant if solved else None
-        claim = replace(claim, x=x, duals=Multipliers(rows, bounds, {}), bound=bound)
+        objective = cost * float(found.info.primal_obj) + form.objective.constant
+        claim = replace(
+            claim, x=x, duals=Multipliers(rows, bounds, {}), bound=bound, objective=objective
+        )
     elif status is Status.INACCURATE:
         claim = replace(claim, status=Status.LIMIT_NO_SOLUTION)
     return reported(claim, finished)

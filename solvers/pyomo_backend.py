@@ -5,12 +5,16 @@ Both hear Ctrl-C themselves and return what they have; Gurobi says so in a line 
 
 from __future__ import annotations
 
-import math
+import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.common.collections import ComponentSet
+from pyomo.core.expr.visitor import identify_variables
 
 from solvers.backend import Claim, Limits, refuse_huge_bounds, reported
 from solvers.classify import smallest_curvature
@@ -55,8 +59,19 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         settings["time_limit"] = float(limits.time_limit)
     if limits.threads is not None:
         settings["threads"] = int(limits.threads)
-    finished = supervised(lambda: solver.solve(model, **settings), log=limits.log)
-    return reported(_claim(name, finished.value, form), finished)
+
+    def work() -> Claim:
+        try:
+            return _claim(name, solver.solve(model, **settings), form)
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a foreign interface raises is what came of the solve
+            told = f"{name} raised {type(error).__name__}: {error}"
+            return Claim(Status.ERROR, message=told, log=traceback.format_exc())
+
+    finished = supervised(work, log=limits.log)
+    claim = reported(finished.value, finished)
+    return replace(claim, log=claim.log + finished.value.log)
 
 
 def _refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
@@ -94,19 +109,48 @@ def _claim(name: str, results: Any, form: StandardForm) -> Claim:
     version = _version(name, results)
     message = f"{condition}, {solution}"
     bound = results.objective_bound
-    bound = None if bound is None or not math.isfinite(bound) else form.sense * float(bound)
-    if solution not in ("optimal", "feasible"):
+    bound = None if bound is None else form.sense * float(bound)
+    if solution not in ("optimal", "feasible") or status is Status.UNBOUNDED:
+        # The point from which Gurobi saw the objective fall is no answer, and its bound none.
+        bound = None if status is Status.UNBOUNDED else bound
         return Claim(status, bound=bound, message=message, version=version)
     found = results.solution_loader.get_vars()
+    told = np.array([v in found for v in form.columns], dtype=bool)
     # A column that no row mentions never reaches the solver; any value in its bounds will do.
+    missing = np.flatnonzero(~told & _occurs(form))
+    if missing.size:
+        said = f"no value for {form.columns.name(int(missing[0]))}"
+        more = f" and {missing.size - 1} others" if missing.size > 1 else ""
+        words = f"{message}; the solver returned {said}{more}"
+        return Claim(Status.ERROR, bound=bound, message=words, version=version)
     x = np.array([
-        float(found[v]) if v in found else float(np.clip(0.0, low, high))
-        for v, low, high in zip(form.columns, form.lower, form.upper, strict=True)
+        float(found[v]) if there else float(np.clip(0.0, low, high))
+        for v, there, low, high in zip(form.columns, told, form.lower, form.upper, strict=True)
     ])  # fmt: skip
+    objective = results.incumbent_objective
     return Claim(
         status, x=x, duals=_duals(name, results, form), bound=bound, message=message,
-        version=version,
+        version=version, objective=None if objective is None else form.sense * float(objective),
     )  # fmt: skip
+
+
+def _occurs(form: StandardForm) -> NDArray[np.bool_]:
+    """Columns that the objective or a row mentions."""
+    used = ComponentSet(v for row in form.nonlinear for v in identify_variables(_body(row)))
+    mentioned = (form.objective.a != 0) | (np.diff(form.columnwise.indptr) > 0)
+    mentioned[form.objective.Q.nonzero()[0]] = True
+    for row in form.quadratic:
+        mentioned[row.body.index] = True
+    for matrix in form.psd:
+        mentioned[matrix.F.nonzero()[1]] = True
+    if used:
+        mentioned |= np.array([v in used for v in form.columns], dtype=bool)
+    return mentioned
+
+
+def _body(component: Any) -> Any:
+    """Expression of a row or of an objective."""
+    return component.body if component.ctype is pyo.Constraint else component.expr
 
 
 def _version(name: str, results: Any) -> str:
@@ -138,7 +182,8 @@ def _status(condition: str, solution: str) -> Status:
 
 
 def _duals(name: str, results: Any, form: StandardForm) -> Multipliers | None:
-    if name not in _DUALS or form.integer.any() or form.quadratic or form.nonlinear:
+    curved = form.quadratic or form.psd or form.nonlinear
+    if name not in _DUALS or form.integer.any() or curved:
         return None
     if smallest_curvature(form.objective.Q) < 0:
         return None

@@ -6,13 +6,13 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import version
 
 import numpy as np
 
 from formulations.catalogue import ProblemClass
+from formulations.parameters import did_you_mean
 from solvers.choice import CLOCKLESS, ORDER, order, reason
 from solvers.coefficients import coefficient_outside
 from solvers.errors import (
@@ -268,8 +268,7 @@ def solver_named(name: str) -> SolverInfo:
     """Look a solver up; ValueError, with the nearest name, when there is none."""
     if isinstance(name, str) and name in SOLVERS:
         return SOLVERS[name]
-    near = get_close_matches(name, SOLVERS, n=1) if isinstance(name, str) else []
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(name, SOLVERS)
     raise ValueError(f"unknown solver {name!r}; choose auto, {', '.join(SOLVERS)}{hint}")
 
 

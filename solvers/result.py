@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
+GROUPS = ("values", "duals", "ray")
+TINY = 1e-6  # of the scale of the objective: what a certificate leaves open
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
@@ -68,7 +70,9 @@ class Certificate:
     dual_residual, complementarity : float or None
         Stationarity and complementarity of the multipliers before their repair, relative.
     gap : float or None
-        (objective - bound) / max(1, |objective|) with the proven bound.
+        (objective - bound) / max(1, |objective|) with the proven bound, at least 0; None when that
+        bound exceeds the objective, and `reason` says so. The verdict goes by a scale that does
+        not depend on units, which is in `facts` as objective_scale.
     bound, bound_method : float or None, str
         The proven lower bound and how it is proven.
     solver_bound : float or None
@@ -77,7 +81,8 @@ class Certificate:
         Why the model is no exact statement (or no relaxation) of the paper's problem, if so: its
         bounds are then no bounds for that problem.
     facts : mapping
-        Counts and remarks from the formulation's check.
+        Further numbers, and counts and remarks from the formulation's check, under the names of
+        certificates/facts.py.
     """
 
     verdict: Verdict
@@ -107,10 +112,17 @@ class SolveResult:
         A lower bound (upper, when maximising) proven by our own computation, never a claim.
     values : mapping
         Arrays by variable name; `rows[k]` order is that of the index set, and lifted matrices
-        (indexed by lower-triangle pairs) come back square.
+        (indexed by lower-triangle pairs) come back square. Of an unbounded model that is proven to
+        be one: the feasible point from which `ray` leaves.
     duals : mapping
         By constraint name: d objective / d right-hand side; cone rows give the multiplier vector
-        or matrix. Empty when the solver has none.
+        or matrix. Empty when the solver has none. Of an infeasible model that is proven to be one:
+        the Farkas multipliers of its linear rows, d (sum of violations) / d right-hand side.
+    ray : mapping
+        By variable name: the direction in which an unbounded model falls (or rises, when
+        maximising) for ever without leaving its rows. Empty for all others.
+    versions : mapping
+        Of tightmargin, Python and the packages that the numbers went through.
     """
 
     status: Status
@@ -133,19 +145,25 @@ class SolveResult:
     threads: int | None = None
     time_limit: float | None = None
     normalisation: Mapping[str, Any] = field(default_factory=dict)
+    ray: Arrays = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def absolute_gap(self) -> float | None:
-        """Objective minus proven bound."""
-        if self.objective is None or self.bound is None:
+        """Distance from the objective to the proven bound, whatever the sense.
+
+        None without one of the two, and when the certificate's gap is missing: then the bound is
+        on the wrong side of the objective, and the certificate's reason says so.
+        """
+        if self.objective is None or self.bound is None or self.certificate.gap is None:
             return None
-        return self.objective - self.bound
+        return abs(self.objective - self.bound) if self.certificate.gap > 0 else 0.0
 
     @property
     def relative_gap(self) -> float | None:
-        """Absolute gap over |objective|; None when the objective is tiny."""
+        """Absolute gap over |objective|; None when the objective is 0, as far as can be told."""
         gap = self.absolute_gap
-        if gap is None or self.objective is None or abs(self.objective) < 1e-9:
+        if gap is None or self.objective is None or is_tiny(self.objective, self.certificate):
             return None
         return gap / abs(self.objective)
 
@@ -178,6 +196,8 @@ class SolveResult:
             "message": self.message,
             "data": plain(dict(self.data)),
             "normalisation": plain(dict(self.normalisation)),
+            "ray": plain(dict(self.ray)),
+            "versions": plain(dict(self.versions)),
         }
 
     def save(self, path: str | Path) -> Path:
@@ -188,7 +208,7 @@ class SolveResult:
         document = self.to_json()
         large = {
             f"{group}/{name}": np.asarray(array, dtype=np.float64)
-            for group in ("values", "duals")
+            for group in GROUPS
             for name, array in getattr(self, group).items()
             if np.asarray(array).size > INLINE_LIMIT
         }
@@ -261,11 +281,24 @@ class SolveResult:
             threads=solver["threads"],
             time_limit=solver["time_limit"],
             normalisation=document["normalisation"],
+            ray=group("ray") if "ray" in document else {},  # earlier files have none
+            versions=document.get("versions", {}),
         )
 
     def with_data(self, **entries: Any) -> SolveResult:
         """Copy with more said about the data."""
         return replace(self, data=dict(self.data) | entries)
+
+
+def is_tiny(objective: float, certificate: Certificate) -> bool:
+    """Whether an objective is 0 as far as its certificate can tell: no gap is relative to it."""
+    return abs(objective) <= TINY * scale_of(certificate)
+
+
+def scale_of(certificate: Certificate) -> float:
+    """What gaps of a result are relative to, see certificates/scale.py; 1 where nothing is said."""
+    scale = certificate.facts.get("objective_scale")
+    return scale if isinstance(scale, float) and scale > 0 else 1.0
 
 
 def plain(value: Any) -> Any:

@@ -64,7 +64,7 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     _set_objective(model, form, x, pyscipopt.quicksum)
     _set_start(model, form, x)
     finished = supervised(model.optimizeNogil, model.interruptSolve, log=limits.log)
-    return reported(_claim(model, x), finished)
+    return reported(_claim(model, form, x), finished)
 
 
 def _rows_are_switched(form: StandardForm) -> bool:
@@ -133,13 +133,24 @@ def _quadratic(body: LocalQuadratic, x: list[Any], quicksum: Any) -> Any:
 
 
 def _set_objective(model: Any, form: StandardForm, x: list[Any], quicksum: Any) -> None:
-    """SCIP minimises linear objectives: a quadratic one becomes a variable above it."""
-    linear = quicksum(a * x[j] for j, a in enumerate(form.objective.a.tolist()) if a)
+    """SCIP minimises linear objectives: a quadratic one becomes a variable above it.
+
+    A cost that falls without end unless the squares hold it goes above the level with them: of
+    x^2 - 3x SCIP would otherwise branch on x for good.
+    """
+    a = form.objective.a
+    endless = np.where(a > 0, ~np.isfinite(form.lower), ~np.isfinite(form.upper)) & (a != 0)
+    squared = np.zeros(form.n, dtype=bool)
+    squared[form.objective.Q.nonzero()[0]] = True
+    moved = endless & squared
+    linear = quicksum(a[j] * x[j] for j in np.flatnonzero((a != 0) & ~moved).tolist())
     if form.objective.Q.nnz:
         Q = form.objective.Q.tocoo()
         level = model.addVar(lb=None, ub=None)
         entries = zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True)
-        model.addCons(quicksum(v * x[i] * x[j] for i, j, v in entries) <= level)
+        bent = quicksum(v * x[i] * x[j] for i, j, v in entries)
+        bent += quicksum(a[j] * x[j] for j in np.flatnonzero(moved).tolist())
+        model.addCons(bent <= level)
         linear = linear + level
     model.setObjective(linear + form.objective.constant, "minimize")
 
@@ -156,7 +167,7 @@ def _set_start(model: Any, form: StandardForm, x: list[Any]) -> None:
     model.addSol(start)
 
 
-def _claim(model: Any, x: list[Any]) -> Claim:
+def _claim(model: Any, form: StandardForm, x: list[Any]) -> Claim:
     said = model.getStatus()
     has_point = model.getNSols() > 0
     status = _STATUS.get(said)
@@ -170,4 +181,10 @@ def _claim(model: Any, x: list[Any]) -> Claim:
         return Claim(status, bound=claimed, message=message, version=version)
     best = model.getBestSol()
     point = np.array([model.getSolVal(best, v) for v in x])
-    return Claim(status, x=point, bound=claimed, message=message, version=version)
+    value = form.objective.at(point)
+    level = float(model.getSolObjVal(best))
+    # The level above a quadratic objective may stay above it: what is said then is an upper bound.
+    objective = value if form.objective.Q.nnz and level > value else level
+    return Claim(
+        status, x=point, bound=claimed, message=message, version=version, objective=objective
+    )

@@ -50,11 +50,12 @@ OPTIONS = (
 
 _KINDS = dict.fromkeys(("linear_solver", "write_data_filename", "log_csv_filename"), (str,))
 
+# -1 is a ray of the dual: no least value exists, and a point may not exist either.
 # At a limit SCS guesses: 2 is an iterate to be judged by the certificate, -6 and -7 are nothing.
 _STATUS = {
     1: Status.OPTIMAL,
     2: Status.INACCURATE,
-    -1: Status.UNBOUNDED,
+    -1: Status.INFEASIBLE_OR_UNBOUNDED,
     -2: Status.INFEASIBLE,
     -5: Status.INTERRUPTED,
     -6: Status.LIMIT_NO_SOLUTION,
@@ -126,7 +127,8 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
         duals = multipliers(conic, z, n_rows)
         # Short of the end the dual objective is that of a point that is not dual feasible.
         bound = cost * float(info["dobj"]) + conic.offset if status is Status.OPTIMAL else None
-        claim = replace(claim, x=x, duals=duals, bound=bound)
+        objective = cost * float(info["pobj"]) + conic.offset
+        claim = replace(claim, x=x, duals=duals, bound=bound, objective=objective)
     elif status is Status.INACCURATE:
         claim = replace(claim, status=Status.LIMIT_NO_SOLUTION)
     return reported(claim, finished)

@@ -19,11 +19,14 @@ from solvers.classify import Classification, classify
 from solvers.edits import unedited_origin
 from solvers.errors import NumberError
 from solvers.limits import checked_limits
+from solvers.notes import notes_on, why_no_duals
 from solvers.registry import choose
 from solvers.result import SolveResult
+from solvers.second_opinion import second_choice, with_second_opinion
 from solvers.standard_form import StandardForm, standard_form
 from solvers.transform import copy_values, is_disjunctive, transformed
-from solvers.values import flat, load_component, load_values, named_duals, named_values
+from solvers.values import flat, load_component, load_values, named_duals, named_ray, named_values
+from solvers.versions import versions
 
 
 def solve(
@@ -36,6 +39,7 @@ def solve(
     options: Mapping[str, Any] | None = None,
     warm_start: Mapping[str, ArrayLike] | None = None,
     log: bool = False,
+    second_solver: str | None = None,
 ) -> SolveResult:
     """Solve a Pyomo model, ours, edited or foreign, and certify the result.
 
@@ -55,6 +59,9 @@ def solve(
         Arrays by variable name to start from, for solvers that can (SCIP, Gurobi).
     log : bool
         Show the solver's log.
+    second_solver : str, optional
+        Another solver that gets the model as well. What it claims goes into the certificate's
+        facts, a disagreement into its reason; two claims that agree are still no proof.
 
     Returns
     -------
@@ -81,20 +88,40 @@ def solve(
     classification = classify(form)
     choice = choose(solver, classification.problem_class, form, timed=time_limit is not None)
     info = choice.info
+    second = None
+    if second_solver is not None:
+        second = second_choice(
+            second_solver, choice, classification, form, timed=time_limit is not None
+        )
     origin = unedited_origin(target, form)
     message = remark(origin) if origin is not None else ""
     case = Case(target, form, classification, origin, limits)
     outcome = attempted(choice, case, automatic=solver == "auto")
+    if second is not None:
+        outcome = with_second_opinion(choice, second, case, outcome)
     claim, found = outcome.claim, outcome.found
     if found.x is not None:
         load_values(form, found.x)
         if disjunctive:
             copy_values(target, model)
     reason = replace(choice, how=outcome.how).reason
-    message = "; ".join(part for part in (message, reason, claim.message) if part)
     result = _result(target, form, classification, claim, found)
+    notes = notes_on(
+        target,
+        result.values,
+        integer=bool(form.integer.any()),
+        solver=info.name,
+        options=limits.options,
+    )
+    bare = found.x is not None and not result.duals
+    parts = (*notes.sentences, message, reason, claim.message)
+    message = "; ".join(part for part in parts if part)
+    facts = {**result.certificate.facts, **notes.facts}
+    if bare:
+        facts |= why_no_duals(form, classification, info.name)
     return replace(
         result,
+        certificate=replace(result.certificate, facts=facts),
         solver=info.name,
         version=claim.version or info.version,
         seconds=outcome.seconds,
@@ -104,6 +131,7 @@ def solve(
         threads=limits.threads,
         seed=limits.seed,
         time_limit=limits.time_limit,
+        versions=versions(),
     )
 
 
@@ -159,12 +187,18 @@ def _result(
         objective=_signed(found.objective, sense),
         bound=signed.bound,
         values={} if found.x is None else named_values(model, form, found.x),
-        duals=named_duals(form, claim.duals),
+        duals=named_duals(form, claim.duals) if found.proof is None else _farkas(form, found),
+        ray={} if found.ray is None else named_ray(model, form, found.ray),
         certificate=signed,
         solver="",
         problem_class=str(classification.problem_class),
         **described,
     )
+
+
+def _farkas(form: StandardForm, found: Certified) -> dict[str, Any]:
+    """Multipliers that prove a model infeasible: of the least violation, whatever the sense."""
+    return named_duals(replace(form, sense=1), found.proof)
 
 
 def describe(model: pyo.ConcreteModel) -> dict[str, Any]:

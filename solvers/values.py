@@ -59,6 +59,16 @@ def named_values(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> dict
     return found
 
 
+def named_ray(model: pyo.ConcreteModel, form: StandardForm, d: Array) -> dict[str, Array]:
+    """Arrays by variable name for a direction; fixed variables do not move."""
+    found = {}
+    for component in variables(model):
+        if len(component) > 0:
+            at, _ = form.columns.of(component)
+            found[component.name] = shaped(component, np.where(at >= 0, d[at], 0.0))
+    return found
+
+
 def point_with(
     model: pyo.ConcreteModel, form: StandardForm, x: Array, replaced: Mapping[str, Array]
 ) -> Array:

@@ -30,7 +30,7 @@ SETTINGS = {
     "soft_margin_svc": "ridge=0.05",
     "kernel_soft_margin_svc": "ridge=0.05",
     "weighted_svc": "ridge=0.05 pi=0.3",
-    "nu_svc": "nu=0.6",
+    "nu_svc": "nu=0.8",
     "nu_svc_dual": "nu=0.6",
     "extended_nu_svc": "nu=0.3",
     "extended_nu_svc_reverse": "nu=0.3",
@@ -193,12 +193,27 @@ def test_forged_multipliers_prove_nothing(tmp_path: Path) -> None:
     assert "could not be proven again" in answer.stderr
 
 
-def test_an_infeasible_result_holds_nothing_to_prove(tmp_path: Path) -> None:
+def test_an_infeasible_result_is_proven_again_and_predicts_nothing(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "train.csv", OVERLAPPING)
     out = tmp_path / "fit.json"
     assert run("solve", "hard_margin_svc", "--data", file, "--out", out).code == 3
-    assert "no point" in run("certify", out).complaint
+    answer = run("certify", out)
+    assert answer.code == 3
+    assert answer.stdout.startswith("infeasible proven again by exact rational Farkas bound")
+    assert answer.stdout.rstrip().endswith("CERTIFIED")
     assert "no point" in run("predict", out, "--data", file).complaint
+
+
+def test_a_result_with_neither_point_nor_proof_is_refused(tmp_path: Path) -> None:
+    out = solved(tmp_path, "c_svc")
+    edit(out, lambda d: d.update(objective=None, bound=None, status="limit_no_solution"))
+    assert "no point to prove: its status is limit_no_solution" in run("certify", out).complaint
+    edit(
+        out, lambda d: (d.update(status="infeasible"), d["certificate"].update(verdict="CERTIFIED"))
+    )
+    answer = run("certify", out)
+    assert answer.code == 1
+    assert "no point could not be proven again" in answer.stderr
 
 
 def test_an_edited_model_cannot_be_built_again(tmp_path: Path) -> None:

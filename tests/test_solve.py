@@ -102,7 +102,9 @@ def test_a_time_limit_keeps_incumbent_claim_and_our_own_bound():
     u = data.y * (data.X @ result.values["w"] + result.values["b"])
     norm = float(result.values["w"] @ result.values["w"] + result.values["b"] ** 2)
     assert result.objective == pytest.approx(norm + np.sum(u < 1), abs=1e-9)
-    assert 0 < result.bound <= result.certificate.solver_bound <= result.objective
+    assert 0 < result.certificate.solver_bound <= result.objective
+    # Ours is that of the SDP relaxation, which SCIP does not reach in this time.
+    assert result.certificate.solver_bound < result.bound <= result.objective
 
 
 def test_an_interior_point_run_cut_short_is_inaccurate_not_optimal(points):

@@ -23,7 +23,11 @@ def certify_command(
     positive: options.Positive = None,
     json: options.Json = False,
 ) -> int:
-    """Prove the point and our own bounds of a saved result again, without any solver."""
+    """Prove the point and our own bounds of a saved result again, without any solver.
+
+    Leaves with 0 when all of it was proven again, with 3 when what was proven is that the model is
+    infeasible or unbounded, and with 1 when something in the file was not confirmed.
+    """
     with working(f"proving {file}"):
         result = SolveResult.load(file)
         found = recheck(result, training_data(result, data, label, positive))
@@ -35,7 +39,8 @@ def certify_command(
         show(recheck_page(found))
     if not found.confirmed:
         complain(f"{file}: NOT_CERTIFIED, {found.reason}")
-    return 0 if found.confirmed else 1
+        return 1
+    return 3 if found.without_optimum else 0
 
 
 def training_data(

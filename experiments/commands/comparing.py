@@ -44,6 +44,10 @@ def compare_command(
     ladder: Annotated[
         bool, typer.Option("--ladder", help="All relaxations of the main study.")
     ] = False,
+    include_uncertified: Annotated[
+        bool,
+        typer.Option("--include-uncertified", help="Gaps of NOT_CERTIFIED rows too; marked."),
+    ] = False,
     settings: options.Settings = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table.")] = None,
     latex: Annotated[Path | None, typer.Option(metavar="FILE.tex", help="Write the table.")] = None,
@@ -76,8 +80,12 @@ def compare_command(
     choice = options.SolverChoice(solver, time_limit, threads, seed, log)
     common = parse_settings(settings or ())
     if asks_for_several(solver):
-        if plot is not None:
-            raise ValueError("--plot draws gaps: leave it out, or name one solver")
+        for given, word in (
+            (plot, "--plot draws"),
+            (include_uncertified, "--include-uncertified is about"),
+        ):
+            if given:
+                raise ValueError(f"{word} gaps: leave it out, or name one solver")
         rungs = _named_rungs(names or [], exact, ladder)
         if data is None:
             raise ValueError("compare needs --data SPEC for several solvers")
@@ -86,7 +94,7 @@ def compare_command(
     instances, rungs, target = _plan(
         names or [], data, exact or EXACT.formulation, ladder, common, label, positive
     )
-    studies, interrupted = _run(instances, rungs, target, choice)
+    studies, interrupted = _run(instances, rungs, target, choice, include_uncertified)
     if studies:
         _write(studies, csv, latex, plot)
     if json:
@@ -145,7 +153,11 @@ def _plan(
 
 
 def _run(
-    instances: Sequence[Instance], rungs: Sequence[Rung], exact: Rung, choice: options.SolverChoice
+    instances: Sequence[Instance],
+    rungs: Sequence[Rung],
+    exact: Rung,
+    choice: options.SolverChoice,
+    include_uncertified: bool,
 ) -> tuple[list[Study], bool]:
     """Studies as far as they are finished, and whether the user stopped them."""
     latest: dict[str, Study] = {}
@@ -153,7 +165,13 @@ def _run(
         try:
             for instance in instances:
                 for study in run(
-                    instance, rungs, exact=exact, solver=choice.solver, say=say, **choice.limits
+                    instance,
+                    rungs,
+                    exact=exact,
+                    solver=choice.solver,
+                    say=say,
+                    include_uncertified=include_uncertified,
+                    **choice.limits,
                 ):
                     latest[instance.name] = study
                     _stop_if_interrupted(study)

@@ -37,15 +37,27 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A hyperparameter, or normalise, kernel, width, degree, coef0; repeat for more.",
+        help="A hyperparameter, or normalise, kernel, width, degree, coef0, shift, kpca, "
+        "kpca_tolerance; repeat for more.",
     ),
 ]
 Solver = Annotated[str, typer.Option(metavar="NAME", help=f"auto, {', '.join(SOLVERS)}.")]
+SecondSolver = Annotated[
+    str | None,
+    typer.Option("--second-solver", metavar="NAME", help="Asked as well; its claims are compared."),
+]
 TimeLimit = Annotated[
     float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each model.")
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the solver.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the solver.")]
+Isolate = Annotated[
+    bool,
+    typer.Option(
+        "--isolate",
+        help="Solve in a process of its own, which a crash or a hang cannot take further.",
+    ),
+]
 Log = Annotated[bool, typer.Option("--log", help="Show the solver's log on standard error.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -87,7 +99,8 @@ def recorded(
     words = {"label": label, "positive": positive}
     data = {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256}
     data |= {word: value for word, value in words.items() if value is not None}
-    return replace(result, data=data, normalisation=dict(prepared.record))
+    message = "; ".join(part for part in (prepared.remark, result.message) if part)
+    return replace(result, data=data, normalisation=dict(prepared.record), message=message)
 
 
 def reload(

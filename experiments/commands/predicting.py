@@ -94,7 +94,7 @@ def decision_values(result: SolveResult, X: Array) -> Array:
     entry = CATALOGUE.get(result.formulation)
     if entry is None or entry.classifier is None:
         raise ValueError(f"the result names no formulation that classifies: {result.formulation!r}")
-    if not result.values:
+    if not result.values or result.ray:  # where a ray starts, nothing is optimal
         raise ValueError(f"the result holds no point: its status is {result.status}")
     record = result.normalisation
     if entry.classifier is weight_and_intercept and "kernel" not in record:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from experiments.preparation import PREPROCESSING
+from formulations.parameters import did_you_mean
 from solvers.algorithms.prepare import entry_named
 
 Settings = dict[str, Any]
@@ -79,7 +79,6 @@ def refuse_unknown(settings: Iterable[str], names: Iterable[str]) -> None:
     for key in settings:
         if key in known:
             continue
-        near = get_close_matches(key, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(key, known)
         who = f"{names[0]} has no" if len(names) == 1 else "nothing here has a"
         raise ValueError(f"{who} hyperparameter {key!r} (known: {', '.join(known)}){hint}")

@@ -19,6 +19,7 @@ from experiments.commands.streams import complain, emit, working
 from experiments.preparation import Prepared, prepare
 from formulations.catalogue import CATALOGUE
 from solvers.algorithms.prepare import build, entry_named
+from solvers.isolated import solve_isolated
 from solvers.result import SolveResult, Verdict
 from solvers.solve import solve
 
@@ -38,10 +39,12 @@ def solve_command(
     label: options.Label = None,
     positive: options.Positive = None,
     solver: options.Solver = "auto",
+    second_solver: options.SecondSolver = None,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = None,
     threads: options.Threads = None,
     log: options.Log = False,
+    isolate: options.Isolate = False,
     json: options.Json = False,
 ) -> int:
     """Solve one formulation on data and print the result with its certificate."""
@@ -53,7 +56,8 @@ def solve_command(
         prepared, model = prepared_model(
             name, data, label, positive, parse_settings(settings or ())
         )
-        result = solve(model, choice.solver, **choice.limits)
+        run = solve_isolated if isolate else solve
+        result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:
             result.save(out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyomo.environ as pyo
 from formulations.c_svc import c_svc
 from formulations.catalogue import CATALOGUE, Entry
 from formulations.data import GramData, TrainingData
+from formulations.parameters import did_you_mean
 from formulations.ramp import ramp_objective
 from solvers.algorithms.incumbent import zero_one_incumbent
 from solvers.solve import solve
@@ -21,9 +21,8 @@ def entry_named(name: str) -> Entry:
     """Catalogue entry, or a ValueError with the nearest names."""
     if name in CATALOGUE:
         return CATALOGUE[name]
-    near = difflib.get_close_matches(name, CATALOGUE, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "see tightmargin list"
-    raise ValueError(f"no formulation is called {name!r}; {hint}")
+    hint = did_you_mean(name, CATALOGUE, 3) or "; see tightmargin list"
+    raise ValueError(f"no formulation is called {name!r}{hint}")
 
 
 def build(name: str, data: TrainingData | GramData, **parameters: Any) -> pyo.ConcreteModel:
@@ -38,10 +37,9 @@ def build(name: str, data: TrainingData | GramData, **parameters: Any) -> pyo.Co
     allowed = entry.parameters
     for given in parameters:
         if given not in allowed:
-            near = difflib.get_close_matches(given, allowed, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
             raise ValueError(
-                f"{name} has no hyperparameter {given!r} (it has {', '.join(allowed)}){hint}"
+                f"{name} has no hyperparameter {given!r} (it has {', '.join(allowed)})"
+                f"{did_you_mean(given, allowed)}"
             )
     missing = [
         word

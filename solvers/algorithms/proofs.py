@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from formulations.catalogue import CATALOGUE, Origin
+from formulations.conic_bound import strengthening_bound
 from formulations.data import TrainingData
+from formulations.hyperplane import augmented
+from formulations.intercept_bound import intercept_bound_value
+from solvers import clarabel
 from solvers.algorithms.enumeration import count_sets, zero_one_enumeration
+from solvers.backend import Limits
+from solvers.classify import classify
+from solvers.registry import SOLVERS
+from solvers.standard_form import standard_form
+from solvers.values import named_values
 
 SET_LIMIT = 2_000_000
+ENUMERATION = "enumeration of"
+# Of the SDP relaxation: beyond either it takes more than a second or two.
+POINT_LIMIT, FEATURE_LIMIT = 200, 30
+RELAXATION = "conic_sdp"
+RELAXATION_METHOD = "closed form of the strengthening that the SDP relaxation chooses"
+STRENGTHENING = "relaxation_strengthening"
 
 
 def closed_bound(origin: Origin | None) -> tuple[float | None, str]:
@@ -17,9 +38,7 @@ def closed_bound(origin: Origin | None) -> tuple[float | None, str]:
     (None, "")
         When the entry has no such proof or it would take more than 2,000,000 sets.
     """
-    if origin is None or not isinstance(origin.data, TrainingData):
-        return None, ""
-    if "zero_one_big_m" not in (origin.entry, CATALOGUE[origin.entry].restates):
+    if origin is None or not _is_zero_one(origin):
         return None, ""
     data, parameters = origin.data, origin.parameters
     sets = count_sets(data.n, data.d, parameters["intercept"], data.n_pos)
@@ -31,4 +50,69 @@ def closed_bound(origin: Origin | None) -> tuple[float | None, str]:
         intercept=parameters["intercept"],
         limit=SET_LIMIT,
     )
-    return found.lower_bound, f"enumeration of {sets:,} active sets"
+    return found.lower_bound, f"{ENUMERATION} {sets:,} active sets"
+
+
+def relaxation_bound(
+    origin: Origin | None, limits: Limits
+) -> tuple[float | None, str, Mapping[str, Any]]:
+    """Lower bound on a 0-1 loss problem from its SDP relaxation, with what proves it again.
+
+    The relaxation is solved for its strengthening gamma alone; the bound is its closed form.
+
+    Returns
+    -------
+    (None, "", {})
+        Another problem, too many points or features, or no solver for it.
+    """
+    nothing: tuple[None, str, Mapping[str, Any]] = None, "", {}
+    if origin is None or not _is_zero_one(origin) or not SOLVERS["clarabel"].installed:
+        return nothing
+    data = origin.data
+    if data.n > POINT_LIMIT or data.d > FEATURE_LIMIT:
+        return nothing
+    words = {word: origin.parameters[word] for word in ("penalty", "intercept")}
+    model = CATALOGUE[RELAXATION].build(data, **words, intercept_bound=_limit_of(words))
+    form = standard_form(model)
+    claim = clarabel.run(form, classify(form), Limits(limits.time_limit, limits.threads))
+    check = CATALOGUE[RELAXATION].check
+    if claim.x is None or not np.isfinite(claim.x).all() or check is None:
+        return nothing
+    found = check(model.origin, named_values(model, form, claim.x))
+    if found.unproven or found.bound is None:
+        return nothing
+    gamma = found.facts["strengthening"]
+    value = bound_of_strengthening(origin, gamma)
+    return (value, RELAXATION_METHOD, {STRENGTHENING: gamma}) if value is not None else nothing
+
+
+def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> float | None:
+    """Closed-form bound on a 0-1 loss problem from gamma (n,) alone, without any solver.
+
+    alpha_i = sqrt(penalty gamma_i) is the largest the dual allows, and the one at its optimum.
+    """
+    gamma = np.asarray(gamma, dtype=float)
+    if not _is_zero_one(origin) or gamma.shape != (origin.data.n,) or not (gamma >= 0).all():
+        return None
+    penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
+    stated = _limit_of(origin.parameters)
+    limit = intercept_bound_value(origin.data, penalty, intercept, stated)
+    found = strengthening_bound(
+        augmented(origin.data, intercept),
+        origin.data.y,
+        gamma,
+        np.sqrt(penalty * gamma),
+        limit,
+    )
+    return None if found is None else found.value
+
+
+def _limit_of(parameters: Mapping[str, Any]) -> str | None:
+    """The intercept bound that keeps an optimum: derived when the intercept is free."""
+    return "derived" if parameters["intercept"] == "free" else None
+
+
+def _is_zero_one(origin: Origin) -> bool:
+    if not isinstance(origin.data, TrainingData):
+        return False
+    return "zero_one_big_m" in (origin.entry, CATALOGUE[origin.entry].restates)

@@ -16,7 +16,9 @@ from formulations.catalogue import Origin
 from formulations.data import GramData, TrainingData
 from formulations.hyperplane import add_hyperplane, signed_score
 from formulations.nu_svc import loss_weights, nu_max
+from formulations.proven_slope import proven_slope
 from formulations.rows import AffineRows, dot
+from formulations.support_function import reduced_hulls
 from solvers import highs
 from solvers.backend import Limits
 from solvers.classify import classify
@@ -40,22 +42,29 @@ class NuRange:
         Above it there is no solution.
     constant_until : float
         On (0, constant_until] the optimal CVaR does not change: the tail is one point a class.
+    positive_at_end : bool
+        Whether the optimum of the extended nu-SVC is still positive at nu_max = nu_bar: it is never
+        0 then, because no line has a smaller mean hinge loss than a constant classifier.
     """
 
     nu_min: float
     nu_max: float
     constant_until: float = 0.0
+    positive_at_end: bool = False
 
     @property
     def nu_bar(self) -> float:
-        """Where the optimum of the extended nu-SVC is 0."""
+        """Where the optimum of the extended nu-SVC is 0, or nu_max if it is positive there."""
         return self.nu_min
 
     def side(self, nu: float) -> int:
-        """-1 below nu_bar (not convex), 0 at it, 1 above (convex)."""
-        if abs(nu - self.nu_bar) <= AT * self.nu_bar:
-            return 0
+        """-1 where the optimum is positive (not convex), 0 where it is 0, 1 above (convex)."""
+        if self._at_bar(nu):
+            return -1 if self.positive_at_end else 0
         return 1 if nu > self.nu_bar else -1
+
+    def _at_bar(self, nu: float) -> bool:
+        return abs(nu - self.nu_bar) <= AT * self.nu_bar
 
     def place(self, nu: float) -> str:
         """Say where nu lies when it is outside; an empty string inside.
@@ -90,7 +99,8 @@ class NuRange:
         side = self.side(nu)
         ends = f"nu_bar = {self.nu_bar:.6g}, nu_max = {self.nu_max:.6g}"
         name = "nu = 1 - beta" if entry == CVAR else "nu"
-        where = f"{name} = {nu:g} is {('below', 'at', 'above')[side + 1]} nu_bar ({ends})"
+        place = "at" if self._at_bar(nu) else ("below", "at", "above")[side + 1]
+        where = f"{name} = {nu:g} is {place} nu_bar ({ends})"
         first, why = _REFUSED.get(entry, (2, ""))
         if side >= first:
             separable = " (the classes are separable)" if self.nu_bar == 0 else ""
@@ -150,7 +160,21 @@ def nu_range(
         _KNOWN[key] = _nu_bar(data, weights, intercept)
     highest = nu_max(data, class_balance, intercept)
     constant = min(highest, float(weights.min()) * (2 if intercept == "free" else 1))
-    return NuRange(_KNOWN[key], highest, constant)
+    positive = _KNOWN[key] >= highest * (1 - AT) and _is_inside(
+        data, highest, class_balance, intercept
+    )
+    return NuRange(_KNOWN[key], highest, constant, positive)
+
+
+def _is_inside(
+    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
+) -> bool:
+    """Whether 0 is inside the reduced-hull difference: then the extended optimum is positive."""
+    if isinstance(data, GramData):
+        return False  # the extended family reads points
+    hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
+    slope = proven_slope(hulls, np.ones(hulls.k))
+    return slope is not None and slope > 0
 
 
 def _nu_bar(data: TrainingData | GramData, weights: ArrayLike, intercept: str) -> float:

@@ -100,7 +100,7 @@ class DualForm:
         because only the solver says that the point is feasible.
         """
         status = _STATUS.get(claim.status, claim.status)
-        told = replace(claim, status=status, x=None, duals=None, bound=None)
+        told = replace(claim, status=status, x=None, duals=None, bound=None, objective=None)
         told = replace(told, message=f"dual form: {claim.message}")
         if claim.x is None:
             return told

@@ -1,0 +1,70 @@
+"""The nu-property: what the optimal level rho says about a data set, counted from the scores.
+
+With weights c_i of sum 1 and -nu rho + sum_i c_i (rho - u_i)_+ least in rho,
+
+    weight of the margin errors {u_i < rho}  <=  nu  <=  weight of {u_i <= rho},
+
+and the second set holds all support vectors (Schoelkopf et al., New support vector algorithms,
+Neural Computation 12, 2000, Proposition 5; with equal weights these are shares of the points). Of
+a dual point the multipliers say it themselves: those at their cap weigh at most nu, those above
+zero at least nu.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Of the largest score, or of the cap: as near as this a point is on the margin.
+ON_MARGIN = 1e-6
+ON_CAP = 1e-6
+SUM = 1e-9  # the weights are added in floating point
+
+HOLDS, FAILS = "holds", "fails"
+NOT_ASKED = "not asked: rho = 0, where it need not hold"
+
+
+def margin_facts(u: Array, rho: float, weights: Array, nu: float, *, free: bool) -> dict[str, Any]:
+    """Facts about a point with a level.
+
+    Parameters
+    ----------
+    u : array (n,)
+        Signed scores y_i (<w, x_i> + b).
+    weights : array (n,)
+        c_i, sum 1.
+    free : bool
+        Whether rho may be negative: where it may not, nothing is known of it at 0.
+    """
+    slack = ON_MARGIN * max(float(np.abs(u).max()), abs(rho))
+    below, within = u < rho - slack, u <= rho + slack
+    facts = _shares(below, within, weights)
+    verdict = _verdict(facts, nu) if free or rho > slack else NOT_ASKED
+    return {"errors": int((u <= 0).sum())} | facts | {"nu_property": verdict}
+
+
+def multiplier_facts(alpha: Array, caps: Array, nu: float) -> dict[str, Any]:
+    """Facts about multipliers 0 <= alpha_i <= c_i with sum nu."""
+    at_cap, above = alpha >= caps * (1 - ON_CAP), alpha > caps * ON_CAP
+    facts = _shares(at_cap, above, caps)
+    return facts | {"nu_property": _verdict(facts, nu)}
+
+
+def _shares(
+    errors: NDArray[np.bool_], vectors: NDArray[np.bool_], weights: Array
+) -> dict[str, Any]:
+    return {
+        "margin_errors": int(errors.sum()),
+        "margin_error_share": float(weights[errors].sum()),
+        "support_vectors": int(vectors.sum()),
+        "support_vector_share": float(weights[vectors].sum()),
+    }
+
+
+def _verdict(facts: dict[str, Any], nu: float) -> str:
+    low, high = facts["margin_error_share"], facts["support_vector_share"]
+    return HOLDS if low - SUM <= nu <= high + SUM else FAILS

@@ -1,0 +1,111 @@
+"""What a certificate is computed from, and what is left of a claim after the check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from formulations.catalogue import CATALOGUE, Origin, PaperCheck
+from solvers.backend import Limits
+from solvers.certificates.scale import objective_scale, objective_unit
+from solvers.classify import Classification
+from solvers.conic_form import ConicForm, Multipliers, conic_form
+from solvers.result import Certificate, Status
+from solvers.scaling import Scaling, badly_scaled, scaling
+from solvers.standard_form import StandardForm
+from solvers.values import named_values
+
+Array = NDArray[np.float64]
+
+FEASIBILITY_TOLERANCE = 1e-6
+GAP_TOLERANCE = 1e-6
+CLAIM_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """A claim after the check: the point and objective that stand, and the certificate.
+
+    Attributes
+    ----------
+    status : Status
+    x : array or None
+        The point, repaired where the formulation knows how.
+    objective : float or None
+        Of the minimisation, recomputed.
+    certificate : Certificate
+        Bounds are those of the minimisation too.
+    proof : Multipliers or None
+        Farkas multipliers of an infeasible model; they take the place of the solver's duals.
+    ray : array or None
+        Direction in which an unbounded model falls for ever, from `x`.
+    """
+
+    status: Status
+    x: Array | None
+    objective: float | None
+    certificate: Certificate
+    proof: Multipliers | None = None
+    ray: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Everything a certificate is computed from."""
+
+    model: pyo.ConcreteModel
+    form: StandardForm
+    classification: Classification
+    origin: Origin | None = None  # None for foreign and for edited models
+    limits: Limits = field(default_factory=Limits)
+
+    @cached_property
+    def unit(self) -> float:
+        """Natural size of the objective, see scale.py."""
+        return objective_unit(self.form)
+
+    @cached_property
+    def conic(self) -> ConicForm:
+        """Conic form of the model, or of its continuous relaxation."""
+        return conic_form(self.form, self.classification)
+
+    @cached_property
+    def factors(self) -> Scaling:
+        """Factors that bring the numbers of the model near 1."""
+        return scaling(self.form)
+
+    @cached_property
+    def scaling(self) -> Scaling | None:
+        """The factors of badly scaled numbers; None where they are near 1 already."""
+        bad = not self.form.nonlinear and badly_scaled(self.form)
+        return self.factors if bad else None
+
+    @property
+    def level(self) -> str:
+        """Whether the formulation's own formula can be evaluated, or the model only."""
+        known = self.origin is not None and CATALOGUE[self.origin.entry].check is not None
+        return "paper" if known else "model"
+
+    def scale(self, objective: float) -> float:
+        """What gaps at an objective are relative to."""
+        # The unit costs a least-squares solve, and only objectives below 1 ask for it.
+        return objective_scale(objective, self.unit if abs(objective) < 1 else 1.0)
+
+    def paper_check(self, x: Array) -> PaperCheck | None:
+        """The point re-evaluated by the formulation's own formula; None without one."""
+        if self.origin is None:
+            return None
+        check = CATALOGUE[self.origin.entry].check
+        if check is None:
+            return None
+        return check(self.origin, named_values(self.model, self.form, x))
+
+    def closes(self, objective: float, bound: float | None) -> bool:
+        """Whether a proven bound makes an objective the optimum."""
+        if bound is None:
+            return False
+        return objective - bound <= GAP_TOLERANCE * self.scale(objective)

@@ -1,0 +1,64 @@
+"""The names under which a certificate keeps further numbers, each with its meaning.
+
+The fields of a certificate are final; whatever else is computed goes into its `facts`, under one
+of these names, into the JSON file and onto the screen.
+"""
+
+from __future__ import annotations
+
+MODEL_FACTS = {
+    "objective_scale": "what a gap is relative to, see certificates/scale.py",
+    "stationarity": "largest entry of P x + q + A'z, relative to the terms of its column",
+    "dual_cone_violation": "how far the solver's multipliers are outside their cones, relative",
+    "objective_curvature": "smallest eigenvalue of the Hessian of the objective",
+    "row_curvature": "smallest eigenvalue of the Hessians of the convex quadratic rows",
+    "cone_rows": "number of quadratic rows that are convex as second-order cones only",
+    "matrix_eigenvalue": "smallest eigenvalue of the matrices of the semidefinite rows",
+    "dual_matrix_eigenvalue": "smallest eigenvalue of their multipliers, the dual slack matrices",
+    "no_duals": "why the result holds no duals",
+    "bound_duals": "multipliers behind the bound, by row, where the solver gave none",
+}
+
+INTEGER_FACTS = {
+    "fixed_objective": "certified optimum with the integers fixed at the incumbent",
+    "fixed_verdict": "its verdict",
+    "solver_objective": "objective of the solver's own point, where a better one replaced it",
+    "relaxation_strengthening": "gamma of the SDP relaxation whose closed form is the bound",
+}
+
+SECOND_SOLVER_FACTS = {
+    "second_solver": "name of the solver asked for a second opinion",
+    "second_version": "its version",
+    "second_status": "its status",
+    "second_objective": "objective of its point, recomputed",
+    "second_bound": "its own bound, a claim",
+    "second_agrees": "whether the two agree within their tolerances",
+}
+
+CLASSIFIER_FACTS = {
+    "errors": "training points on the wrong side of the hyperplane or on it",
+    "margin_errors": "points below the margin level rho",
+    "margin_error_share": "their share, by weight; at most nu",
+    "margin_violations": "points with y_i f(x_i) < 1",
+    "support_vectors": "points with a multiplier, or (from w alone) not beyond the margin level",
+    "support_vector_share": "their share, by weight; at least nu",
+    "nu_property": "whether margin_error_share <= nu <= support_vector_share, or why not asked",
+    "cvar": "conditional value at risk of the margin error, recomputed by sorting",
+    "norm_multiplier": "multiplier of the norm row, minus half the objective",
+    "side": "on which side of nu_bar the optimum lies",
+    "degenerate": "why the optimum says nothing about the points",
+    "violations": "points that pay the 0-1 loss: y_i f(x_i) < 1",
+    "outliers": "points whose loss is capped",
+    "strengthening": "gamma_i of the conic losses",
+    "rank_of_lift": "rank of W - w w'",
+    "spent": "share of the budget on violations that is spent",
+    "active": "points with a positive multiplier",
+    "least_errors": "points of both labels in one place: no classifier makes fewer errors",
+    "active_bounds": "bounds on the hyperplane that hold the optimum back",
+    "kernel_shift": "number added to the diagonal of a kernel matrix that was not semidefinite",
+    "binding_big_m": "rows that a big-M holds at z_i = 1",
+    "big_m_slack": "margin that an indicator within the solver's tolerance of 0 buys for nothing",
+    "penalty": "penalty that the budget corresponds to",
+}
+
+FACTS = MODEL_FACTS | INTEGER_FACTS | SECOND_SOLVER_FACTS | CLASSIFIER_FACTS
