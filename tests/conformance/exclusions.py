@@ -1,0 +1,72 @@
+"""What a solver is excused from, each with its reason, and what is asked of every solver.
+
+An exclusion never excuses a wrong certificate or bound, only a missing answer. One that is no
+longer needed fails the suite: whoever mends a solver's back end, or gets a better version of the
+solver, takes it from the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formulations.catalogue import ProblemClass
+
+LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
+CONVEX = frozenset({LP, QP, SOCP, SDP})
+CONES = frozenset({SOCP, ProblemClass.MISOCP})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a solver.
+
+    Attributes
+    ----------
+    tolerance, on_cones : float
+        Of the objective, relative to max(1, |optimum|); the second one where rows are cones.
+    duals : frozenset
+        Classes for which it returns multipliers.
+    certified : frozenset
+        Classes whose every optimum is certified; elsewhere its own accuracy may be too little.
+    cases : int
+        At least so many cases run when it is installed, exclusions not counted.
+    timed : bool
+        Whether a clock can stop it.
+    """
+
+    tolerance: float
+    on_cones: float
+    duals: frozenset[ProblemClass]
+    certified: frozenset[ProblemClass]
+    cases: int
+    timed: bool = True
+
+
+ASKED = {
+    "highs": Asked(1e-7, 1e-7, frozenset({LP, QP}), CONVEX, 150),
+    "clarabel": Asked(2e-7, 2e-7, CONVEX, CONVEX, 200),
+    "scip": Asked(1e-5, 1e-4, frozenset(), frozenset({LP, QP}), 280),
+    "gurobi": Asked(1e-6, 1e-5, frozenset({LP, QP}), frozenset({LP, QP}), 280),
+    "scs": Asked(1e-5, 1e-5, CONVEX, CONVEX, 200),
+    "piqp": Asked(1e-6, 1e-6, frozenset({QP}), CONVEX, 25, timed=False),
+    "mosek": Asked(1e-6, 1e-6, CONVEX, CONVEX, 270),
+}
+
+# (solver, problem, variant): why
+EXCLUDED: dict[tuple[str, str, str], str] = {
+    **{
+        ("highs", "qp_semidefinite", variant): (
+            "the active-set method calls (x + y - 1)^2 + x unbounded; the certificate refutes it"
+        )
+        for variant in ("plain", "scaled", "duplicated")
+    },
+    ("scip", "qp_unconstrained", "scaled"): (
+        "SCIP branches on the free columns of a quadratic without rows until the clock stops it"
+    ),
+    **{
+        ("scs", name, "scaled"): (
+            "SCS, a first-order method, does not get through units of 1e-4 beside 1e4"
+        )
+        for name in ("lp_free_variables", "lp_assignment")
+    },
+}

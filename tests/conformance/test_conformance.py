@@ -1,0 +1,318 @@
+"""Every problem with a known answer, in every variant, through every installed solver.
+
+In the manner of MathOptInterface's tests: one list of problems (problems.py), variants whose answer
+follows (variants.py), and for every solver what is asked of it and what it is excused from, with
+the reason (exclusions.py). A fault found through one solver becomes a test of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from formulations.catalogue import ProblemClass
+from solvers.backend import Limits
+from solvers.classify import classify
+from solvers.registry import SOLVERS
+from solvers.result import SolveResult, Status, Verdict
+from solvers.solve import solve
+from solvers.standard_form import standard_form
+from solvers.unboundedness import unboundedness_proof
+from tests.conformance.exclusions import ASKED, EXCLUDED
+from tests.conformance.problems import INFEASIBLE, PROBLEMS, UNBOUNDED, Problem
+from tests.conformance.variants import VARIANTS, answer, class_of, rows, unscaled
+
+BY_NAME = {problem.name: problem for problem in PROBLEMS}
+# Seconds. A case takes a few hundredths; one that is excused gets less time to prove that it fails.
+LIMIT, SHORT_LIMIT = 6.0, 2.0
+VIOLATION = 2e-5
+Case = tuple[str, str, str]
+
+
+def cases() -> list[Case]:
+    return [
+        (solver, problem.name, variant)
+        for solver, info in SOLVERS.items()
+        for problem in PROBLEMS
+        for variant in VARIANTS
+        if class_of(problem, variant) in info.classes
+    ]
+
+
+@pytest.mark.parametrize(("solver", "name", "variant"), cases())
+def test_the_known_answer_is_found(solver: str, name: str, variant: str) -> None:
+    info = SOLVERS[solver]
+    if not info.installed:
+        pytest.skip(f"{solver} is not installed")
+    if info.unlicensed():
+        pytest.skip(f"{solver} finds no licence ({info.unlicensed()})")
+    problem = BY_NAME[name]
+    original = problem.build()
+    model = VARIANTS[variant](original)
+    reason = EXCLUDED.get((solver, name, variant))
+    limit = LIMIT if reason is None else SHORT_LIMIT
+    result = solve(model, solver, time_limit=limit if ASKED[solver].timed else None)
+    if variant == "scaled" and result.objective is not None:
+        unscaled(model, original)
+    judged = original if variant == "scaled" else model
+    assert_sound(problem, variant, result)
+    if reason is None:
+        assert_conforms(problem, variant, result, judged)
+        return
+    try:
+        assert_conforms(problem, variant, result, judged)
+    except AssertionError:
+        pytest.xfail(reason)
+    pytest.fail(f"no longer needed: {solver} {name} {variant} ({reason})")
+
+
+# --- what no exclusion excuses -------------------------------------------------------------------
+
+
+def assert_sound(problem: Problem, variant: str, result: SolveResult) -> None:
+    """No certificate of a wrong answer, and no bound beyond the optimum."""
+    known, certified = answer(problem, variant), result.certificate.verdict is Verdict.CERTIFIED
+    if isinstance(known, str):
+        assert result.status is not Status.OPTIMAL
+        assert not certified or result.status == known
+        assert not (certified and result.objective is not None)
+        assert known != UNBOUNDED or result.bound is None
+        return
+    size, sense = max(1.0, abs(known)), sense_of(problem)
+    assert result.status not in (Status.INFEASIBLE, Status.UNBOUNDED)
+    if certified:
+        assert result.status is Status.OPTIMAL
+        assert result.objective == pytest.approx(known, abs=2e-6 * size)
+    if result.bound is not None:
+        assert sense * result.bound <= sense * known + 1e-6 * size
+    if result.objective is not None:
+        assert sense * result.objective >= sense * known - 1e-4 * size
+
+
+def sense_of(problem: Problem) -> int:
+    """1 to minimise, -1 to maximise."""
+    goals = list(problem.build().component_data_objects(pyo.Objective, active=True))
+    return -1 if goals and goals[0].sense == pyo.maximize else 1
+
+
+# --- what a solver is asked for ------------------------------------------------------------------
+
+
+def assert_conforms(
+    problem: Problem, variant: str, result: SolveResult, model: pyo.ConcreteModel
+) -> None:
+    """The answer is the known one, to the tolerance of the solver, and proven where it can be."""
+    known, kind, asked = answer(problem, variant), class_of(problem, variant), ASKED[result.solver]
+    assert result.problem_class == kind
+    verdict = result.certificate.verdict
+    if known == UNBOUNDED:
+        assert result.status is Status.UNBOUNDED
+        assert verdict is Verdict.CERTIFIED
+        assert result.ray
+        return
+    if known == INFEASIBLE:
+        assert result.objective is None
+        if variant == "infeasible":  # by linear rows, so that a Farkas vector exists
+            assert (result.status, verdict) == (Status.INFEASIBLE, Verdict.CERTIFIED)
+        assert result.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+        return
+    assert isinstance(known, float)
+    on_cones = kind in (ProblemClass.SOCP, ProblemClass.MISOCP)
+    tolerance = asked.on_cones if on_cones else asked.tolerance
+    assert result.objective == pytest.approx(known, abs=tolerance * max(1.0, abs(known)))
+    assert violation(model) <= VIOLATION
+    if kind in asked.certified:
+        assert verdict is Verdict.CERTIFIED, result.certificate.reason
+    if kind in asked.certified or kind not in CONVEX:
+        assert result.status is Status.OPTIMAL, result.certificate.reason
+        assert verdict is not Verdict.NOT_CERTIFIED, result.certificate.reason
+    assert result.time_limit is None or result.seconds < result.time_limit
+    if kind in asked.duals and any(rows(model)):
+        assert_duals(problem, variant, result, model)
+    elif not asked.duals:
+        assert not result.duals
+
+
+CONVEX = frozenset({ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP})
+
+
+def violation(model: pyo.ConcreteModel) -> float:
+    """The largest violation of a row, bound or integrality, by Pyomo's own arithmetic."""
+    found = [0.0]
+    for row in rows(model):
+        low, body, high = row.to_bounded_expression(evaluate_bounds=True)
+        value = pyo.value(body)
+        found += [] if low is None else [(low - value) / max(1.0, abs(low))]
+        found += [] if high is None else [(value - high) / max(1.0, abs(high))]
+    for v in model.component_data_objects(pyo.Var):
+        if v.value is None:
+            continue
+        found += [] if v.lb is None else [v.lb - v.value]
+        found += [] if v.ub is None else [v.value - v.ub]
+        found += [] if v.is_continuous() else [abs(v.value - round(v.value))]
+    return max(found)
+
+
+def assert_duals(
+    problem: Problem, variant: str, result: SolveResult, model: pyo.ConcreteModel
+) -> None:
+    """d optimum / d right-hand side: of one sign where a row has one side; known where unique."""
+    if variant == "scaled":
+        return
+    sense, small = sense_of(problem), 1e-4 * max(1.0, abs(float(problem.answer)))
+    for row, dual in linear_duals(result, model):
+        low, _, high = row.to_bounded_expression()
+        if high is None:
+            assert sense * dual >= -small, row.name
+        elif low is None:
+            assert sense * dual <= small, row.name
+    if variant == "plain":
+        for name, expected in problem.duals.items():
+            assert float(result.duals[name]) == pytest.approx(expected, abs=small), name
+
+
+def linear_duals(result: SolveResult, model: pyo.ConcreteModel) -> Iterator[tuple[Any, float]]:
+    """Linear rows with their multipliers; every one of them has one."""
+    for row in rows(model):
+        if row.body.polynomial_degree() not in (0, 1):
+            continue
+        component = row.parent_component()
+        numbers = result.duals[component.name]
+        if not component.is_indexed():
+            yield row, float(numbers)
+            continue
+        yield row, float(numbers[list(component).index(row.index())])
+
+
+# --- the suite itself ----------------------------------------------------------------------------
+
+
+def unlisted() -> set[str]:
+    return set(SOLVERS) - set(ASKED)
+
+
+def test_every_registered_solver_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not unlisted(), "say in exclusions.py what is asked of a new solver"
+    monkeypatch.setitem(SOLVERS, "new", replace(SOLVERS["scs"], name="new"))
+    assert unlisted() == {"new"}
+
+
+@pytest.mark.parametrize("solver", ASKED)
+def test_nobody_is_asked_for_less_than_the_registry_promises(solver: str) -> None:
+    info, asked = SOLVERS[solver], ASKED[solver]
+    assert asked.tolerance <= info.tolerance
+    assert asked.on_cones <= info.tolerance_for(ProblemClass.SOCP)
+    assert asked.duals <= info.classes or solver in ("highs", "piqp")
+
+
+@pytest.mark.parametrize("solver", ASKED)
+def test_every_solver_meets_enough_cases(solver: str) -> None:
+    asked = [case for case in cases() if case[0] == solver]
+    assert len(asked) - sum(case in EXCLUDED for case in asked) >= ASKED[solver].cases
+
+
+def test_exclusions_name_cases_and_reasons() -> None:
+    assert set(EXCLUDED) <= set(cases())
+    assert all(len(reason.split()) > 5 for reason in EXCLUDED.values())
+
+
+def test_every_class_has_problems() -> None:
+    assert {problem.problem_class for problem in PROBLEMS} == set(ProblemClass)
+    assert len(BY_NAME) == len(PROBLEMS) >= 55
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_variant_is_of_its_class(name: str, variant: str) -> None:
+    problem = BY_NAME[name]
+    form = standard_form(VARIANTS[variant](problem.build()))
+    assert classify(form).problem_class is class_of(problem, variant)
+
+
+@pytest.mark.parametrize("name", [p.name for p in PROBLEMS if p.answer != INFEASIBLE])
+def test_the_unbounded_variant_alone_has_a_proof(name: str) -> None:
+    problem = BY_NAME[name]
+    form = standard_form(VARIANTS["unbounded"](problem.build()))
+    assert unboundedness_proof(form, Limits()) is not None
+    if problem.solvable:
+        assert unboundedness_proof(standard_form(problem.build()), Limits()) is None
+
+
+# --- a check that cannot fail is none ------------------------------------------------------------
+
+
+def one_result(**changes: Any) -> tuple[Problem, SolveResult, pyo.ConcreteModel]:
+    problem = BY_NAME["lp_maximised"]
+    model = problem.build()
+    result = solve(model, "highs")
+    certificate = replace(result.certificate, **changes.pop("certificate", {}))
+    return problem, replace(result, **changes, certificate=certificate), model
+
+
+UNSOUND: list[dict[str, Any]] = [
+    {"objective": 11.1},
+    {"objective": 12.0, "certificate": {"verdict": Verdict.SOLVER_BOUND}},
+    {"bound": 10.9},
+    {"status": Status.INFEASIBLE},
+    {"status": Status.UNBOUNDED},
+    {"status": Status.FEASIBLE},
+]
+
+
+@pytest.mark.parametrize("lie", UNSOUND)
+def test_a_wrong_certificate_or_bound_is_seen(lie: dict[str, Any]) -> None:
+    problem, honest, _ = one_result()
+    assert_sound(problem, "plain", honest)
+    with pytest.raises(AssertionError):
+        assert_sound(problem, "plain", one_result(**dict(lie))[1])
+
+
+@pytest.mark.parametrize(
+    ("variant", "known"), [("infeasible", Status.INFEASIBLE), ("unbounded", Status.UNBOUNDED)]
+)
+def test_an_optimum_where_there_is_none_is_seen(variant: str, known: Status) -> None:
+    problem, optimal, _ = one_result()
+    with pytest.raises(AssertionError):
+        assert_sound(problem, variant, optimal)
+    other = Status.UNBOUNDED if known is Status.INFEASIBLE else Status.INFEASIBLE
+    for status, sound in ((known, True), (other, False)):
+        said = replace(optimal, status=status, objective=None, bound=None)
+        if sound:
+            assert_sound(problem, variant, said)
+            continue
+        with pytest.raises(AssertionError):
+            assert_sound(problem, variant, said)
+
+
+NOT_CONFORMING: list[dict[str, Any]] = [
+    {"objective": 11 + 1e-5},
+    {"problem_class": "QP"},
+    {"certificate": {"verdict": Verdict.SOLVER_BOUND}},
+    {"duals": {"total": np.array(-2.0), "slack": np.array(0.0)}},
+    {"duals": {"total": np.array(2.1), "slack": np.array(0.0)}},
+    {"duals": {"total": np.array(2.0), "slack": np.array(-0.1)}},
+    {"seconds": 10.0, "time_limit": 6.0},
+]
+
+
+@pytest.mark.parametrize("fault", NOT_CONFORMING)
+def test_an_answer_that_misses_something_is_seen(fault: dict[str, Any]) -> None:
+    problem, honest, model = one_result()
+    assert_conforms(problem, "plain", honest, model)
+    _, changed, model = one_result(**dict(fault))
+    with pytest.raises(AssertionError):
+        assert_conforms(problem, "plain", changed, model)
+
+
+def test_a_point_outside_its_model_is_seen() -> None:
+    problem, honest, model = one_result()
+    for name, value in (("x", 3.5), ("y", -0.1), ("y", 1.1)):
+        moved = model.clone()
+        moved.component(name).set_value(value, skip_validation=True)
+        with pytest.raises(AssertionError):
+            assert_conforms(problem, "plain", honest, moved)

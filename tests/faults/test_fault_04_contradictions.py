@@ -1,0 +1,113 @@
+"""Row 4: equal points with opposite labels leave every model valid, and their number is said."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from formulations.coincident import least_errors
+from solvers.algorithms.prepare import build
+from solvers.result import Status, Verdict
+from tests.brute_force import zero_one_optima
+from tests.command_line import run, write_csv
+from tests.faults.settings import valid
+
+# Three places: two positive and one negative at 0, one of each at 2, one positive at 3.
+X = np.array([[0.0, 1.0], [0.0, 1.0], [-0.0, 1.0], [2.0, 0.0], [2.0, 0.0], [3.0, 1.0]])
+Y = np.array([1, 1, -1, 1, -1, 1])
+DATA = tm.TrainingData(X, Y)
+
+
+def fewest_wrong(data: tm.TrainingData) -> int:
+    """Every way to give each place a label, by brute force; on coordinates, not on bytes."""
+    places = sorted({tuple(row) for row in data.X.tolist()})
+    home = [places.index(tuple(row)) for row in data.X.tolist()]
+    return min(
+        sum(labels[p] != y for p, y in zip(home, data.y.tolist(), strict=True))
+        for labels in itertools.product((-1.0, 1.0), repeat=len(places))
+    )
+
+
+@given(
+    cells=st.lists(st.tuples(st.integers(-1, 1), st.sampled_from([0.0, -0.0, 1.0])), min_size=2),
+    seed=st.integers(0, 999),
+)
+@settings(max_examples=60)
+def test_row_04_the_least_number_of_errors_is_that_of_brute_force(
+    cells: list[tuple[int, float]], seed: int
+) -> None:
+    y = np.random.default_rng(seed).choice([-1, 1], len(cells))
+    y[:2] = 1, -1
+    data = tm.TrainingData(np.array(cells, dtype=float), y)
+    assert least_errors(data) == fewest_wrong(data)
+    gram = tm.GramData(data.X @ data.X.T, y)
+    assert least_errors(gram) >= least_errors(data), "the kernel can only merge places"
+
+
+def test_row_04_by_hand() -> None:
+    assert least_errors(DATA) == 2
+    assert least_errors(tm.TrainingData(X[[0, 5]], [1, -1])) == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["c_svc", "c_svc_dual", "nu_svc", "conic_sdp_dual", "zero_one_relaxed", "min_cvar"]
+)
+def test_row_04_every_result_says_how_many_errors_cannot_be_avoided(name: str) -> None:
+    settings_ = valid(name, "penalised")
+    if name == "min_cvar":
+        settings_["beta"] = 0.9
+    result = tm.solve(build(name, DATA, **settings_))
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.facts["least_errors"] == 2
+    assert "every classifier makes at least 2 errors" in result.message
+    assert result.certificate.facts.get("errors", 2) >= 2
+
+
+def test_row_04_points_in_different_places_get_no_remark() -> None:
+    result = tm.solve(tm.c_svc(tm.TrainingData(X[[0, 4]], [1, -1]), C=1.0))
+    assert "least_errors" not in result.certificate.facts
+    assert "classifier makes" not in result.message
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_row_04_the_0_1_models_count_them_and_are_exact(intercept: str) -> None:
+    penalty = 50.0  # the optimum keeps all points that can be kept
+    best = zero_one_optima(DATA, [penalty], intercept)[0]
+    result = tm.solve(
+        build("zero_one_big_m", DATA, penalty=penalty, big_m="derived", intercept=intercept)
+    )
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(best, rel=1e-7)
+    assert result.certificate.facts["violations"] >= 2
+    if intercept == "free":
+        assert result.certificate.facts["violations"] == 2
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+@pytest.mark.parametrize("solver", ["auto", "highs", "clarabel", "scip"])
+def test_row_04_a_hard_margin_is_proven_impossible(intercept: str, solver: str) -> None:
+    result = tm.solve(tm.hard_margin_svc(DATA, intercept=intercept), solver)
+    assert result.status is Status.INFEASIBLE
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "exact rational Farkas" in result.certificate.bound_method
+    assert result.certificate.facts["least_errors"] == 2
+
+
+def test_row_04_the_largest_margin_is_said_to_be_degenerate() -> None:
+    result = tm.solve(tm.max_margin_svc(DATA))
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    assert "not separable" in result.certificate.facts["degenerate"]
+    assert result.certificate.facts["least_errors"] == 2
+
+
+def test_row_04_the_command_line_prints_the_number(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "points.csv", DATA)
+    answer = run("solve", "hard_margin_svc", "--data", file)
+    assert answer.code == 3
+    assert "every classifier makes at least 2 errors" in " ".join(answer.stdout.split())

@@ -1,0 +1,114 @@
+"""Row 5: constant, repeated and collinear features change no optimum; w is the least of all.
+
+tests/metamorphic adds columns to the data of every entry; tests/test_extended_nu.py shows why its
+family refuses dependent features.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from formulations.catalogue import CATALOGUE
+from solvers.algorithms.prepare import build
+from solvers.result import SolveResult, Verdict
+from tests.brute_force import zero_one_optima
+from tests.faults.settings import NUMBERS, valid
+from tests.witness import points
+
+N = 5
+DATA = points("overlapping", 4, n=N)
+SEPARABLE = points("separable", 4, n=N)
+PLAIN = [name for name in CATALOGUE if "extended" not in name and name != "min_cvar"]
+EXTENDED = [name for name in CATALOGUE if name not in PLAIN]
+# conic_fixed has no free intercept; the other two state the problem of zero_one_big_m.
+SLOW = ("conic_fixed", "zero_one_bilinear", "zero_one_disjunctive")
+PRICED_W = ["hard_margin_svc", "c_svc", "soft_margin_svc", "weighted_svc", "nu_svc",
+            "max_margin_svc", "zero_one_big_m", "zero_one_hinge", "zero_one_relaxed"]  # fmt: skip
+
+
+def data_of(name: str) -> tm.TrainingData:
+    return SEPARABLE if "margin_svc" in name and "soft" not in name else DATA
+
+
+def with_column(data: tm.TrainingData, column: Any) -> tm.TrainingData:
+    return tm.TrainingData(np.column_stack([data.X, column]), data.y)
+
+
+def solved(name: str, data: tm.TrainingData, **changes: Any) -> SolveResult:
+    chosen = valid(name, "penalised" if name == "conic_fixed" else "free")
+    chosen |= {word: "derived" for word in ("big_m",) if word in chosen} | changes
+    if "intercept_bound" in chosen and "penalty" in chosen:
+        chosen["intercept_bound"] = 4.0
+    return tm.solve(build(name, data, **chosen))
+
+
+@pytest.mark.parametrize("name", [n for n in PLAIN if n not in SLOW])
+def test_row_05_a_constant_feature_changes_no_optimum_beside_a_free_intercept(name: str) -> None:
+    """Its weight only costs: whatever it does, b does for nothing. M and B are kept as they are."""
+    changes: dict[str, Any] = {}
+    if "big_m" in CATALOGUE[name].parameters:
+        changes["big_m"] = 50.0
+    plain = solved(name, data_of(name), **changes)
+    with_constant = solved(name, with_column(data_of(name), np.full(N, 3.0)), **changes)
+    if "conic" in name:
+        # W of the constant is one more way to move the intercept: weaker, and still a relaxation.
+        assert with_constant.certificate.verdict is Verdict.CERTIFIED
+        if "penalty" in CATALOGUE[name].parameters:
+            value = -with_constant.objective if "dual" in name else with_constant.objective
+            assert value <= zero_one_optima(DATA, [NUMBERS["penalty"]], "free")[0] + 1e-6
+        return
+    assert with_constant.objective == pytest.approx(plain.objective, rel=1e-6, abs=1e-7)
+    if "w" in with_constant.values:
+        assert with_constant.values["w"][-1] == pytest.approx(0.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", PRICED_W)
+def test_row_05_a_repeated_feature_shares_its_weight(name: str) -> None:
+    """Columns x, x and the column sqrt(2) x state one problem: of all w the least has equal parts.
+
+    w_1 x + w_2 x = v x costs w_1^2 + w_2^2 >= v^2 / 2, with equality at w_1 = w_2 = v / 2.
+    """
+    data, root = data_of(name), np.sqrt(2.0)
+    stretched = tm.TrainingData(data.X * [1.0, root], data.y)
+    changes: dict[str, Any] = {"big_m": 50.0} if "big_m" in CATALOGUE[name].parameters else {}
+    one = solved(name, stretched, **changes)
+    two = solved(name, with_column(data, data.X[:, 1]), **changes)
+    assert two.objective == pytest.approx(one.objective, rel=1e-6, abs=1e-8)
+    expected = np.append(one.values["w"][0], np.full(2, one.values["w"][1] / root))
+    np.testing.assert_allclose(two.values["w"], expected, atol=2e-4)
+
+
+def test_row_05_alpha_is_not_unique_and_the_scores_are() -> None:
+    """A kernel of rank 2 on 8 points: v, its scores and the objective come out the same."""
+    kernel = tm.GramData(DATA.X @ DATA.X.T, DATA.y)
+    primal = tm.solve(tm.soft_margin_svc(DATA, ridge=0.1))
+    other = tm.solve(tm.kernel_soft_margin_svc(kernel, ridge=0.1))
+    assert kernel.d == 2
+    assert other.objective == pytest.approx(primal.objective, rel=1e-7)
+    scores = kernel.gram @ other.values["alpha"] + other.values["b"]
+    np.testing.assert_allclose(scores, DATA.X @ primal.values["w"] + primal.values["b"], atol=5e-3)
+
+
+@pytest.mark.parametrize("name", EXTENDED)
+@pytest.mark.parametrize("column", ["constant", "sum"])
+def test_row_05_the_extended_family_refuses_by_name(name: str, column: str) -> None:
+    """Its w has norm 1: along a direction that no point shows, that is for nothing."""
+    extra = np.full(N, 3.0) if column == "constant" else DATA.X.sum(axis=1)
+    with pytest.raises(ValueError, match=r"[Ff]eature|column|depend") as refusal:
+        solved(name, with_column(DATA, extra))
+    assert "orthonormal_reduction" in str(refusal.value)
+
+
+def test_row_05_the_way_out_named_there_works() -> None:
+    wide = with_column(DATA, DATA.X.sum(axis=1))
+    nu = tm.nu_range(wide).nu_max
+    reduced = tm.solve(tm.extended_nu_svc_ball(tm.orthonormal_reduction(wide).data, nu=nu))
+    assert reduced.certificate.verdict is Verdict.CERTIFIED
+    # Of the multiples t of a unit w with value v < 0, t^2 / 2 + t v is least at t = -v.
+    nu_svc = tm.solve(tm.nu_svc(wide, nu=nu))
+    assert reduced.objective < -0.01
+    assert nu_svc.objective == pytest.approx(-(reduced.objective**2) / 2, rel=1e-6)

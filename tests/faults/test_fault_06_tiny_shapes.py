@@ -1,0 +1,100 @@
+"""Row 6: more features than points, one point, two points: solved or refused with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from formulations.catalogue import CATALOGUE
+from solvers.algorithms.prepare import build
+from solvers.result import SolveResult, Status, Verdict
+from tests import witness
+from tests.faults.settings import modes, valid
+
+CLAIMED = ("NONCONVEX", "LRCP", "MIQP", "MILP")
+
+
+def random_points(n: int, d: int) -> tm.TrainingData:
+    """Alternating labels: every second point is negative."""
+    X = np.random.default_rng([n, d]).standard_normal((n, d))
+    return tm.TrainingData(X, np.where(np.arange(n) % 2 == 0, 1, -1))
+
+
+SHAPES: dict[str, tm.TrainingData] = {
+    "2 x 1": random_points(2, 1),
+    "2 x 3": random_points(2, 3),
+    "3 x 5": random_points(3, 5),
+    "4 x 8": random_points(4, 8),
+    "2 x 2 in one place": tm.TrainingData(np.ones((2, 2)), [1, -1]),
+    "4 x 1 all zero": tm.TrainingData(np.zeros((4, 1)), [1, -1, 1, -1]),
+}
+
+
+def settings_of(name: str, intercept: str) -> dict[str, Any]:
+    chosen = valid(name, intercept)
+    return chosen | ({"big_m": "derived"} if "big_m" in chosen else {})
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "4 x 8"])
+def test_row_06_every_formulation_is_solved_or_refused_with_a_reason(shape: str) -> None:
+    """Modes of the intercept in turn, so that every entry meets every one on some shape."""
+    data, solved = SHAPES[shape], 0
+    for k, name in enumerate(sorted(CATALOGUE)):
+        ways = modes(name)
+        intercept = ways[(k + list(SHAPES).index(shape)) % len(ways)]
+        try:
+            result = tm.solve(build(name, data, **settings_of(name, intercept)))
+        except ValueError as refusal:
+            sentence = str(refusal)
+            assert len(sentence.split()) > 5, (name, sentence)
+            assert "\n" not in sentence
+            continue
+        solved += 1
+        assert_settled(result, name)
+    assert solved >= 14
+
+
+def assert_settled(result: SolveResult, name: str) -> None:
+    """Certified, or the solver's bound where the class leaves no more, or no point with a why."""
+    verdict = result.certificate.verdict
+    if verdict is Verdict.CERTIFIED:
+        assert result.status in (Status.OPTIMAL, Status.INFEASIBLE), name
+    elif verdict is Verdict.SOLVER_BOUND:
+        assert result.problem_class in CLAIMED, name
+    else:
+        # A cone alone can make a model infeasible; of that there is no proof in fractions.
+        assert (name, result.status) == ("conic_sdp_budget", Status.INFEASIBLE)
+        assert result.certificate.reason
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_row_06_two_points_have_the_margin_of_geometry(d: int) -> None:
+    """Half their distance; w points from one to the other, and b lies in the middle."""
+    data = SHAPES[f"2 x {d}"]
+    apart = data.X[0] - data.X[1]
+    result = tm.solve(tm.hard_margin_svc(data))
+    assert result.objective == pytest.approx(2 / (apart @ apart), rel=1e-7)
+    np.testing.assert_allclose(result.values["w"], 2 * apart / (apart @ apart), rtol=1e-5)
+    assert result.values["b"] == pytest.approx(-result.values["w"] @ data.X.sum(axis=0) / 2)
+    assert -tm.solve(tm.max_margin_svc(data)).objective == pytest.approx(
+        np.linalg.norm(apart) / 2, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("shape", ["3 x 5", "4 x 8"])
+def test_row_06_more_features_than_points_are_always_separable(shape: str) -> None:
+    data = SHAPES[shape]
+    result = tm.solve(tm.hard_margin_svc(data))
+    assert result.objective == pytest.approx(witness.hard_margin(data, "free").value, rel=1e-6)
+    with pytest.raises(ValueError, match="orthonormal_reduction"):
+        tm.extended_nu_svc(data, nu=0.5)
+
+
+def test_row_06_one_point_is_refused() -> None:
+    with pytest.raises(ValueError, match="both labels"):
+        tm.TrainingData([[1.0]], [1])
+    with pytest.raises(ValueError, match=r"X must have shape \(n, d\) with n, d >= 1"):
+        tm.TrainingData(np.empty((0, 3)), [])

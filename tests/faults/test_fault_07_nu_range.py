@@ -1,0 +1,120 @@
+"""Row 7: nu outside its range is refused with the range; inside it, the side is named.
+
+tests/test_extended_nu.py and tests/test_equivalences.py prove the ends against other solvers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.optimize import linprog
+from sklearn.svm import NuSVC
+
+import tightmargin as tm
+from solvers.result import Verdict
+from tests.command_line import run, write_csv
+from tests.witness import points
+
+DATA = points("unbalanced", 0, n=12)  # 4 positive, 8 negative
+LARGEST = 2 * 4 / 12
+BY_NU: list[Callable[..., pyo.ConcreteModel]] = [
+    tm.nu_svc, tm.nu_svc_dual, tm.extended_nu_svc, tm.extended_nu_svc_ball,
+    tm.extended_nu_svc_reverse, tm.extended_nu_svc_polar,
+]  # fmt: skip
+BELOW_ONLY = [tm.extended_nu_svc_reverse, tm.extended_nu_svc_polar]
+
+
+def least_mean_hinge() -> float:
+    """nu_min = nu_bar by linear programming, in scipy."""
+    n, d = DATA.X.shape
+    signed = DATA.y[:, None] * np.hstack([DATA.X, np.ones((n, 1))])
+    found = linprog(
+        np.r_[np.zeros(d + 1), np.full(n, 1 / n)],
+        A_ub=-np.hstack([signed, np.eye(n)]),
+        b_ub=-np.ones(n),
+        bounds=[(None, None)] * (d + 1) + [(0, None)] * n,
+    )
+    return float(found.fun)
+
+
+def test_row_07_both_ends_are_computed() -> None:
+    found = tm.nu_range(DATA)
+    assert found.nu_max == pytest.approx(LARGEST, rel=1e-12)
+    assert found.nu_min == pytest.approx(least_mean_hinge(), rel=1e-8)
+    assert 0.1 < found.nu_min < found.nu_max
+
+
+@pytest.mark.parametrize("build", BY_NU)
+@pytest.mark.parametrize("nu", [LARGEST * 1.001, 0.9, 1.5])
+def test_row_07_above_nu_max_the_sentence_says_where_it_is_and_why(
+    build: Callable[..., pyo.ConcreteModel], nu: float
+) -> None:
+    with pytest.raises(ValueError, match=r"nu must lie in \(0, 0.666667\]") as refusal:
+        build(DATA, nu=nu)
+    for words in ("nu_max = 2 min(n_pos, n_neg) / n", "4 positive and 8 negative", "infeasible"):
+        assert words in str(refusal.value)
+    set_later = build(DATA, nu=0.3)
+    set_later.nu.set_value(nu)
+    with pytest.raises(ValueError, match="nu_max"):
+        tm.solve(set_later)
+
+
+def test_row_07_scikit_learn_refuses_the_same_nu() -> None:
+    """Its sentence has no number: "specified nu is infeasible"."""
+    NuSVC(nu=LARGEST * 0.999, kernel="linear").fit(DATA.X, DATA.y)
+    with pytest.raises(ValueError, match="infeasible"):
+        NuSVC(nu=LARGEST * 1.001, kernel="linear").fit(DATA.X, DATA.y)
+
+
+@pytest.mark.parametrize("build", BY_NU)
+@pytest.mark.parametrize("nu", [0.0, -0.5])
+def test_row_07_nothing_at_or_below_zero(build: Callable[..., Any], nu: float) -> None:
+    with pytest.raises(ValueError, match="nu must be a positive finite number"):
+        build(DATA, nu=nu)
+
+
+@pytest.mark.parametrize("build", [tm.nu_svc, tm.nu_svc_dual])
+def test_row_07_below_nu_min_the_trivial_optimum_is_announced(build: Callable[..., Any]) -> None:
+    result = tm.solve(build(DATA, nu=least_mean_hinge() * 0.99))
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    for words in ("nu_min = ", "nu_max = ", "at or below the range", "the only solution is w = 0"):
+        assert words in result.message
+
+
+@pytest.mark.parametrize("build", [tm.extended_nu_svc, tm.extended_nu_svc_ball])
+def test_row_07_the_side_of_nu_bar_is_named(build: Callable[..., Any]) -> None:
+    bar = least_mean_hinge()
+    above = tm.solve(build(DATA, nu=bar * 1.1))
+    assert "is above nu_bar (nu_bar = " in above.message
+    assert above.objective < -1e-3
+    below = tm.solve(build(DATA, nu=bar * 0.5))
+    assert "is below nu_bar (nu_bar = " in below.message
+    assert ("not convex" in below.message) == (build is tm.extended_nu_svc)
+
+
+@pytest.mark.parametrize("build", BELOW_ONLY)
+def test_row_07_an_unbounded_form_is_refused_with_the_one_to_take(
+    build: Callable[..., Any],
+) -> None:
+    with pytest.raises(ValueError, match=r"is above nu_bar \(nu_bar = .*nu_max = ") as refusal:
+        tm.solve(build(DATA, nu=least_mean_hinge() * 1.05))
+    assert "take extended_nu_svc_ball" in str(refusal.value)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0, -1.0, "half", None, True])
+def test_row_07_beta_has_the_same_range_turned_round(beta: Any) -> None:
+    with pytest.raises(ValueError, match=r"beta must be a number in \[1 - nu_max, 1\) = \[0.3333"):
+        tm.min_cvar(DATA, beta=beta)
+
+
+def test_row_07_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "points.csv", DATA)
+    answer = run("solve", "nu_svc", "--data", file, "--set", "nu=0.8")
+    assert answer.code == 2
+    assert "nu must lie in (0, 0.666667], got 0.8: nu_max" in answer.complaint

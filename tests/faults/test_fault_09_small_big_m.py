@@ -1,0 +1,124 @@
+"""Row 9: an M that is too small gives wrong optima, and none of them is called a bound.
+
+The instance is kept in instances/small_big_m.json; tests/test_bound_order.py covers other data,
+incumbents that lie and an M lowered after the build.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from solvers.errors import ProblemClassError
+from solvers.registry import SOLVERS
+from solvers.result import SolveResult, Status, Verdict
+from tests.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
+from tests.command_line import run, write_csv
+from tests.faults.instances import instance
+
+KEPT = instance("small_big_m")
+DATA = tm.TrainingData(KEPT["X"], KEPT["y"])
+SIZES = (1.0, 1.5)
+SOLVERS_HERE = [name for name in ("scip", "gurobi") if SOLVERS[name].installed]
+
+
+def price(model: str) -> dict[str, Any]:
+    return {"penalty": KEPT["penalty"]} if model == "zero_one" else {"C": KEPT["C"]}
+
+
+def solved(model: str, big_m: Any, solver: str = "auto") -> SolveResult:
+    build = tm.zero_one_big_m if model == "zero_one" else tm.ramp_big_m
+    mode = KEPT["intercept"]
+    return tm.solve(build(DATA, **price(model), big_m=big_m, intercept=mode), solver)
+
+
+def test_row_09_the_instance_is_what_enumeration_says() -> None:
+    """Every choice of the binaries: the true optima, and those of the models with a small M."""
+    mode, kept = KEPT["intercept"], KEPT["zero_one"]
+    truth = zero_one_optima(DATA, [KEPT["penalty"]], mode)[0]
+    assert truth == pytest.approx(kept["optimum"], rel=1e-8)
+    assert ramp_optimum(DATA, KEPT["C"], mode, None) == pytest.approx(
+        KEPT["ramp"]["optimum"], rel=1e-8
+    )
+    for size in SIZES:
+        each = np.full(DATA.n, size)
+        wrong = big_m_optimum(DATA, KEPT["penalty"], mode, each)
+        assert wrong == pytest.approx(kept[f"M={size:g}"], rel=1e-8)
+        assert wrong > truth + 1
+        ramp = ramp_optimum(DATA, KEPT["C"], mode, each)
+        assert ramp == pytest.approx(KEPT["ramp"][f"M={size:g}"], rel=1e-8)
+        assert ramp > KEPT["ramp"]["optimum"] + 1
+
+
+@pytest.mark.parametrize("solver", SOLVERS_HERE)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("model", ["zero_one", "ramp"])
+def test_row_09_the_result_is_an_upper_bound_only(model: str, size: float, solver: str) -> None:
+    truth = KEPT[model]["optimum"]
+    result = solved(model, size, solver)
+    claim = result.certificate.solver_bound
+    assert claim is not None
+    assert claim > truth + 1, "the solver says optimal, far above the optimum"
+    assert result.status is Status.FEASIBLE
+    assert result.bound is None
+    assert result.absolute_gap is None
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.certificate.reason.startswith("upper bound only: M[")
+    assert "below the proven value" in result.certificate.unproven
+    assert result.objective is not None
+    assert result.objective >= truth - 1e-7, "recomputed from (w, b): attained, so never below"
+
+
+@pytest.mark.parametrize("model", ["zero_one", "ramp"])
+def test_row_09_a_row_held_at_z_1_is_counted(model: str) -> None:
+    """With M = 1 nothing can go below margin 0: M itself holds rows."""
+    result = solved(model, 1.0)
+    assert result.certificate.facts["binding_big_m"] >= 1
+    assert "a larger M may be better" in result.message
+    enough = solved(model, "derived")
+    assert "binding_big_m" not in enough.certificate.facts
+
+
+@pytest.mark.parametrize("solver", SOLVERS_HERE)
+@pytest.mark.parametrize("model", ["zero_one", "ramp"])
+def test_row_09_the_derived_m_has_the_true_optimum(model: str, solver: str) -> None:
+    result = solved(model, "derived", solver)
+    assert result.objective == pytest.approx(KEPT[model]["optimum"], rel=1e-6)
+    assert result.certificate.unproven == ""
+    assert result.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["zero_one_relaxed", "zero_one_hinge"])
+def test_row_09_a_relaxation_with_it_enters_no_gap(name: str, size: float) -> None:
+    settings = price("zero_one") | {"intercept": KEPT["intercept"], "big_m": "derived"}
+    table = tm.compare(DATA, [(name, {"big_m": size}), name], parameters=settings)
+    small, derived = table.rows
+    assert small.bound is None
+    assert small.remark.startswith("no bound: M[")
+    assert table.relative_gap(small) is None
+    assert derived.bound is not None
+    assert derived.bound <= KEPT["zero_one"]["optimum"] + 1e-6
+    assert table.upper == pytest.approx(KEPT["zero_one"]["optimum"], rel=1e-6)
+
+
+def test_row_09_highs_takes_the_relaxation_and_refuses_the_rest() -> None:
+    """HiGHS has no integer variables beside a quadratic objective."""
+    with pytest.raises(ProblemClassError, match="highs cannot take MIQP models"):
+        solved("zero_one", 1.0, "highs")
+    result = tm.solve(tm.zero_one_hinge(DATA, **price("zero_one"), big_m=1.0), "highs")
+    assert "below the proven value" in result.certificate.unproven
+
+
+def test_row_09_the_command_line_ends_with_1(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "points.csv", DATA)
+    words = ("--set", "penalty=1", f"intercept={KEPT['intercept']}")
+    answer = run("solve", "zero_one_big_m", "--data", file, *words, "big_m=1.5")
+    assert answer.code == 1
+    assert "upper bound only: M[" in answer.stderr
+    answer = run("solve", "zero_one_big_m", "--data", file, *words, "big_m=derived")
+    assert answer.code == 0

@@ -1,0 +1,114 @@
+"""Row 13: a solver that is not installed is named with the command that mends it, and who can.
+
+Each process here finds no package of the solvers it blocks; tests/test_refusals.py blocks one
+solver after the other, tests/test_house.py imports everything with none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from solvers.registry import SOLVERS
+from tests.command_line import ROOT
+
+BLOCKED = """
+import sys
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {packages!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Nothing())
+import importlib.util
+found = importlib.util.find_spec
+def blind(name, *rest):
+    return None if name in {packages!r} else found(name, *rest)
+importlib.util.find_spec = blind
+"""
+SOLVE = """
+import json
+import numpy as np
+import tightmargin as tm
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [0.5, 0.5], [2.5, 0.0]])
+data = tm.TrainingData(X, [-1, -1, 1, 1, 1, -1])
+models = {
+    "LP": tm.extended_nu_svc_linearised(data, nu=0.2, w_ref="mean_difference"),
+    "QP": tm.c_svc(data, C=1.0),
+    "SOCP": tm.max_margin_svc(data),
+    "SDP": tm.conic_sdp(data, penalty=1.0),
+    "MIQP": tm.zero_one_big_m(data, penalty=1.0, big_m=100.0),
+}
+said = {}
+for kind, model in models.items():
+    for solver in SOLVERS_ASKED:
+        try:
+            result = tm.solve(model, solver)
+            said[f"{kind} {solver}"] = [result.solver, str(result.certificate.verdict)]
+        except Exception as refusal:
+            said[f"{kind} {solver}"] = [type(refusal).__name__, str(refusal)]
+print(json.dumps(said))
+"""
+
+
+def answers(blocked: set[str], asked: list[str]) -> dict[str, list[str]]:
+    """What every class and solver gives in a process without some packages."""
+    packages = {SOLVERS[name].package for name in blocked}
+    script = BLOCKED.format(packages=packages) + SOLVE.replace("SOLVERS_ASKED", repr(asked))
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def without_any() -> dict[str, list[str]]:
+    return answers(set(SOLVERS), ["auto", *SOLVERS])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_row_13_a_named_solver_is_refused_with_its_command(
+    solver: str, without_any: dict[str, list[str]]
+) -> None:
+    tried = 0
+    for kind in ("LP", "QP", "SOCP", "SDP", "MIQP"):
+        if kind not in SOLVERS[solver].classes:
+            continue
+        error, sentence = without_any[f"{kind} {solver}"]
+        assert error == "SolverNotInstalledError"
+        command = f"{solver} is not installed (pip install {SOLVERS[solver].distribution})"
+        assert sentence.startswith(command)
+        assert sentence.endswith(f"installed solvers for {kind}: none")
+        tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize("kind", ["LP", "QP", "SOCP", "SDP", "MIQP"])
+def test_row_13_auto_says_what_to_install(kind: str, without_any: dict[str, list[str]]) -> None:
+    error, sentence = without_any[f"{kind} auto"]
+    assert error == "SolverNotInstalledError"
+    assert f"no installed solver takes {kind} models" in sentence
+    free = {info.distribution for info in SOLVERS.values() if info.free and kind in info.classes}
+    assert set(sentence.partition("install ")[2].split(" or ")) == free
+
+
+def test_row_13_auto_goes_on_without_the_usual_choice() -> None:
+    """Without Clarabel and HiGHS, SCIP and SCS take what they can."""
+    if not SOLVERS["scs"].installed:
+        pytest.skip("scs is not installed")
+    found: Any = answers({"clarabel", "highs", "piqp"}, ["auto"])
+    assert {kind: answer[0] for kind, answer in found.items()} == {
+        "LP auto": "scip", "QP auto": "scs", "SOCP auto": "scs", "SDP auto": "scs",
+        "MIQP auto": "scip",
+    }  # fmt: skip

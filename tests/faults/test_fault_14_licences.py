@@ -1,0 +1,115 @@
+"""Row 14: no licence and a model beyond a licence are refused before a solver starts.
+
+The raw errors come late and differ from solver to solver; here the sentence names the limit, the
+size, who can take the model, and the file that was kept for a machine with a licence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from solvers import registry
+from solvers.errors import LicenceError, SizeLimitError
+from solvers.registry import SOLVERS
+from tests.witness import points
+
+DATA = points("overlapping", 1, n=10)
+
+
+@pytest.fixture
+def no_mosek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A MOSEK that is installed and really finds no licence; files go to the folder returned."""
+    if not SOLVERS["mosek"].installed:
+        pytest.skip("mosek is not installed")
+    import mosek
+
+    try:
+        with mosek.Env() as env:
+            env.checkoutlicense(mosek.feature.pts)
+    except mosek.Error:
+        pass
+    else:
+        pytest.skip("mosek has a licence here")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_row_14_mosek_itself_refuses(no_mosek: Path) -> None:
+    """What a user of MOSEK's own interface gets: error 1008."""
+    import mosek
+
+    with mosek.Env() as env, pytest.raises(mosek.Error, match="1008"):
+        env.checkoutlicense(mosek.feature.pts)
+    assert not list(no_mosek.iterdir())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda: tm.c_svc(DATA, C=1.0),
+        lambda: tm.conic_sdp(DATA, penalty=1.0),
+        lambda: tm.zero_one_big_m(DATA, penalty=1.0, big_m=10.0),
+    ],
+    ids=["QP", "SDP", "MIQP"],
+)
+def test_row_14_a_missing_licence_keeps_the_model(no_mosek: Path, model: object) -> None:
+    with pytest.raises(LicenceError) as refusal:
+        tm.solve(model(), "mosek")  # type: ignore[operator]
+    sentence = str(refusal.value)
+    (file,) = no_mosek.rglob("*.ptf")
+    assert str(file) in sentence
+    assert file.stat().st_size > 500
+    assert "Task" in file.read_text(encoding="utf-8")[:200]
+    named = sentence.partition("without one are ")[2].split(", ")
+    assert named
+    assert all(SOLVERS[name].free for name in named)
+    result = tm.solve(model(), named[0])  # type: ignore[operator]
+    assert result.objective is not None, "the solver that was named takes it"
+
+
+def quadratic(n: int) -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(n), bounds=(0, 1))
+    m.objective = pyo.Objective(expr=sum((m.x[k] - 0.5) ** 2 for k in range(n)))
+    return m
+
+
+def test_row_14_a_size_limit_is_told_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 variables pass, 201 do not: what the wheel's licence takes in quadratic models."""
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    monkeypatch.setattr(registry, "gurobi_is_restricted", lambda: True)
+    assert tm.solve(quadratic(200), "gurobi").objective == pytest.approx(0.0, abs=1e-6)
+    with pytest.raises(SizeLimitError) as refusal:
+        tm.solve(quadratic(201), "gurobi")
+    sentence = str(refusal.value)
+    assert "gurobi: the model has 201 variables, and its restricted licence takes 200" in sentence
+    others = sentence.partition("; try ")[2].split(", ")
+    assert others
+    assert "gurobi" not in others
+    np.testing.assert_allclose(tm.solve(quadratic(201), others[0]).objective, 0.0, atol=1e-6)
+
+
+def test_row_14_gurobi_itself_refuses_there() -> None:
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    if not registry.gurobi_is_restricted():
+        pytest.skip("gurobi has a licence here")
+    import gurobipy
+
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
+        x = model.addMVar(201)
+        model.setObjective(x @ x)
+        with pytest.raises(gurobipy.GurobiError, match="too large for size-limited license"):
+            model.optimize()
+
+
+def test_row_14_auto_takes_no_solver_that_needs_a_licence() -> None:
+    """However well it would do: nothing depends on a licence unless it is named."""
+    for model in (quadratic(5), tm.zero_one_big_m(DATA, penalty=1.0, big_m=10.0)):
+        assert SOLVERS[tm.solve(model).solver].free

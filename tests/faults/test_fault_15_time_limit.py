@@ -1,0 +1,53 @@
+"""Row 15: a time limit is a status with incumbent and valid bound, never an exception.
+
+tests/test_limits.py has every solver, every kind of limit, and runs too short for a point.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tightmargin as tm
+from solvers.registry import SOLVERS
+from solvers.residuals import primal_residual
+from solvers.result import Status, Verdict
+from solvers.standard_form import standard_form
+from solvers.values import point_with
+from tests.command_line import run, write_csv
+from tests.long_runs import MODELS, data
+
+
+@pytest.mark.parametrize(
+    ("solver", "name"), [("highs", "milp"), ("scip", "miqp"), ("gurobi", "miqp")]
+)
+def test_row_15_incumbent_and_both_bounds_are_kept(solver: str, name: str) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    model = MODELS[name]()
+    result = tm.solve(model, solver, time_limit=1)
+    assert result.status is Status.FEASIBLE
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert result.objective is not None
+    assert result.bound is not None
+    claim = result.certificate.solver_bound
+    assert claim is not None
+    assert result.bound <= result.objective
+    assert claim < result.objective * (1 - 1e-3), "it was stopped, not finished"
+    form = standard_form(model)
+    x = point_with(model, form, form.point(), result.values)
+    assert primal_residual(form, x)[0] <= 1e-6
+    assert result.objective == pytest.approx(form.objective.at(x), rel=1e-9)
+    assert result.time_limit == 1
+
+
+def test_row_15_the_command_line_ends_with_4_and_prints_the_point(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "points.csv", data(40, 5))
+    words = ("--set", "penalty=1", "big_m=30", "--solver", "scip", "--time-limit", "1", "--json")
+    answer = run("solve", "zero_one_big_m", "--data", file, *words)
+    assert answer.code == 4, answer.stderr
+    assert answer.json["status"] == "feasible"
+    assert answer.json["objective"] is not None
+    assert answer.json["solver"]["time_limit"] == 1.0
+    assert len(answer.json["values"]["w"]) == 5

@@ -1,0 +1,91 @@
+"""Row 16: a solver that gave up close to the optimum has a status of its own and enters no gap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from solvers import attempts
+from solvers.backend import Claim, Limits
+from solvers.clarabel import run as run_clarabel
+from solvers.result import Status, Verdict
+from tests import witness
+from tests.witness import points
+
+DATA = points("overlapping", 2, n=10)
+EARLY = {"max_iter": 4}
+
+
+@pytest.mark.parametrize("build", [tm.conic_sdp, tm.conic_sdp_dual])
+def test_row_16_an_early_end_is_inaccurate_and_says_by_how_much(build: Any) -> None:
+    result = tm.solve(build(DATA, penalty=1.0), "clarabel", options=EARLY)
+    assert result.status is Status.INACCURATE
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.certificate.reason
+    if result.bound is not None:
+        truth = tm.solve(build(DATA, penalty=1.0)).objective
+        assert truth is not None
+        assert result.bound <= truth + 1e-6, "what was proven on the way still holds"
+
+
+def test_row_16_the_row_is_marked_and_has_no_gap() -> None:
+    exact = tm.solve(tm.build("zero_one_big_m", DATA, penalty=1.0, big_m="derived"))
+    both = [
+        tm.compare(
+            DATA, ["conic_sdp"], exact=exact, parameters={"penalty": 1.0}, solver="clarabel", **how
+        )
+        for how in ({}, {"options": EARLY})
+    ]
+    (good,), (bad,) = (table.rows for table in both)
+    assert both[0].relative_gap(good) is not None
+    assert bad.status is Status.INACCURATE
+    assert bad.bound is None
+    assert both[1].absolute_gap(bad) is None
+    assert both[1].relative_gap(bad) is None
+    frame = both[1].to_frame()
+    row = frame.loc[frame["formulation"] == "conic_sdp"].iloc[0]
+    assert row["status"] == "inaccurate"
+    assert "NOT_CERTIFIED" in row["certificate"]
+    assert np.isnan(row["relative gap"])
+
+
+def test_row_16_another_way_is_tried_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run of Clarabel is cut short; the scaled one is not, and the result says so."""
+    tried = []
+
+    def cut_short(form: Any, classification: Any, limits: Limits) -> Claim:
+        tried.append("plain")
+        claim = run_clarabel(form, classification, Limits(options={"max_iter": 2}))
+        assert claim.status is Status.INACCURATE
+        return claim
+
+    monkeypatch.setattr(attempts.clarabel, "run", cut_short)
+    result = tm.solve(tm.conic_fixed(DATA, penalty=1.0, strengthening="scaled"))
+    assert tried
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "clarabel in scaled numbers" in result.message
+
+
+@pytest.mark.parametrize("kind", ["hilbert", "narrow", "nearly equal", "huge and tiny"])
+def test_row_16_ill_conditioned_kernels_are_right_or_not_certified(kind: str) -> None:
+    """Condition numbers of 1e10 to 1e17; the witness is another layer over another solver."""
+    n = 10
+    k = np.arange(n)
+    gram = {
+        "hilbert": 1 / (1.0 + k[:, None] + k),
+        "narrow": np.exp(-1e-6 * (k[:, None] - k) ** 2),
+        "nearly equal": np.ones((n, n)) + 1e-9 * np.eye(n),
+        "huge and tiny": np.diag(np.logspace(-6, 6, n)),
+    }[kind]
+    y = np.where(k % 2 == 0, 1.0, -1.0)
+    data = tm.GramData(gram, y)
+    result = tm.solve(tm.c_svc_dual(data, C=1.0))
+    known = -witness.c_dual(data.gram, y, np.ones(n), "free")
+    if result.certificate.verdict is Verdict.CERTIFIED:
+        assert result.objective == pytest.approx(known, rel=1e-4, abs=1e-5)
+    else:
+        assert result.status is Status.INACCURATE
+        assert result.certificate.reason

@@ -1,0 +1,59 @@
+"""Row 18: Ctrl-C from outside after a second leaves a result with incumbent and bound.
+
+tests/test_interrupts.py has the second press, handlers, threads, notebooks and other solvers.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from solvers.registry import SOLVERS
+from tests.long_runs import finish, press, start, wait_for
+
+# A row of the log that shows an incumbent and a gap.
+MARKERS = {
+    ("highs", "milp"): r"%\s+\S+\s+\d+\s+\d+\.\d+%",
+    ("scip", "miqp"): r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%",
+    ("gurobi", "miqp"): r"\s\d+\.\d%\s",
+}
+SCRIPT = """
+import json, sys
+import tightmargin as tm
+from tests.long_runs import MODELS
+solver, name, out = sys.argv[1:]
+result = tm.solve(MODELS[name](), solver, log=True)
+result.save(out)
+print(json.dumps({"status": str(result.status), "verdict": str(result.certificate.verdict)}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("solver", "name"), MARKERS)
+def test_row_18_a_press_after_a_second_keeps_what_there_is(
+    solver: str, name: str, tmp_path: object
+) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    out = f"{tmp_path}/r.json"
+    process = start(solver, name, out, script=SCRIPT)
+    wait_for(MARKERS[solver, name], process.stdout)
+    time.sleep(1)
+    press(process)
+    pressed = time.perf_counter()
+    code, stdout, stderr = finish(process)
+    assert code == 0, stderr
+    assert time.perf_counter() - pressed < 30
+    assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
+    from solvers.result import SolveResult
+
+    kept = SolveResult.load(out)
+    claim = kept.certificate.solver_bound
+    assert kept.objective is not None
+    assert kept.values
+    assert claim is not None
+    assert claim < kept.objective
+    assert kept.bound is None or kept.bound <= kept.objective
+    assert "interrupt" in kept.message.lower()

@@ -1,0 +1,103 @@
+"""Row 20: a result file cut short or altered gives one clear error, never half a result.
+
+tests/test_result_files.py cuts at every byte and looks at what saving leaves behind.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.command_line import run, write_csv
+from tests.long_runs import data
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result of 1001 points, so that slacks and multipliers lie in a file beside it."""
+    folder = tmp_path_factory.mktemp("saved")
+    file = write_csv(folder / "points.csv", data(1001, 2))
+    out = folder / "fit.json"
+    done = run("solve", "c_svc", "--data", file, "--set", "C=1", "--out", out)
+    assert done.code == 0, done.stderr
+    assert out.with_suffix(".npz").exists()
+    return out
+
+
+def one_line_of(command: str, *words: object) -> str:
+    answer = run(command, *words)  # type: ignore[arg-type]
+    assert answer.code == 2
+    return answer.complaint
+
+
+@given(part=st.sampled_from(["json", "npz"]), share=st.floats(0, 1, exclude_max=True))
+@settings(max_examples=60)
+def test_row_20_cut_anywhere_it_is_refused_in_one_line(
+    saved: Path, part: str, share: float
+) -> None:
+    folder = saved.parent / "cut"
+    folder.mkdir(exist_ok=True)
+    for suffix in (".json", ".npz"):
+        content = saved.with_suffix(suffix).read_bytes()
+        kept = content[: int(share * len(content))] if suffix == f".{part}" else content
+        (folder / "fit.json").with_suffix(suffix).write_bytes(kept)
+    for command in ("certify", "predict"):
+        words = ("--data", saved.parent / "points.csv") if command == "predict" else ()
+        complaint = one_line_of(command, folder / "fit.json", *words)
+        assert "fit.json is not a readable result" in complaint
+
+
+@given(place=st.integers(0, 10**9), bit=st.integers(0, 7))
+@settings(max_examples=60)
+def test_row_20_a_flipped_bit_is_refused_or_means_the_same(
+    saved: Path, place: int, bit: int
+) -> None:
+    folder = saved.parent / "flipped"
+    folder.mkdir(exist_ok=True)
+    (folder / "fit.npz").write_bytes(saved.with_suffix(".npz").read_bytes())
+    content = bytearray(saved.read_bytes())
+    content[place % len(content)] ^= 1 << bit
+    (folder / "fit.json").write_bytes(bytes(content))
+    try:
+        found = tm.SolveResult.load(folder / "fit.json")
+    except ValueError as error:
+        assert "fit.json is not a readable result" in str(error)  # noqa: PT017
+        return
+    whole = tm.SolveResult.load(saved)
+    assert found.to_json() == whole.to_json()
+
+
+def test_row_20_a_missing_companion_is_named(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "fit.json").write_bytes(saved.read_bytes())
+    assert "fit.npz" in one_line_of("certify", tmp_path / "fit.json")
+
+
+def test_row_20_the_whole_pair_is_certified_again(saved: Path) -> None:
+    answer = run("certify", saved, "--json")
+    assert answer.code == 0
+    assert json.loads(saved.read_text(encoding="utf-8"))["arrays"]["file"] == "fit.npz"
+
+
+def test_row_20_a_save_that_fails_leaves_the_old_file(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full at the last step: the file of before is still whole."""
+    result = tm.SolveResult.load(saved)
+    out = result.save(tmp_path / "fit.json")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        result.save(out)
+    monkeypatch.undo()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    np.testing.assert_array_equal(tm.SolveResult.load(out).values["w"], result.values["w"])

@@ -1,0 +1,134 @@
+"""Row 21: nothing that is read can run code. There is no pickle in any file of ours.
+
+tests/test_result_files.py forges companions whose checksums agree.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.command_line import ROOT, run
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+Y = np.array([1, -1, 1])
+
+
+class Payload:
+    """Unpickled, it leaves a mark."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.mark,)
+
+
+def archive(**members: Any) -> bytes:
+    out = io.BytesIO()
+    np.savez(out, **members)
+    return out.getvalue()
+
+
+def objects(mark: Path) -> np.ndarray:
+    array = np.empty(1, dtype=object)
+    array[0] = Payload(mark)
+    return array
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    return tmp_path / "mark"
+
+
+def test_row_21_the_payload_works_on_those_who_unpickle(mark: Path) -> None:
+    """Without this the other tests could not fail."""
+    pickle.loads(pickle.dumps(Payload(mark)))
+    assert mark.exists()
+    mark.unlink()
+    np.load(io.BytesIO(archive(X=objects(mark))), allow_pickle=True)["X"]
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("kind", ["pickle", "archive of objects", "npy of objects"])
+@pytest.mark.parametrize("command", ["certify", "predict"])
+def test_row_21_a_result_that_is_a_pickle_is_refused(
+    kind: str, command: str, mark: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "fit.json"
+    npy = io.BytesIO()
+    np.save(npy, objects(mark), allow_pickle=True)
+    file.write_bytes(
+        {
+            "pickle": pickle.dumps(Payload(mark)),
+            "archive of objects": archive(values=objects(mark)),
+            "npy of objects": npy.getvalue(),
+        }[kind]
+    )
+    words = ("--data", file) if command == "predict" else ()
+    answer = run(command, file, *words)
+    assert answer.code == 2
+    assert "not a readable result" in answer.complaint
+    with pytest.raises(ValueError, match="not a readable result"):
+        tm.SolveResult.load(file)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("member", ["X", "y", "both"])
+def test_row_21_data_with_objects_are_refused(member: str, mark: Path, tmp_path: Path) -> None:
+    file = tmp_path / "points.npz"
+    members: dict[str, Any] = {"X": X, "y": Y}
+    for name in ("X", "y"):
+        if member in (name, "both"):
+            members[name] = objects(mark)
+    file.write_bytes(archive(**members))
+    answer = run("solve", "c_svc", "--data", file, "--set", "C=1")
+    assert answer.code == 2
+    assert "points.npz" in answer.complaint
+    assert not mark.exists()
+
+
+def test_row_21_data_that_are_a_bare_pickle_are_refused(mark: Path, tmp_path: Path) -> None:
+    for name in ("points.npz", "points.csv", "points.libsvm", "points"):
+        (tmp_path / name).write_bytes(pickle.dumps(Payload(mark)))
+        answer = run("solve", "c_svc", "--data", tmp_path / name, "--set", "C=1")
+        assert answer.code == 2, name
+        assert "Traceback" not in answer.stderr
+    assert not mark.exists()
+
+
+def packages() -> list[Path]:
+    folders = ("formulations", "solvers", "cuts", "experiments")
+    return [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+
+
+UNSAFE = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle"}
+# A child process of ours gets its model over a pipe that nobody else writes to, never from a file.
+OVER_A_PIPE = {"solvers/isolated.py", "solvers/isolated_child.py"}
+
+
+def test_row_21_no_module_reads_a_file_that_can_run_code() -> None:
+    assert len(packages()) > 100
+    for path in packages():
+        name = str(path.relative_to(ROOT))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name.partition(".")[0] for alias in node.names]
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module.partition(".")[0]]
+            if name not in OVER_A_PIPE:
+                assert not UNSAFE & set(names), name
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                assert called not in ("eval", "exec", "pd.read_pickle", "pandas.read_pickle"), name
+                if called in ("np.load", "numpy.load"):
+                    words = {word.arg: ast.unparse(word.value) for word in node.keywords}
+                    assert words.get("allow_pickle", "False") == "False", name

@@ -1,0 +1,95 @@
+"""Row 22: a cut is read back from the solver; one it would lose is refused, at every scale.
+
+tests/test_persistent.py makes a solver that forgets, and lists every refusal.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from solvers.errors import NumberError
+from solvers.persistent import LiveLP
+from solvers.result import Status
+
+# Of the raw interface: 1e-8 has no effect, 1e-10 is dropped, 2e15 never added, 1e14 an error.
+SCALES = (1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9, 1e12, 1e14, 2e15, 1e18)
+FORMS = ("primal", "dual")
+
+
+def box() -> pyo.ConcreteModel:
+    """min -x_0 - x_1 over [0, 10]^2 and x_0 + 2 x_1 <= 24: -17 at (10, 7)."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), bounds=(0, 10))
+    m.row = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] <= 24)
+    m.objective = pyo.Objective(expr=-m.x[0] - m.x[1])
+    return m
+
+
+def test_row_22_the_raw_stack_loses_such_cuts() -> None:
+    """Pyomo's persistent HiGHS takes the small one without effect and the large one in silence."""
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    values = {}
+    for scale in (1e-10, 1.0):
+        opt, m = SolverFactory("highs"), box()
+        m.cuts = pyo.ConstraintList()
+        opt.solve(m)
+        m.cuts.add(scale * m.x[0] + scale * m.x[1] <= 1.5 * scale)
+        opt.solve(m)
+        values[scale] = pyo.value(m.objective)
+    assert values[1.0] == pytest.approx(-1.5)
+    assert values[1e-10] == pytest.approx(-17.0), "the cut is gone, and nobody said so"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scale", SCALES)
+def test_row_22_the_same_cut_has_the_same_effect_at_every_scale(scale: float, form: str) -> None:
+    """Whatever the size of its numbers: they are divided by the largest."""
+    live = LiveLP(box(), form=form)
+    assert live.resolve().objective == pytest.approx(-17.0)
+    number = live.add_cut({"x": np.full(2, scale)}, upper=1.5 * scale)
+    found = live.resolve()
+    assert found.objective == pytest.approx(-1.5, rel=1e-9)
+    assert found.status is Status.OPTIMAL
+    assert live.proven_bound() == pytest.approx(-1.5, rel=1e-9)
+    live.remove_cut(number)
+    assert live.resolve().objective == pytest.approx(-17.0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ratio", [1e-9, 1e-10, 1e-13, 1e-16])
+def test_row_22_a_coefficient_that_vanishes_beside_another_is_refused(
+    ratio: float, form: str
+) -> None:
+    """x_0 <= 1e-3 / ratio would hold nothing back once the coefficient is dropped."""
+    live = LiveLP(box(), form=form)
+    before = live.resolve()
+    with pytest.raises(NumberError, match=r"x\[1\]"):
+        live.add_cut({"x": np.array([1.0, ratio])}, upper=5.0)
+    after = live.resolve()
+    assert after.objective == before.objective
+    assert after.iterations == 0, "the program was left alone"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("numbers", "sides"),
+    [
+        *(((bad, 1.0), {"upper": 1.0}) for bad in (math.nan, math.inf, -math.inf)),
+        ((1.0, 1.0), {"upper": math.nan}),
+        ((1.0, 1.0), {"upper": -math.inf}),
+        ((1.0, 1.0), {"lower": math.inf}),
+    ],
+)
+def test_row_22_no_number_that_is_none(
+    numbers: tuple[float, float], sides: dict[str, float], form: str
+) -> None:
+    live = LiveLP(box(), form=form)
+    before = live.resolve()
+    with pytest.raises(NumberError):
+        live.add_cut({"x": np.array(numbers)}, **sides)
+    assert live.resolve().objective == before.objective

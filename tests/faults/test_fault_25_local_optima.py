@@ -1,0 +1,138 @@
+"""Row 25: a local optimum of a non-convex model is never called optimal on its own word.
+
+The instance is kept in instances/local_optima.json: a concave objective over a polygon, so that
+the optimum is at a vertex and the list of vertices is the proof.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.optimize import minimize
+
+import tightmargin as tm
+from solvers import attempts
+from solvers.backend import Claim, Limits
+from solvers.errors import ProblemClassError
+from solvers.registry import SOLVERS
+from solvers.result import SolveResult, Status, Verdict
+from solvers.standard_form import StandardForm
+from tests.faults.instances import instance
+
+KEPT = instance("local_optima")
+Q, C = np.array(KEPT["Q"]), np.array(KEPT["c"])
+ROWS = np.vstack([KEPT["A"], np.eye(2), -np.eye(2)])
+SIDES = np.r_[KEPT["r"], np.full(4, KEPT["box"])]
+LOCAL = KEPT["local"]
+
+
+def value(x: Any) -> float:
+    return float(np.asarray(x) @ Q @ x + C @ x)
+
+
+def model() -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), bounds=(-KEPT["box"], KEPT["box"]))
+    m.rows = pyo.ConstraintList()
+    for row, side in zip(KEPT["A"], KEPT["r"], strict=True):
+        m.rows.add(row[0] * m.x[0] + row[1] * m.x[1] <= side)
+    m.objective = pyo.Objective(
+        expr=sum(Q[i, j].item() * m.x[i] * m.x[j] for i in range(2) for j in range(2))
+        + sum(C[j].item() * m.x[j] for j in range(2))
+    )
+    return m
+
+
+def vertices() -> list[tuple[float, list[float]]]:
+    found = []
+    for pair in itertools.combinations(range(len(SIDES)), 2):
+        if abs(np.linalg.det(ROWS[list(pair)])) < 1e-9:
+            continue
+        x = np.linalg.solve(ROWS[list(pair)], SIDES[list(pair)])
+        if (ROWS @ x <= SIDES + 1e-9).all():
+            found.append((value(x), x.tolist()))
+    return sorted(found)
+
+
+def test_row_25_the_instance_is_what_its_vertices_say() -> None:
+    assert np.linalg.eigvalsh(Q)[-1] < 0, "concave: the optimum is at a vertex"
+    best, second, third = vertices()[:3]
+    assert best[0] == pytest.approx(KEPT["optimum"], abs=1e-12)
+    np.testing.assert_allclose(best[1], KEPT["at"])
+    for (number, point), kept in zip((second, third), LOCAL, strict=True):
+        assert number == pytest.approx(kept["value"], abs=1e-9)
+        np.testing.assert_allclose(point, kept["at"], atol=1e-9)
+    for kept in LOCAL:
+        near = np.array(kept["at"]) * 0.98
+        found = minimize(
+            value, near, jac=lambda x: 2 * Q @ x + C, method="SLSQP",
+            constraints={"type": "ineq", "fun": lambda x: SIDES - ROWS @ x},
+        )  # fmt: skip
+        assert found.fun == pytest.approx(kept["value"], abs=1e-6), "a local method stays there"
+
+
+@pytest.mark.parametrize("solver", ["auto", "scip", "gurobi"])
+def test_row_25_global_solvers_find_it_and_it_stays_their_word(solver: str) -> None:
+    if solver != "auto" and not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    result = tm.solve(model(), solver)
+    assert result.objective == pytest.approx(KEPT["optimum"], abs=1e-4)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert result.certificate.solver_bound == pytest.approx(KEPT["optimum"], abs=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "scs", "piqp"])
+def test_row_25_solvers_of_convex_models_are_refused(solver: str) -> None:
+    with pytest.raises(ProblemClassError, match=f"{solver} cannot take NONCONVEX models"):
+        tm.solve(model(), solver)
+
+
+def said_by_a_local_solver(
+    monkeypatch: pytest.MonkeyPatch, at: list[float], bound: float | None
+) -> SolveResult:
+    """SCIP, whose run is replaced by one that stops at a local optimum and says optimal."""
+
+    def run(form: StandardForm, limits: Limits) -> Claim:
+        claim = Claim(Status.OPTIMAL, x=np.array(at), bound=bound, message="optimal")
+        assert form.objective.at(claim.x) > KEPT["optimum"] + 1
+        return claim
+
+    monkeypatch.setattr(attempts.scip, "run", run)
+    return tm.solve(model(), "scip")
+
+
+@pytest.mark.parametrize("kept", LOCAL, ids=["-10.208", "-8"])
+def test_row_25_a_local_optimum_without_a_bound_is_feasible_only(
+    kept: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = said_by_a_local_solver(monkeypatch, kept["at"], None)
+    assert result.status is Status.FEASIBLE
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.objective == pytest.approx(kept["value"])
+    assert "says optimal" in result.certificate.reason
+
+
+@pytest.mark.parametrize("kept", LOCAL, ids=["-10.208", "-8"])
+def test_row_25_nor_with_the_bound_of_a_box(
+    kept: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A true bound, far below: what COPT and Xpress leave the caller to notice."""
+    result = said_by_a_local_solver(monkeypatch, kept["at"], -40.0)
+    assert result.status is Status.FEASIBLE
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+
+
+@pytest.mark.parametrize("kept", LOCAL, ids=["-10.208", "-8"])
+def test_row_25_a_solver_that_calls_it_its_bound_is_never_certified(
+    kept: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A consistent lie: a claim it stays, under the solver's name, and no bound of ours."""
+    result = said_by_a_local_solver(monkeypatch, kept["at"], kept["value"])
+    assert result.certificate.verdict is not Verdict.CERTIFIED
+    assert result.bound is None or result.bound <= KEPT["optimum"]
+    assert result.certificate.solver_bound == pytest.approx(kept["value"])

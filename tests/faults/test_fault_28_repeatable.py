@@ -1,0 +1,112 @@
+"""Row 28: a record says what it takes to repeat a run, and repeating it gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from solvers.registry import SOLVERS
+from solvers.result import SCHEMA
+from tests.command_line import finish, run, start, write_csv
+from tests.witness import points
+
+DATA = points("overlapping", 6, n=10)
+RUNS = {
+    "highs": ("c_svc", "C=1"),
+    "clarabel": ("conic_sdp", "penalty=1"),
+    "scip": ("zero_one_big_m", "penalty=1", "big_m=derived"),
+    "gurobi": ("zero_one_big_m", "penalty=1", "big_m=derived"),
+    "scs": ("conic_sdp", "penalty=1"),
+    "piqp": ("c_svc", "C=1"),
+}
+# What a clock writes, and the checksum over it.
+CLOCK = re.compile(r'"(seconds|sha256)": [^,\n}]+')
+
+
+def words(solver: str, file: Path, out: Path) -> tuple[str | Path, ...]:
+    name, *settings = RUNS[solver]
+    threads = () if solver == "piqp" else ("--threads", "1")
+    seed = ("--seed", "7") if solver in ("scip", "gurobi", "highs") else ()
+    return (
+        "solve", name, "--data", file, "--set", *settings, "--solver", solver, *threads, *seed,
+        "--out", out, "--json",
+    )  # fmt: skip
+
+
+def without_clock(path: Path) -> bytes:
+    document = json.loads(path.read_bytes())
+    document.pop("sha256")
+    document.pop("seconds")
+    text = json.dumps(document, indent=1)
+    assert '"sha256"' in text, "that of the data stays"
+    return text.encode()
+
+
+@pytest.mark.parametrize("solver", RUNS)
+def test_row_28_a_second_run_writes_the_same_bytes(solver: str, tmp_path: Path) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    file = write_csv(tmp_path / "points.csv", DATA)
+    outs = [tmp_path / f"{k}.json" for k in range(2)]
+    answers = [run(*words(solver, file, out)) for out in outs]
+    assert [answer.code for answer in answers] == [0, 0], answers[0].stderr
+    assert without_clock(outs[0]) == without_clock(outs[1])
+    printed = [CLOCK.sub("", answer.stdout) for answer in answers]
+    assert printed[0] == printed[1]
+
+
+def test_row_28_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "points.csv", DATA)
+    here, there = tmp_path / "here.json", tmp_path / "there.json"
+    assert run(*words("scip", file, here)).code == 0
+    assert finish(start(*words("scip", file, there), cwd=tmp_path)).code == 0
+    assert without_clock(here) == without_clock(there)
+
+
+@pytest.mark.parametrize("solver", RUNS)
+def test_row_28_the_record_is_complete(solver: str, tmp_path: Path) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    file = write_csv(tmp_path / "points.csv", DATA)
+    out = tmp_path / "fit.json"
+    assert run(*words(solver, file, out)).code == 0
+    document: dict[str, Any] = json.loads(out.read_bytes())
+    assert document["schema"] == SCHEMA
+    assert document["formulation"] == RUNS[solver][0]
+    said = document["solver"]
+    assert said["name"] == solver
+    assert version(SOLVERS[solver].distribution) in said["version"]
+    assert said["threads"] == (None if solver == "piqp" else 1)
+    assert said["seed"] == (7 if solver in ("scip", "gurobi", "highs") else None)
+    for package in ("pyomo", "numpy", "scipy"):
+        assert document["versions"][package] == version(package)
+    assert document["versions"]["tightmargin"] == tm.__version__
+    digest = hashlib.sha256()
+    for array in (DATA.X, DATA.y):
+        digest.update(repr(array.shape).encode())
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    assert document["data"]["sha256"] == digest.hexdigest()
+    assert document["data"]["spec"] == str(file)
+    assert (document["data"]["n"], document["data"]["d"]) == (10, 2)
+
+
+@pytest.mark.parametrize("change", ["X", "y", "order"])
+def test_row_28_the_digest_sees_every_change(change: str) -> None:
+    X, y = np.array(DATA.X), np.array(DATA.y)
+    if change == "X":
+        X[3, 1] = np.nextafter(X[3, 1], 9.0)
+    elif change == "y":
+        y[[0, -1]] = y[[-1, 0]]
+    else:
+        X, y = X[::-1], y[::-1]
+    assert tm.TrainingData(X, y).sha256 != DATA.sha256
+    same = tm.TrainingData(np.asfortranarray(DATA.X), DATA.y.astype(int))
+    assert same.sha256 == DATA.sha256, "the layout in memory does not count"

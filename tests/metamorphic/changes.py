@@ -1,0 +1,208 @@
+"""Changes of the data under which an optimum is known: points, hyperparameters, and the way back.
+
+The relation of the optimum is exact, so that it needs no reference value. What is the same for all
+entries is derived here; factors that differ stand in families.py.
+
+- rows in another order, with the hyperparameters of the points: the same problem;
+- labels flipped: (-w, -b) has the same u_i. What names a class changes places;
+- X Q with Q orthogonal: Q'w has the same u_i and length, and so have reference weights;
+- X + 1 t' with a free intercept: b - <w, t> has the same u_i and costs nothing;
+- each point twice: the same (w, b), every sum over points doubled;
+- a column of zeros: its weight costs and does nothing, so it is 0;
+- a column twice: [x, x] = [sqrt(2) x, 0] Q with Q a turn by 45 degrees, hence the same as the
+  column times sqrt(2) beside a column of zeros;
+- c X: see families.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.catalogue import CATALOGUE, ProblemClass
+from formulations.data import TrainingData
+from tests.metamorphic.families import FAMILIES, UNPRICED
+
+Array = NDArray[np.float64]
+Parameters = dict[str, Any]
+Point = tuple[Array, float]
+
+# The bilinear form has binary variables too.
+INTEGER = (ProblemClass.MIQP, ProblemClass.NONCONVEX)
+OF_POINTS = ("big_m", "strengthening")  # hyperparameters with a number for each point
+ROOT2 = np.sqrt(2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One problem: an entry, its points, its hyperparameters, the mode of its intercept."""
+
+    name: str
+    data: TrainingData
+    parameters: Parameters
+    mode: str
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Two problems whose optima are related.
+
+    Attributes
+    ----------
+    before, after : Trial
+    factor : float
+        optimum after = factor * optimum before.
+    back : callable(w, b) -> (w, b)
+        From a point of the problem after to one of the problem before.
+    """
+
+    before: Trial
+    after: Trial
+    factor: float
+    back: Callable[[Array, float], Point]
+
+
+def _per_point(parameters: Parameters, move: Callable[[Array], Array]) -> Parameters:
+    """Hyperparameters with those of the points moved."""
+    return {
+        name: move(value) if name in OF_POINTS and isinstance(value, np.ndarray) else value
+        for name, value in parameters.items()
+    }
+
+
+def permuted(trial: Trial, rng: np.random.Generator) -> Change:
+    order = rng.permutation(trial.data.n)
+    data = TrainingData(trial.data.X[order], trial.data.y[order])
+    after = Trial(trial.name, data, _per_point(trial.parameters, lambda v: v[order]), trial.mode)
+    return Change(trial, after, 1.0, lambda w, b: (w, b))
+
+
+def flipped(trial: Trial, rng: np.random.Generator) -> Change:
+    p = dict(trial.parameters)
+    if p.get("class_weight"):
+        p["class_weight"] = p["class_weight"][::-1]  # in label order
+    if "pi" in p:
+        p["pi"] = 1 - p["pi"]  # costs 1 - pi of the positive points, pi of the others
+    if "w_ref" in p:
+        p["w_ref"] = -p["w_ref"]
+    after = Trial(trial.name, TrainingData(trial.data.X, -trial.data.y), p, trial.mode)
+    return Change(trial, after, 1.0, lambda w, b: (-w, -b))
+
+
+def rotated(trial: Trial, rng: np.random.Generator) -> Change:
+    d = trial.data.d
+    Q, _ = np.linalg.qr(rng.standard_normal((d, d)))
+    p = dict(trial.parameters)
+    if "w_ref" in p:
+        p["w_ref"] = np.append(Q.T @ p["w_ref"][:d], p["w_ref"][d:])
+    after = Trial(trial.name, TrainingData(trial.data.X @ Q, trial.data.y), p, trial.mode)
+    return Change(trial, after, 1.0, lambda w, b: (Q @ w, b))
+
+
+def translated(trial: Trial, rng: np.random.Generator) -> Change:
+    """For a free intercept that has no bound."""
+    step = 2 * rng.standard_normal(trial.data.d)
+    data = TrainingData(trial.data.X + step, trial.data.y)
+    after = Trial(trial.name, data, trial.parameters, trial.mode)
+    return Change(trial, after, 1.0, lambda w, b: (w, b + float(w @ step)))
+
+
+def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
+    family, data = FAMILIES[trial.name], trial.data
+    twice = TrainingData(np.vstack([data.X, data.X]), np.append(data.y, data.y))
+    p = _per_point(trial.parameters, lambda v: np.append(v, v))
+    p |= {name: p[name] * factor for name, factor in family.twice.items()}
+    factor = family.cruz if p.get("scale") == "perez_cruz" else 1.0
+    after = Trial(trial.name, twice, p, trial.mode)
+    return Change(trial, after, factor, lambda w, b: (w, b))
+
+
+def zero_column(trial: Trial, rng: np.random.Generator) -> Change:
+    data, place = trial.data, int(rng.integers(trial.data.d + 1))
+    more = TrainingData(np.insert(data.X, place, 0.0, axis=1), data.y)
+    after = Trial(trial.name, more, trial.parameters, trial.mode)
+    return Change(trial, after, 1.0, lambda w, b: (np.delete(w, place), b))
+
+
+def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
+    data, j = trial.data, int(rng.integers(trial.data.d))
+    stretch = np.where(np.arange(data.d) == j, ROOT2, 1.0)
+    longer = TrainingData(data.X * stretch, data.y)
+    more = TrainingData(np.column_stack([data.X, data.X[:, j]]), data.y)
+
+    def back(w: Array, b: float) -> Point:
+        joined = w[:-1].copy()
+        joined[j] = (w[j] + w[-1]) / ROOT2
+        return joined, b
+
+    before = Trial(trial.name, longer, trial.parameters, trial.mode)
+    return Change(before, Trial(trial.name, more, trial.parameters, trial.mode), 1.0, back)
+
+
+def scaled_by(trial: Trial, c: float) -> Change:
+    """Points times c, for intercepts without a price."""
+    family = FAMILIES[trial.name]
+    p = dict(trial.parameters)
+    p |= {name: p[name] * c**power for name, power in family.scaled.items()}
+    after = Trial(trial.name, TrainingData(trial.data.X * c, trial.data.y), p, trial.mode)
+    return Change(trial, after, c**family.optimum, lambda w, b: (w / c**family.w, b / c**family.b))
+
+
+def scaled(trial: Trial, rng: np.random.Generator) -> Change:
+    return scaled_by(trial, float(2.0 ** rng.uniform(-3, 3)))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of change, and where its relation holds.
+
+    Attributes
+    ----------
+    intercepts : tuple
+        Modes in which it holds.
+    bounded : bool
+        Whether it holds for a free intercept that has a bound of its own, |b| <= intercept_bound.
+    dependent : bool
+        Whether the features are affinely dependent afterwards.
+    few : int or None
+        Number of points to begin with in mixed-integer entries, when not the family's own.
+    """
+
+    make: Callable[[Trial, np.random.Generator], Change]
+    intercepts: tuple[str, ...] = ("free", "penalised", "none")
+    bounded: bool = True
+    dependent: bool = False
+    few: int | None = None
+
+
+KINDS: dict[str, Kind] = {
+    "rows in another order": Kind(permuted),
+    "labels flipped": Kind(flipped),
+    "points rotated": Kind(rotated),
+    # A price or a bound on b is one on where the origin lies; see test_translations.py.
+    "points translated": Kind(translated, intercepts=("free",), bounded=False),
+    "points twice": Kind(points_twice, few=4),
+    "a column of zeros": Kind(zero_column, dependent=True),
+    "a column twice": Kind(column_twice, dependent=True),
+    "points scaled": Kind(scaled, intercepts=UNPRICED),
+}
+
+
+def modes(name: str, kind: str) -> tuple[str, ...]:
+    """Modes of the intercept in which a relation holds for an entry."""
+    family, change = FAMILIES[name], KINDS[kind]
+    bound = family.least == "prices"
+    return tuple(
+        mode
+        for mode in family.intercepts
+        if mode in change.intercepts and (change.bounded or not bound or mode != "free")
+    )
+
+
+def size(name: str, kind: str) -> int | None:
+    """Number of points to begin with; None for the family's own."""
+    return KINDS[kind].few if CATALOGUE[name].problem_class in INTEGER else None

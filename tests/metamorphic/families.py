@@ -1,0 +1,314 @@
+"""How every formulation follows a change of its data: one statement for each catalogue entry.
+
+With u_i = y_i (<w, x_i> + b), a change of the points is undone by a change of (w, b) that keeps
+all u_i, or multiplies them by one number. What that does to the norm and to the prices is the
+relation. Changes that are the same for all entries are in changes.py; here stand the powers of c
+for X -> c X and the factors for points that are there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import TrainingData
+from solvers.algorithms.ranges import nu_range
+from tests.metamorphic import values
+
+Array = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, TrainingData, str], dict[str, Any]]
+Value = Callable[[TrainingData, Mapping[str, Any], str, Array, float], float]
+
+ALL, UNPRICED, PRICED = ("free", "penalised", "none"), ("free", "none"), ("penalised", "none")
+
+
+@dataclass(frozen=True)
+class Family:
+    """The relations of one entry.
+
+    Attributes
+    ----------
+    draw : callable(rng, data, mode) -> dict
+        Hyperparameters.
+    kind : str
+        Of the points, see tests.witness.points.
+    optimum, w, b : int
+        For X -> c X: powers of c by which they are multiplied.
+    scaled : mapping
+        For X -> c X: powers of c by which hyperparameters are multiplied.
+    twice : mapping
+        For points that are all there twice: factors of hyperparameters.
+    cruz : float
+        Factor of the optimum then in the scale of Perez-Cruz et al.; it stays otherwise.
+    value : callable or None
+        Objective of (w, b) by the paper's formula; None where other variables decide.
+    weight : str
+        The variable that is the weight vector; empty when there is none.
+    curvature : float or str
+        k with objective - optimum >= k ||w - w*||^2, 0 where w may not be unique. "half" is half
+        the size of the optimum; a hyperparameter's name is its value.
+    intercepts : tuple
+    least : str
+        "hyperplane": the objective does not fall when b is priced or left out. "prices": the same
+        for all but a free intercept, which has a bound of its own. Empty: neither is known.
+    dual : bool
+        The optimum is minus that of a minimisation.
+    dependent : bool
+        Whether features that are affinely dependent are taken.
+    sizes : tuple of int
+        Numbers of points.
+    proof : str
+        "certified": every result is CERTIFIED. "directions": where it is not, `value` over all
+        directions of the plane is the witness. "claim": the solver's bound, not ours.
+    """
+
+    draw: Draw
+    optimum: int
+    w: int
+    b: int
+    scaled: Mapping[str, int] = field(default_factory=dict)
+    twice: Mapping[str, float] = field(default_factory=dict)
+    cruz: float = 2.0
+    kind: str = "overlapping"
+    value: Value | None = None
+    weight: str = "w"
+    curvature: float | str = 0.0
+    intercepts: tuple[str, ...] = ALL
+    least: str = "hyperplane"
+    dual: bool = False
+    dependent: bool = True
+    sizes: tuple[int, ...] = (6, 8)
+    proof: str = "certified"
+
+
+# --- hyperparameters -----------------------------------------------------------------------------
+
+
+def nothing(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {}
+
+
+def cost(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    pair = (float(rng.uniform(0.5, 2)), float(rng.uniform(0.5, 2)))
+    return {"C": float(rng.uniform(0.1, 3)), "class_weight": None if rng.random() < 0.5 else pair}
+
+
+def ridge(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {"ridge": float(rng.uniform(0.02, 0.3))}
+
+
+def ridge_and_pi(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {"ridge": float(rng.uniform(0.02, 0.3)), "pi": float(rng.uniform(0.2, 0.8))}
+
+
+def _nu(rng: np.random.Generator, data: TrainingData, mode: str, above: bool) -> dict[str, Any]:
+    balance = "uniform" if rng.random() < 0.5 else "balanced"
+    found = nu_range(data, class_balance=balance, intercept=mode)
+    low, high = (found.nu_bar, found.nu_max) if above else (0.0, found.nu_bar)
+    return {"nu": low + float(rng.uniform(0.4, 0.9)) * (high - low), "class_balance": balance}
+
+
+def nu_above(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Above nu_min, also for a free intercept: nu_max is 1 without one."""
+    return _nu(rng, data, mode, above=True)
+
+
+def extended_above(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return _nu(rng, data, mode, above=True) | _scale(rng)
+
+
+def extended_below(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Below nu_bar of a free intercept, which is the least of the three."""
+    return _nu(rng, data, "free", above=False) | _scale(rng)
+
+
+def _scale(rng: np.random.Generator) -> dict[str, Any]:
+    return {"scale": "takeda" if rng.random() < 0.5 else "perez_cruz"}
+
+
+def extended_any(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return (
+        extended_above(rng, data, mode) if rng.random() < 0.3 else extended_below(rng, data, mode)
+    )
+
+
+def least_risk(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    found = extended_any(rng, data, mode)
+    return {"beta": 1 - found["nu"], "class_balance": found["class_balance"]}
+
+
+def reference(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Near the difference of the means, where the linear program is solvable on both sides."""
+    means = data.X[data.y > 0].mean(axis=0) - data.X[data.y < 0].mean(axis=0)
+    w_ref = means / np.linalg.norm(means) + 0.1 * rng.standard_normal(data.d)
+    if mode == "penalised":
+        w_ref = np.append(w_ref, 0.0)
+    return extended_below(rng, data, mode) | {"w_ref": w_ref}
+
+
+def price(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {"penalty": float(rng.uniform(0.3, 2))}
+
+
+def price_and_derived(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return price(rng, data, mode) | {"big_m": "derived"}
+
+
+def price_and_big_m(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Large enough that z <= 1 holds at the optimum, where the hinge reading is the relaxation."""
+    return price(rng, data, mode) | {"big_m": rng.uniform(30, 60, data.n)}
+
+
+def cost_and_derived(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {"C": float(rng.uniform(0.1, 1)), "big_m": "derived"}
+
+
+def price_and_strengthening(
+    rng: np.random.Generator, data: TrainingData, mode: str
+) -> dict[str, Any]:
+    """Numbers whose quadratic term is convex, also with a 1 and a longer column."""
+    points = np.hstack([data.X, np.ones((data.n, 1))])
+    gamma = rng.uniform(0.2, 1, data.n)
+    largest = float(np.linalg.eigvalsh(points.T @ (gamma[:, None] * points))[-1])
+    return price(rng, data, mode) | {"strengthening": 0.45 * gamma / largest}
+
+
+def price_and_bound(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return price(rng, data, mode) | _bound_on_b(rng, mode)
+
+
+def budget_and_bound(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {"budget": float(rng.uniform(0.03, 0.08))} | _bound_on_b(rng, mode)
+
+
+def _bound_on_b(rng: np.random.Generator, mode: str) -> dict[str, Any]:
+    return {"intercept_bound": float(rng.uniform(2, 4)) if mode == "free" else None}
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+# Scaling: where b is unpriced, (w / c, b) has the same u_i in c X as (w, b) in X. Machines whose
+# margin is 1 keep u_i; those whose margin is a variable (rho) may also multiply all u_i. Where b is
+# priced its square and ||w||^2 change differently: no relation is known, and none is tested.
+# Twice: each sum over the points doubles; a mean does not.
+FAMILIES: dict[str, Family] = {
+    # ||w||^2 / 2 with u_i >= 1: w / c has 1 / c^2 of it.
+    "hard_margin_svc": Family(
+        nothing, -2, -1, 0, kind="separable", value=values.hard_margin, curvature=0.5
+    ),
+    # ||w|| <= 1: w stays, and u_i, b and rho grow by c. Its optimum -rho* has
+    # min u_i <= rho* <w, w*> over the ball, hence curvature rho* / 2.
+    "max_margin_svc": Family(
+        nothing, 1, 0, 1, kind="separable", value=values.max_margin, curvature="half"
+    ),
+    # ||w||^2 / 2 + C sum xi: the norm falls by c^2, xi stays, so C falls by c^2.
+    "c_svc": Family(
+        cost, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.c_machine, curvature=0.5
+    ),
+    # Minus the optimum of c_svc; v is its w.
+    "c_svc_dual": Family(
+        cost, -2, -1, 0, {"C": -2}, {"C": 0.5}, weight="v", curvature=0.5, dual=True
+    ),
+    # ridge ||w||^2 + mean xi: the mean stays when ridge grows by c^2.
+    "soft_margin_svc": Family(
+        ridge, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, curvature="ridge"
+    ),
+    # The same with weights of the classes.
+    "weighted_svc": Family(
+        ridge_and_pi, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, curvature="ridge"
+    ),
+    # The same in v = F'alpha.
+    "kernel_soft_margin_svc": Family(
+        ridge, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, weight="v", curvature="ridge"
+    ),
+    # ||w||^2 / 2 - nu rho + sum c_i xi: c w has u_i, rho and xi times c^2, like its norm.
+    "nu_svc": Family(nu_above, 2, 1, 2, value=values.nu_machine, curvature=0.5),
+    # ||v||^2 / 2 = ||sum alpha_i y_i x_i||^2 / 2 with the same alpha.
+    "nu_svc_dual": Family(nu_above, 2, 1, 2, weight="v", curvature=0.5, dual=True),
+    # -nu rho + sum c_i xi is linear in u_i, and w stays on its sphere.
+    # With b on the sphere too no order of the three modes is known.
+    "extended_nu_svc": Family(
+        extended_any, 1, 0, 1, value=values.sphere, least="", dependent=False, proof="directions"
+    ),
+    # The same in the ball, which is larger without b; curvature as for max_margin_svc.
+    "extended_nu_svc_ball": Family(
+        extended_above, 1, 0, 1, value=values.sphere, curvature="half", dependent=False
+    ),
+    # The same outside the ball.
+    "extended_nu_svc_reverse": Family(
+        extended_below, 1, 0, 1, value=values.sphere, least="", dependent=False, proof="directions"
+    ),
+    # risk <= 1: w / c has the same risk, and -||w||^2 falls by c^2; twice the risk halves w.
+    "extended_nu_svc_polar": Family(
+        extended_below, -2, -1, 0, cruz=0.25, value=values.polar, least="", dependent=False,
+        proof="directions",
+    ),
+    # <w_ref, w> = 1 keeps w; with 0 for b in w_ref a price on b changes nothing.
+    "extended_nu_svc_linearised": Family(
+        reference, 1, 0, 1, value=values.linearised, dependent=False
+    ),
+    # u = t w_ref on the segment's end: u is a sum of points, so t grows by c.
+    "extended_nu_svc_linearised_dual": Family(
+        reference, 1, 0, 1, weight="", dual=True, dependent=False
+    ),
+    # The optimum of extended_nu_svc over nu = 1 - beta.
+    "min_cvar": Family(
+        least_risk, 1, 0, 1, value=values.least_risk, least="", dependent=False, proof="directions"
+    ),
+    # ||w||^2 + penalty #violations: (w / c, b) violates the same points. The derived M is made of
+    # products ||w|| ||x||, and of no price.
+    "zero_one_big_m": Family(
+        price_and_derived, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
+        sizes=(6,),
+    ),
+    # z_i = xi_i / M_i instead of the count.
+    "zero_one_relaxed": Family(
+        price_and_big_m, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.relaxed,
+        curvature=1.0,
+    ),
+    # The same without z_i <= 1.
+    "zero_one_hinge": Family(
+        price_and_big_m, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.relaxed,
+        curvature=1.0,
+    ),
+    # The problem of zero_one_big_m.
+    "zero_one_bilinear": Family(
+        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
+        sizes=(6,),
+    ),
+    # The problem of zero_one_big_m.
+    "zero_one_disjunctive": Family(
+        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
+        sizes=(6,),
+    ),
+    # ||w||^2 / 2 + C sum min(2, xi_i), as c_svc.
+    "ramp_big_m": Family(
+        cost_and_derived, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.ramp, sizes=(6,),
+        proof="claim",
+    ),
+    # Loss 2 sqrt(penalty gamma) v - gamma v^2 of v = 1 - u: falls by c^2 with both prices.
+    "conic_fixed": Family(
+        price_and_strengthening, -2, -1, 0, {"penalty": -2, "strengthening": -2},
+        {"penalty": 0.5, "strengthening": 0.5}, value=values.conic, intercepts=PRICED,
+        least="prices",
+    ),
+    # tr W + penalty sum z with z_i = v_i^2 / T_i: W / c^2 keeps T_i, and so z_i; W_bb stays.
+    "conic_sdp": Family(
+        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
+    ),
+    # Equal in value to conic_sdp.
+    "conic_sdp_literal": Family(
+        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
+    ),
+    # tr W with sum z_i <= budget n.
+    "conic_sdp_budget": Family(budget_and_bound, -2, -1, 0, least="prices"),
+    # Minus the optimum of conic_sdp.
+    "conic_sdp_dual": Family(
+        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, weight="", least="prices",
+        dual=True,
+    ),
+}  # fmt: skip

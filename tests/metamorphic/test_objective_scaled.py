@@ -1,0 +1,37 @@
+"""An objective times a positive number: the same points, the optimum times that number."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.catalogue import CATALOGUE, ProblemClass
+from solvers.result import Verdict
+from solvers.solve import solve
+from tests.metamorphic.certified import close, drawn, proven_gap, solved
+from tests.metamorphic.families import FAMILIES
+
+CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
+FACTORS = st.sampled_from([1e-6, 0.02, 3.7, 1e6])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@settings(max_examples=1)
+@given(seed=st.integers(0, 2**32 - 1), factor=FACTORS, data=st.data())
+def test_an_objective_times_a_number_has_the_optimum_times_that_number(
+    name: str, seed: int, factor: float, data: st.DataObject
+) -> None:
+    trial = drawn(name, seed, data.draw(st.sampled_from(FAMILIES[name].intercepts)))
+    before = solved(trial)
+    model = CATALOGUE[name].build(trial.data, **trial.parameters, intercept=trial.mode)
+    model.objective.set_value(factor * model.objective.expr)
+    after = solve(model)
+    assert after.certificate.level == "model", "the formula of the paper is not this objective"
+    if CATALOGUE[name].problem_class in CONVEX:
+        assert after.certificate.verdict is Verdict.CERTIFIED, after.certificate
+    else:
+        assert after.certificate.verdict is not Verdict.NOT_CERTIFIED, after.certificate
+    assert before.objective is not None
+    gaps = factor * proven_gap(before) + proven_gap(after)
+    assert close(after.objective, factor * before.objective, gaps)

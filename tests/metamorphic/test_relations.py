@@ -1,0 +1,104 @@
+"""Every entry of the catalogue under every change of the data for which its optimum is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.catalogue import CATALOGUE
+from solvers.result import SolveResult
+from tests.metamorphic.certified import RELATIVE, close, drawn, hyperplane, proven_gap, solved
+from tests.metamorphic.changes import KINDS, Change, modes, size
+from tests.metamorphic.families import FAMILIES
+
+SEEDS = st.integers(0, 2**32 - 1)
+CASES = [(name, kind) for name in FAMILIES for kind in KINDS if modes(name, kind)]
+KNOWN = [(n, k) for n, k in CASES if FAMILIES[n].dependent or not KINDS[k].dependent]
+SLOW = (
+    "zero_one_big_m", "zero_one_bilinear", "zero_one_disjunctive", "ramp_big_m", "conic_sdp_budget",
+)  # fmt: skip
+REFUSED = [case for case in CASES if case not in KNOWN]
+
+
+def test_every_entry_of_the_catalogue_has_its_relations_stated() -> None:
+    assert set(FAMILIES) == set(CATALOGUE)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_powers_name_hyperparameters_of_the_entry(name: str) -> None:
+    family = FAMILIES[name]
+    assert {*family.scaled, *family.twice} <= set(CATALOGUE[name].parameters)
+
+
+@pytest.mark.parametrize(("name", "kind"), [case for case in KNOWN if case[0] not in SLOW])
+@settings(max_examples=2)
+@given(seed=SEEDS, data=st.data())
+def test_the_optimum_follows_the_data(name: str, kind: str, seed: int, data: st.DataObject) -> None:
+    follows(name, kind, seed, data)
+
+
+@pytest.mark.parametrize(("name", "kind"), [case for case in KNOWN if case[0] in SLOW])
+@settings(max_examples=1)
+@given(seed=SEEDS, data=st.data())
+def test_the_optimum_follows_the_data_where_a_solve_takes_long(
+    name: str, kind: str, seed: int, data: st.DataObject
+) -> None:
+    follows(name, kind, seed, data)
+
+
+def follows(name: str, kind: str, seed: int, data: st.DataObject) -> None:
+    """The optimum after a change is the factor times the one before, and so is the point."""
+    mode = data.draw(st.sampled_from(modes(name, kind)))
+    trial = drawn(name, seed, mode, size(name, kind))
+    change = KINDS[kind].make(trial, np.random.default_rng([seed, 1]))
+    before, after = solved(change.before), solved(change.after)
+    assert before.objective is not None
+    gaps = change.factor * proven_gap(before) + proven_gap(after)
+    assert close(after.objective, change.factor * before.objective, gaps)
+    if FAMILIES[name].weight:
+        the_point_comes_back(change, before, after)
+
+
+def the_point_comes_back(change: Change, before: SolveResult, after: SolveResult) -> None:
+    """The point after is optimal before, by the paper's formula, and near the one found there."""
+    family, trial = FAMILIES[change.before.name], change.before
+    w, b = change.back(*hyperplane(change.after, after))
+    assert before.objective is not None
+    assert before.bound is not None
+    assert after.bound is not None
+    assert after.objective is not None
+    if family.value is not None:
+        value = family.value(trial.data, trial.parameters, trial.mode, w, b)
+        gaps = proven_gap(before) + proven_gap(after) / change.factor
+        assert close(value, before.objective, gaps)
+    k = curvature(change, before.objective)
+    if k > 0:
+        here = max(before.objective - before.bound, 0.0)
+        there = max(after.objective - after.bound, 0.0) / change.factor
+        apart = np.sqrt(here / k) + np.sqrt(there / k)
+        own, _ = hyperplane(trial, before)
+        assert np.linalg.norm(w - own) <= apart + RELATIVE * np.linalg.norm(own)
+
+
+def curvature(change: Change, optimum: float) -> float:
+    named = FAMILIES[change.before.name].curvature
+    if named == "half":
+        return abs(optimum) / 2
+    return float(change.before.parameters[named] if isinstance(named, str) else named)
+
+
+@pytest.mark.parametrize(("name", "kind"), REFUSED)
+@settings(max_examples=2)
+@given(seed=SEEDS, data=st.data())
+def test_dependent_features_are_refused_by_name_where_the_optimum_would_be_meaningless(
+    name: str, kind: str, seed: int, data: st.DataObject
+) -> None:
+    mode = data.draw(st.sampled_from(modes(name, kind)))
+    trial = KINDS[kind].make(drawn(name, seed, mode), np.random.default_rng([seed, 1])).after
+    p = dict(trial.parameters)
+    if "w_ref" in p:
+        p["w_ref"] = np.ones(trial.data.d + (mode == "penalised"))
+    with pytest.raises(ValueError, match=r"features are \w+ dependent, rank \d of \d"):
+        CATALOGUE[name].build(trial.data, **p, intercept=mode)

@@ -1,0 +1,112 @@
+"""What moving the origin does where the intercept is priced, bounded or absent.
+
+A free intercept follows for nothing, so its optimum stays: test_relations.py. A price on b only
+adds to the objective, and b = 0 is one of the choices of b; hence, wherever the origin lies,
+
+    optimum(free) <= optimum(penalised) <= optimum(none),
+
+and the first of the three does not move. Where b is on the sphere with w no order is known. A
+lifted model with a free intercept has W_bb <= B^2: with X + 1 t' its points (w, b - <w, t>, ...)
+have sqrt(W_bb) at most B + ||t|| sqrt(tr W), so with that bound its optimum is no larger.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.catalogue import CATALOGUE
+from formulations.data import TrainingData
+from solvers.result import Status, Verdict
+from solvers.solve import solve
+from tests.metamorphic.certified import RELATIVE, close, drawn, solved
+from tests.metamorphic.changes import Trial, translated
+from tests.metamorphic.families import FAMILIES
+
+SEEDS = st.integers(0, 2**32 - 1)
+ORDERED = [name for name, family in FAMILIES.items() if family.least == "hyperplane"]
+PRICED = [name for name, family in FAMILIES.items() if family.least == "prices"]
+BOUNDED = [name for name in PRICED if "free" in FAMILIES[name].intercepts]
+
+
+def in_mode(trial: Trial, mode: str) -> Trial:
+    p = dict(trial.parameters)
+    if "intercept_bound" in p:
+        p["intercept_bound"] = None
+    if "w_ref" in p and mode == "penalised":
+        p["w_ref"] = np.append(p["w_ref"], 0.0)
+    return Trial(trial.name, trial.data, p, mode)
+
+
+def least(trial: Trial) -> float:
+    """Optimum of the minimisation behind an entry; infinite when it is proven infeasible."""
+    build = CATALOGUE[trial.name].build
+    result = solve(build(trial.data, **trial.parameters, intercept=trial.mode))
+    if result.status is Status.INFEASIBLE:
+        assert result.certificate.verdict is Verdict.CERTIFIED
+        return np.inf
+    assert result.certificate.verdict is not Verdict.NOT_CERTIFIED, result.certificate
+    assert result.objective is not None
+    return -result.objective if FAMILIES[trial.name].dual else result.objective
+
+
+def at_most(small: float, large: float) -> bool:
+    return large == np.inf or small <= large + RELATIVE * max(abs(small), abs(large)) + 1e-9
+
+
+@pytest.mark.parametrize("name", ORDERED)
+@settings(max_examples=1)
+@given(seed=SEEDS)
+def test_a_price_on_the_intercept_and_its_absence_only_cost(name: str, seed: int) -> None:
+    there = translated(drawn(name, seed, "free"), np.random.default_rng([seed, 1])).after
+    free, penalised, none = (least(in_mode(there, mode)) for mode in ("free", "penalised", "none"))
+    assert at_most(free, penalised)
+    assert at_most(penalised, none)
+
+
+@pytest.mark.parametrize("name", PRICED)
+@settings(max_examples=2)
+@given(seed=SEEDS)
+def test_a_lifted_model_without_an_intercept_costs_no_less(name: str, seed: int) -> None:
+    here = drawn(name, seed, "penalised")
+    step = np.random.default_rng([seed, 1]).standard_normal(here.data.d)
+    data = TrainingData(here.data.X + step, here.data.y)
+    p = dict(here.parameters)
+    if "strengthening" in p:
+        p |= {
+            k: v for k, v in FAMILIES[name].draw(np.random.default_rng(seed), data, "none").items()
+        }
+    there = Trial(name, data, p, "penalised")
+    assert at_most(least(there), least(in_mode(there, "none")))
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@settings(max_examples=2)
+@given(seed=SEEDS)
+def test_a_bound_on_the_intercept_that_moves_along_keeps_every_point(name: str, seed: int) -> None:
+    here = drawn(name, seed, "free")
+    change = translated(here, np.random.default_rng([seed, 1]))
+    before = least(here)
+    step = float(np.linalg.norm(change.after.data.X[0] - here.data.X[0]))
+    p = dict(here.parameters)
+    p["intercept_bound"] += step * np.sqrt(before)
+    assert at_most(least(Trial(name, change.after.data, p, "free")), before)
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_bound_on_the_intercept_that_stays_behind_is_another_problem(name: str) -> None:
+    here = drawn(name, 1, "free")
+    far = TrainingData(here.data.X + 20.0, here.data.y)
+    assert not close(least(Trial(name, far, here.parameters, "free")), least(here))
+
+
+@pytest.mark.parametrize("name", ["c_svc", "zero_one_big_m", "conic_sdp"])
+def test_a_priced_intercept_does_feel_the_origin(name: str) -> None:
+    here = drawn(name, 2, "penalised")
+    far = TrainingData(here.data.X + 3.0, here.data.y)
+    there = Trial(name, far, here.parameters, "penalised")
+    before, after = solved(here).objective, solved(there).objective
+    assert before is not None
+    assert not close(after, before)
