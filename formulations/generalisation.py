@@ -1,0 +1,336 @@
+"""Bounds on the risk of a hyperplane from the value at risk of its margin errors.
+
+Takeda & Sugiyama 2008, section 3.2. With f_i = -y_i (<w, x_i> + b) / ||w|| the margin errors of m
+points drawn independently, beta = 1 - nu,
+
+    VaR   alpha = the least a with  |{i : f_i <= a}| / m >= beta
+    CVaR  phi = alpha + sum_i [f_i - alpha]_+ / (nu m) >= alpha
+    G(gamma) = sqrt( 2/m ( 4 c^2 (R^2 + 1)^2 / gamma^2 log2(2 m) - 1 + ln(2 / delta) ) )
+
+each theorem holds with probability at least 1 - delta over the drawing of the points:
+
+    3   nu > nu_bar,  phi < 0      risk <= nu + G(alpha) <= nu + G(phi)
+    4   nu <= nu_bar, alpha < 0    risk <= nu + G(alpha)
+    5   nu <= nu_bar, alpha > 0    risk >= nu - G(alpha), and nu - G(alpha) <= nu - G(phi)
+
+What the paper leaves unsaid, and is asked for or checked here: R bounds the norm of every x that
+can be drawn, not of the m points only; c is a constant of the lemma behind them that nobody has
+computed (Schoelkopf et al. 2000), so that only bounds with the same c can be compared; |b| <= R,
+which holds for minimisers but not for all (w, b); the root is real. The last number of Theorem 5
+bounds the bound and says nothing on the risk, which a smaller CVaR therefore need not lower.
+In its appendix C, y_i <w, x_i> + b stands for y_i (<w, x_i> + b).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from formulations.data import Array, TrainingData
+from formulations.nu_svc import checked_nu
+from formulations.parameters import fraction, positive
+
+Side = Literal["upper", "lower"]
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class RiskBound:
+    """A bound on the probability of a wrong label, and every number in it.
+
+    Attributes
+    ----------
+    theorem : int
+        3, 4 or 5.
+    side : "upper" or "lower"
+    nu : float
+    value_at_risk, cvar : float
+        alpha and phi.
+    capacity : float
+        4 c^2 (R^2 + 1)^2 / alpha^2 log2(2 m).
+    confidence : float
+        ln(2 / delta) - 1.
+    deviation : float
+        G(alpha).
+    bound : float
+        nu + G(alpha) or nu - G(alpha): the bound on the risk.
+    through_cvar : float or None
+        The same with G(phi): in Theorem 3 a weaker bound on the risk; in Theorem 5 a number above
+        `bound` that bounds no risk. None in Theorem 4, which has none, and where
+        G(phi) is not real.
+    """
+
+    theorem: int
+    side: Side
+    nu: float
+    value_at_risk: float
+    cvar: float
+    capacity: float
+    confidence: float
+    deviation: float
+    bound: float
+    through_cvar: float | None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether every risk between 0 and 1 meets the bound."""
+        return self.bound >= 1 if self.side == "upper" else self.bound <= 0
+
+
+def margin_errors(data: TrainingData, w: ArrayLike, b: float) -> Array:
+    """Signed distances f (n,) of the points to the wrong side of the hyperplane.
+
+    Raises
+    ------
+    ValueError
+        w of the wrong shape, or (w, b) that is not finite or has no direction.
+    """
+    weight, intercept = _unit(data, w, b)
+    return -data.y * (data.X @ weight + intercept)
+
+
+def value_at_risk(errors: ArrayLike, nu: float) -> float:
+    """Least a with at least the share 1 - nu of the errors at or below it.
+
+    Parameters
+    ----------
+    errors : array (m,)
+    nu : float
+        In (0, 1]. At 1 every number has this property; the least error is returned, where the
+        limit from below leads.
+    """
+    ordered = np.sort(np.asarray(errors, dtype=np.float64))
+    below = (1 - _share(nu)) * len(ordered)
+    return float(ordered[max(math.ceil(below * (1 - ROUNDING)), 1) - 1])
+
+
+def conditional_value_at_risk(errors: ArrayLike, nu: float) -> float:
+    """Mean of the worst share nu of the errors; a share of the last one counts as a share.
+
+    Parameters
+    ----------
+    errors : array (m,)
+    nu : float
+        In (0, 1].
+    """
+    level, values = value_at_risk(errors, nu), np.asarray(errors, dtype=np.float64)
+    return level + float(np.maximum(values - level, 0.0).sum()) / (_share(nu) * len(values))
+
+
+def deviation(level: float, *, m: int, radius: float, c: float, delta: float) -> float:
+    """G: how far the risk may be from nu, at a value at risk of `level`.
+
+    Decreasing in |level|, m and delta; increasing in radius and c.
+
+    Raises
+    ------
+    ValueError
+        `level` 0, where G is infinite; a parameter out of range; a negative radicand, which takes
+        delta > 2/e and a capacity below 1 - ln(2 / delta).
+    """
+    radicand = _capacity(level, m, radius, c) + _confidence(delta)
+    if radicand < 0:
+        raise ValueError(
+            f"the radicand {2 / m * radicand:.6g} is negative: delta = {delta:g} exceeds 2/e and "
+            f"the capacity term {_capacity(level, m, radius, c):.6g} is too small; there is no "
+            "bound here"
+        )
+    return math.sqrt(2 / m * radicand)
+
+
+def theorem_3(
+    data: TrainingData,
+    w: ArrayLike,
+    b: float,
+    *,
+    nu: float,
+    nu_bar: float,
+    radius: float,
+    c: float,
+    delta: float,
+) -> RiskBound:
+    """Upper bound above nu_bar, where the CVaR is negative; lowered with it.
+
+    Parameters
+    ----------
+    w, b : array (d,), float
+        Any hyperplane; it is divided by ||w||.
+    nu, nu_bar : float
+        nu_bar < nu <= nu_max; nu_bar is that of nu_range() with equal weights.
+    radius : float
+        R: no x with a greater norm is ever drawn.
+    c : float
+        Constant of the lemma; the paper says that a positive one exists.
+    delta : float
+        In (0, 1): the probability that the bound fails.
+
+    Raises
+    ------
+    ValueError
+        A condition of the theorem that does not hold, named.
+    """
+    if not nu > nu_bar:
+        raise ValueError(f"Theorem 3 needs nu > nu_bar, got nu = {nu:g}, nu_bar = {nu_bar:g}")
+    alpha, phi = _levels(data, w, b, nu, radius)
+    if not phi < 0:
+        raise ValueError(f"Theorem 3 needs a negative CVaR, got {phi:.6g}")
+    return _bound(3, "upper", nu, alpha, phi, data.n, radius, c, delta)
+
+
+def theorem_4(
+    data: TrainingData,
+    w: ArrayLike,
+    b: float,
+    *,
+    nu: float,
+    nu_bar: float,
+    radius: float,
+    c: float,
+    delta: float,
+) -> RiskBound:
+    """Upper bound up to nu_bar where the value at risk is negative; a CVaR may have any sign.
+
+    Parameters and errors are those of `theorem_3`, with 0 < nu <= nu_bar.
+    """
+    _refuse_above(4, nu, nu_bar)
+    alpha, phi = _levels(data, w, b, nu, radius)
+    if not alpha < 0:
+        raise ValueError(f"Theorem 4 needs a negative value at risk, got {alpha:.6g}")
+    return _bound(4, "upper", nu, alpha, phi, data.n, radius, c, delta)
+
+
+def theorem_5(
+    data: TrainingData,
+    w: ArrayLike,
+    b: float,
+    *,
+    nu: float,
+    nu_bar: float,
+    radius: float,
+    c: float,
+    delta: float,
+) -> RiskBound:
+    """Lower bound up to nu_bar where the value at risk is positive; no promise of a small risk.
+
+    Parameters and errors are those of `theorem_3`, with 0 < nu <= nu_bar.
+    """
+    _refuse_above(5, nu, nu_bar)
+    alpha, phi = _levels(data, w, b, nu, radius)
+    if not alpha > 0:
+        raise ValueError(f"Theorem 5 needs a positive value at risk, got {alpha:.6g}")
+    return _bound(5, "lower", nu, alpha, phi, data.n, radius, c, delta)
+
+
+def risk_bound(
+    data: TrainingData,
+    w: ArrayLike,
+    b: float,
+    *,
+    nu: float,
+    nu_bar: float,
+    radius: float,
+    c: float,
+    delta: float,
+) -> RiskBound:
+    """Bound of the theorem that applies to a hyperplane; parameters are those of `theorem_3`.
+
+    Raises
+    ------
+    ValueError
+        As the theorems; and where none applies: nu > nu_bar with a CVaR that is not negative, or a
+        value at risk of exactly 0.
+    """
+    common = {"nu": nu, "nu_bar": nu_bar, "radius": radius, "c": c, "delta": delta}
+    if nu > nu_bar:
+        return theorem_3(data, w, b, **common)
+    alpha, _ = _levels(data, w, b, nu, radius)
+    return (theorem_5 if alpha > 0 else theorem_4)(data, w, b, **common)
+
+
+def _bound(
+    theorem: int,
+    side: Side,
+    nu: float,
+    alpha: float,
+    phi: float,
+    m: int,
+    radius: float,
+    c: float,
+    delta: float,
+) -> RiskBound:
+    sign = 1.0 if side == "upper" else -1.0
+    far = deviation(alpha, m=m, radius=radius, c=c, delta=delta)
+    through = None
+    if theorem != 4 and _capacity(phi, m, radius, c) + _confidence(delta) >= 0:
+        through = nu + sign * deviation(phi, m=m, radius=radius, c=c, delta=delta)
+    return RiskBound(
+        theorem,
+        side,
+        nu,
+        alpha,
+        phi,
+        capacity=_capacity(alpha, m, radius, c),
+        confidence=_confidence(delta),
+        deviation=far,
+        bound=nu + sign * far,
+        through_cvar=through,
+    )
+
+
+def _capacity(level: float, m: int, radius: float, c: float) -> float:
+    if level == 0 or not math.isfinite(level):
+        raise ValueError(f"the value at risk must be finite and not 0, got {level}: no bound there")
+    scale = 2 * positive("c", c) * (positive("radius", radius) ** 2 + 1) / abs(level)
+    return scale * scale * math.log2(2 * m)
+
+
+def _confidence(delta: float) -> float:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
+    return math.log(2 / delta) - 1
+
+
+def _levels(
+    data: TrainingData, w: ArrayLike, b: float, nu: float, radius: float
+) -> tuple[float, float]:
+    """alpha and phi, after the conditions on nu, R and b."""
+    checked_nu(data, nu, "uniform", "free")
+    farthest = float(np.linalg.norm(data.X, axis=1).max())
+    if farthest > positive("radius", radius) * (1 + ROUNDING):
+        raise ValueError(
+            f"radius = {radius:g} bounds no distribution that gave these points: one has norm "
+            f"{farthest:.6g}"
+        )
+    _, intercept = _unit(data, w, b)
+    if abs(intercept) > radius * (1 + ROUNDING):
+        raise ValueError(
+            f"|b| / ||w|| = {abs(intercept):.6g} exceeds the radius {radius:g}: the hyperplane "
+            "misses the ball, and the proof does not cover it"
+        )
+    errors = margin_errors(data, w, b)
+    return value_at_risk(errors, nu), conditional_value_at_risk(errors, nu)
+
+
+def _unit(data: TrainingData, w: ArrayLike, b: float) -> tuple[Array, float]:
+    weight = np.asarray(w, dtype=np.float64)
+    if weight.shape != (data.d,):
+        raise ValueError(f"w must have shape ({data.d},), got {weight.shape}")
+    length = float(np.linalg.norm(weight))
+    if not (math.isfinite(length) and length > 0 and math.isfinite(b)):
+        raise ValueError("w and b must be finite, and w not 0")
+    return weight / length, float(b) / length
+
+
+def _share(nu: float) -> float:
+    return fraction("nu", nu)
+
+
+def _refuse_above(theorem: int, nu: float, nu_bar: float) -> None:
+    if not nu <= nu_bar:
+        raise ValueError(
+            f"Theorem {theorem} needs nu <= nu_bar, got nu = {nu:g}, nu_bar = {nu_bar:g}"
+        )
