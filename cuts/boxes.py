@@ -1,0 +1,65 @@
+"""Boxes that cover the unit sphere: what the norm row says inside one, and where to halve it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Box = tuple[Array, Array]
+
+OUTWARD = 1e-12  # sides are moved out by so much against rounding
+WORTH = 1e-3  # a side that moves less ends the tightening
+PASSES = 10
+MIDDLE = 0.75  # share of the middle in the branching point, the rest being the node's weight
+MARGIN = 0.1  # no child is narrower than that share of its parent
+
+
+def on_sphere(lower: Array, upper: Array) -> Box | None:
+    """The box shrunk without losing a point of norm 1; None when it holds none.
+
+    What the other coordinates can contribute to sum_j w_j^2 = 1 bounds each w_j^2 from both sides.
+    """
+    for _ in range(PASSES):
+        low, high = lower * lower, upper * upper
+        most = np.maximum(low, high)
+        least = np.where((lower <= 0) & (upper >= 0), 0.0, np.minimum(low, high))
+        least_sum, most_sum = float(least.sum()), float(most.sum())
+        if least_sum > 1 + OUTWARD or most_sum < 1 - OUTWARD:
+            return None
+        outer = np.sqrt(np.clip(1 - (least_sum - least) + OUTWARD, 0.0, 1.0)) + OUTWARD
+        inner = np.sqrt(np.maximum(1 - (most_sum - most) - OUTWARD, 0.0)) - OUTWARD
+        new_lower, new_upper = np.maximum(lower, -outer), np.minimum(upper, outer)
+        # |w_j| >= inner leaves one side where the other does not reach so far.
+        new_lower, new_upper = (
+            np.where((inner > 0) & (new_lower > -inner), np.maximum(new_lower, inner), new_lower),
+            np.where((inner > 0) & (new_upper < inner), np.minimum(new_upper, -inner), new_upper),
+        )
+        if (new_lower > new_upper).any():
+            return None
+        moved = max(float((new_lower - lower).max()), float((upper - new_upper).max()))
+        lower, upper = new_lower, new_upper
+        if moved < WORTH:
+            break
+    return lower, upper
+
+
+def branching(lower: Array, upper: Array, weight: Array) -> tuple[int, float]:
+    """Coordinate and point at which a node is split: where the secant row misses ||w||^2 most.
+
+    The row (l + u)'w >= 1 + l'u allows sum_j (w_j - l_j)(u_j - w_j) too much.
+    """
+    missed = np.maximum(0.0, (weight - lower) * (upper - weight))
+    width = upper - lower
+    j = int(missed.argmax()) if float(missed.max()) > 1e-12 else int(width.argmax())
+    middle = 0.5 * (float(lower[j]) + float(upper[j]))
+    point = MIDDLE * middle + (1 - MIDDLE) * float(weight[j])
+    margin = MARGIN * float(width[j])
+    return j, min(max(point, float(lower[j]) + margin), float(upper[j]) - margin)
+
+
+def halves(lower: Array, upper: Array, j: int, at: float) -> tuple[Box, Box]:
+    """The two parts of a box."""
+    below, above = upper.copy(), lower.copy()
+    below[j] = above[j] = at
+    return (lower, below), (above, upper)

@@ -1,0 +1,116 @@
+"""Row 23: a cut that removes what it must keep is caught by a known point, and named.
+
+Every family of cuts is made wrong in turn. Without a known point the loop believes the wrong cut
+and calls a worse point optimal: that is what the check is for.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuts import concavity, facial, lifted, outer_loop
+from cuts.cut import InvalidCutError
+from cuts.outer_loop import StopReason, cutting_plane
+from formulations.data import TrainingData
+from solvers.algorithms.ranges import nu_range
+from tests.cuts.corners import corners, gauss
+
+DATA = gauss(26, 18, 3)
+NU = 0.3 * nu_range(DATA).nu_bar
+FAR = 4
+FAMILIES: dict[str, dict[str, str]] = {
+    "concavity": {},
+    "lifted": {"space": "lifted"},
+    "facial": {"strategy": "literal"},
+}
+
+
+@functools.cache
+def every_corner() -> np.ndarray:
+    return corners(DATA, NU, np.full(DATA.n, 1 / DATA.n))
+
+
+def spoil(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rays that go too far, or a depth that is not the least."""
+    if family == "facial":
+        depth = facial.facial_depth
+        monkeypatch.setattr(facial, "facial_depth", lambda *words: 30 * depth(*words))
+        return
+    module: Any = {"concavity": concavity, "lifted": lifted}[family]
+    steps = module.steps_to_norm
+    monkeypatch.setattr(module, "steps_to_norm", lambda *words: FAR * steps(*words))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_row_23_an_invalid_cut_is_caught_by_a_known_point_and_named(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = FAMILIES[family]
+    honest = cutting_plane(DATA, nu=NU, starts=1, known_point=every_corner(), **options)
+    assert honest.proven
+    spoil(family, monkeypatch)
+    name = "facial_cut" if family == "facial" else "concavity_cut"
+    with pytest.raises(InvalidCutError, match=rf"{name}_\d+ .*removes a known point: w = \["):
+        cutting_plane(DATA, nu=NU, starts=1, known_point=every_corner(), **options)
+
+
+def test_row_23_the_optimum_alone_is_enough_where_it_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, nu = lost()
+    best = cutting_plane(data, nu=nu)
+    spoil("concavity", monkeypatch)
+    wrong = cutting_plane(data, nu=nu, starts=1)
+    assert wrong.stop is StopReason.PROVEN
+    assert wrong.best.objective > best.best.objective * 1.001, "a worse point is called optimal"
+    with pytest.raises(InvalidCutError, match=r"concavity_cut_\d+ .*violates it by"):
+        cutting_plane(data, nu=nu, starts=1, known_point=best.best.weight)
+
+
+@functools.cache
+def lost() -> tuple[TrainingData, float]:
+    """Found by seed: the first local solution is not the best, and the spoilt cut hides that."""
+    data = gauss(0, 18, 2)
+    return data, 0.3 * nu_range(data).nu_bar
+
+
+def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make = outer_loop.concavity_cut
+
+    def shallow(*words: Any) -> Any:
+        cut = make(*words)
+        if cut is None:
+            return None
+        return replace(cut, rhs=cut.rhs + cut.violation({"w": cut.origin.vertex}))
+
+    monkeypatch.setattr(outer_loop, "concavity_cut", shallow)
+    found = cutting_plane(DATA, nu=NU)
+    assert found.stop is StopReason.STALLED
+    assert "does not remove its own vertex" in found.message
+    assert found.cuts == ()
+    assert found.lower_bound < found.best.objective
+
+
+def test_row_23_cuts_are_derived_again_from_their_origin_off_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the known point catches in the loop, reverify catches afterwards."""
+    for family, options in FAMILIES.items():
+        with monkeypatch.context() as patch:
+            spoil(family, patch)
+            found = cutting_plane(DATA, nu=NU, round_limit=40, **options)
+        wrong = 0
+        for cut in found.cuts:
+            if (family == "facial") == (cut.kind == "facial"):
+                try:
+                    cut.reverify(found.problem, found.cuts)
+                except InvalidCutError:
+                    wrong += 1
+        assert wrong > 0, family

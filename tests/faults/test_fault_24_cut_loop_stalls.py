@@ -1,0 +1,125 @@
+"""Row 24: a loop that makes no progress stops, says why, and proves no more than it has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuts import outer_loop
+from cuts.outer_loop import CuttingPlaneResult, StopReason, cutting_plane
+from cuts.pool import Pool
+from formulations.data import TrainingData
+from formulations.support_function import reduced_hulls, support_value
+from solvers.algorithms.ranges import nu_range
+from tests.cuts.corners import corners, gauss
+
+DATA = gauss(7, 24, 2)
+NU = 0.5 * nu_range(DATA).nu_bar
+WAYS: dict[str, dict[str, str]] = {
+    "projected": {},
+    "lifted": {"space": "lifted"},
+    "literal": {"strategy": "literal"},
+}
+
+
+def optimum(data: TrainingData, nu: float) -> float:
+    return 1 / float(np.linalg.norm(corners(data, nu, np.full(data.n, 1 / data.n)), axis=1).max())
+
+
+def assert_stalled(found: CuttingPlaneResult, words: str, expected: float) -> None:
+    assert found.stop is StopReason.STALLED
+    assert not found.proven
+    assert found.proof == ""
+    assert words in found.message
+    assert "no progress" in found.message
+    assert 0 < found.lower_bound <= expected * (1 + 1e-9)
+    assert found.best.objective >= expected * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_row_24_cuts_too_shallow_to_count_end_the_loop(way: str) -> None:
+    found = cutting_plane(DATA, nu=NU, least_depth=0.9, **WAYS[way])
+    assert_stalled(found, "a cut of depth", optimum(DATA, NU))
+
+
+def test_row_24_a_cut_that_repeats_another_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    make, kept = outer_loop.concavity_cut, []
+
+    def again(*words: Any) -> Any:
+        kept.append(make(*words))
+        return kept[min(len(kept) - 1, 2)]
+
+    monkeypatch.setattr(outer_loop, "concavity_cut", again)
+    found = cutting_plane(DATA, nu=NU)
+    assert_stalled(found, "says what an earlier cut says", optimum(DATA, NU))
+    assert len(found.cuts) == 3
+
+
+def test_row_24_a_program_that_returns_to_a_removed_vertex_ends_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The relaxation loses every cut: its vertex comes back, and so does the cut."""
+    monkeypatch.setattr(outer_loop.Relaxation, "add", lambda *_: None)
+    found = cutting_plane(DATA, nu=NU)
+    assert_stalled(found, "says what an earlier cut says", optimum(DATA, NU))
+    assert len(found.cuts) < 20
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("copies", [2, 7])
+def test_row_24_copies_of_every_point_are_solved_or_stopped_with_a_reason(
+    copies: int, way: str
+) -> None:
+    """Up to fourteen ties where general position has two: degenerate programs at every vertex."""
+    base = gauss(4, 10, 2)
+    data = TrainingData(np.tile(base.X, (copies, 1)), np.tile(base.y, copies))
+    nu = 0.5 * nu_range(base).nu_bar
+    found = cutting_plane(data, nu=nu, time_limit=20, **WAYS[way])
+    expected = optimum(base, nu)
+    assert found.lower_bound <= expected * (1 + 1e-9)
+    assert found.best.objective >= expected * (1 - 1e-9)
+    assert found.stop in (StopReason.PROVEN, StopReason.STALLED, StopReason.NUMERICAL)
+    assert found.message
+    if found.proven:
+        assert found.best.objective == pytest.approx(expected, rel=1e-9)
+
+
+def test_row_24_equal_points_with_opposite_labels_are_no_trap() -> None:
+    base = gauss(4, 12, 2)
+    X = np.vstack([base.X, base.X[:3]])
+    data = TrainingData(X, np.r_[base.y, -base.y[:3]])
+    nu = 0.4 * nu_range(data).nu_bar
+    found = cutting_plane(data, nu=nu)
+    assert found.proven
+    directions = np.random.default_rng(0).standard_normal((5000, 2))
+    hulls = reduced_hulls(data, nu=nu)
+    scanned = min(support_value(hulls, v / np.linalg.norm(v)) for v in directions)
+    assert scanned * (1 - 1e-2) <= found.best.objective <= scanned * (1 + 1e-12)
+
+
+def test_row_24_old_cuts_leave_the_pool_only_when_the_others_imply_them() -> None:
+    """The pool does not grow without limit, and dropping changes neither proof nor optimum."""
+    data = gauss(8, 18, 3)
+    nu = 0.6 * nu_range(data).nu_bar
+    dropped = []
+
+    class Watched(Pool):
+        def prune(self, round_: int) -> None:
+            before = len(self.active)
+            super().prune(round_)
+            dropped.append(before - len(self.active))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outer_loop, "Pool", Watched)
+        patch.setattr(outer_loop, "PRUNE_EVERY", 5)
+        patch.setattr("cuts.pool.OLD", 3)
+        found = cutting_plane(data, nu=nu)
+    assert sum(dropped) > 0
+    assert found.proven
+    assert found.best.objective == pytest.approx(optimum(data, nu), rel=1e-9)
+    for cut in found.cuts:
+        cut.reverify(found.problem, found.cuts)
+    assert replace(found.cuts[0]).origin is found.cuts[0].origin
