@@ -19,14 +19,9 @@ from experiments.preparation import PREPROCESSING, Prepared, prepare
 from formulations.catalogue import CATALOGUE
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.prepare import entry_named
-from solvers.compare import (
-    Bound,
-    Comparison,
-    compare,
-    label_of,
-    order_tolerance,
-    refuse_unrelated,
-)
+from solvers.compare import compare, label_of
+from solvers.comparison import Bound, Comparison, order_tolerance
+from solvers.related import refuse_unrelated
 
 Say = Callable[[str], None]
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from experiments.gap_study import Study
 from experiments.gap_table import percent, seconds_text
 from formulations.catalogue import Entry
-from solvers.compare import Bound, Comparison, mark
+from solvers.comparison import Bound, Comparison, mark
 from solvers.result import SolveResult, Status, Verdict
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from formulations.data import DENSE_LIMIT_BYTES, Array, GramData, TrainingData
+from formulations.checked_arrays import DENSE_LIMIT_BYTES
+from formulations.data import Array, GramData, TrainingData
 from formulations.preprocess import NORMALISERS, finite_points, fit_normaliser, known_word
 
 KERNELS = ("linear", "rbf", "poly")

@@ -3,196 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
 import pyomo.environ as pyo
 
-from formulations.catalogue import CATALOGUE, Entry, Origin
+from formulations.catalogue import CATALOGUE, Origin
 from formulations.data import GramData, TrainingData
 from formulations.parameters import did_you_mean
 from solvers.agreement import Agreement
 from solvers.algorithms.prepare import build, entry_named
 from solvers.answers import ALL, answers
-from solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny, scale_of
+from solvers.comparison import Bound, Comparison
+from solvers.related import refuse_other_price, refuse_unrelated
+from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-ORDER_TOLERANCE = 1e-6
+    pass
 
 Spec = Any  # a name, a (name, parameters) pair, or a Pyomo model
-
-
-@dataclass(frozen=True, eq=False)
-class Bound:
-    """One row of a gap table.
-
-    Attributes
-    ----------
-    label : str
-        What the reader sees; the entry's name with its own parameters by default.
-    value : float or None
-        Objective of the relaxation (minus the objective for a dual).
-    bound : float or None
-        What of it is a proven lower bound on the exact problem; None when nothing is.
-    remark : str
-        Why the row is no bound, or what is odd about it.
-    claimed : float or None
-        What stands in the place of `bound` when uncertified rows are asked for: of a NOT_CERTIFIED
-        row the bound that was proven all the same, or else its value.
-    """
-
-    label: str
-    entry: str
-    parameters: Mapping[str, Any]
-    value: float | None
-    bound: float | None
-    status: Status
-    solver: str
-    seconds: float
-    verdict: Verdict
-    remark: str
-    result: SolveResult
-    claimed: float | None = None
-
-    @property
-    def certified(self) -> bool:
-        """Whether the row may enter a gap."""
-        return self.bound is not None
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """An upper bound (the best point known) and lower bounds from relaxations.
-
-    Attributes
-    ----------
-    exact : SolveResult or None
-        Result of the exact formulation; None when only a known upper bound was given.
-    upper : float or None
-        Objective of the best feasible point, re-proven.
-    rows : tuple of Bound
-    include_uncertified : bool
-        Whether rows that are NOT_CERTIFIED get a gap; they stay marked. An unproven big-M is no
-        bound either way.
-    """
-
-    exact: SolveResult | None
-    exact_label: str
-    upper: float | None
-    rows: tuple[Bound, ...]
-    data: Mapping[str, Any]
-    include_uncertified: bool = False
-
-    def bound_of(self, row: Bound) -> float | None:
-        """What of a row enters a gap; None when nothing does."""
-        return row.claimed if row.bound is None and self.include_uncertified else row.bound
-
-    def absolute_gap(self, row: Bound) -> float | None:
-        """Upper minus bound; None when either is missing or the gap is negative: see violations."""
-        bound = self.bound_of(row)
-        if self.upper is None or bound is None:
-            return None
-        gap = self.upper - bound
-        return None if gap < -self._tolerance else max(gap, 0.0)
-
-    def relative_gap(self, row: Bound) -> float | None:
-        """Absolute gap over |upper|; None when |upper| is 0 up to rounding."""
-        gap = self.absolute_gap(row)
-        if gap is None or self.upper is None or self._is_tiny:
-            return None
-        return gap / abs(self.upper)
-
-    @property
-    def _is_tiny(self) -> bool:
-        assert self.upper is not None
-        known = Certificate(Verdict.CERTIFIED) if self.exact is None else self.exact.certificate
-        return is_tiny(self.upper, known)
-
-    @property
-    def _tolerance(self) -> float:
-        return order_tolerance(self.upper or 0.0, self.exact)
-
-    def violations(self) -> list[str]:
-        """Rows whose bound exceeds the best known point: one of the two is wrong."""
-        if self.upper is None:
-            return []
-        found = [(row, self.bound_of(row)) for row in self.rows]
-        return [
-            f"{row.label}: bound {bound:.9g} exceeds the best point {self.upper:.9g}"
-            for row, bound in found
-            if bound is not None and bound > self.upper + self._tolerance
-        ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Table with one row a formulation, the exact one last."""
-        import pandas as pd
-
-        records = [
-            {
-                "formulation": row.label,
-                "value": row.value,
-                "certified bound": row.bound,
-                "absolute gap": self.absolute_gap(row),
-                "relative gap": self.relative_gap(row),
-                "solver": row.solver,
-                "status": str(row.status),
-                "seconds": row.seconds,
-                "certificate": mark(row),
-            }
-            for row in self.rows
-        ]
-        if self.exact is not None:
-            exact = self.exact
-            records.append(
-                {
-                    "formulation": f"{self.exact_label} (exact)",
-                    "value": self.upper,
-                    "certified bound": exact.bound,
-                    "absolute gap": None if self.upper is None else exact.absolute_gap,
-                    "relative gap": None if self.upper is None else exact.relative_gap,
-                    "solver": exact.solver,
-                    "status": str(exact.status),
-                    "seconds": exact.seconds,
-                    "certificate": exact_remark(exact),
-                }
-            )
-        return pd.DataFrame.from_records(records)
-
-    def to_latex(self) -> str:
-        """LaTeX table (booktabs), percentages for relative gaps."""
-        frame = self.to_frame()
-        frame["relative gap"] = [
-            "" if gap != gap or gap is None else f"{100 * gap:.1f}" for gap in frame["relative gap"]
-        ]
-        frame = frame.rename(columns={"relative gap": "relative gap (%)"})
-        return frame.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
-
-
-def order_tolerance(value: float, result: SolveResult | None) -> float:
-    """How far a bound may exceed a value before one of the two is called wrong."""
-    if abs(value) >= 1 or result is None:
-        return ORDER_TOLERANCE * max(1.0, abs(value))
-    return ORDER_TOLERANCE * scale_of(result.certificate)
-
-
-def mark(row: Bound) -> str:
-    """Verdict of a row, or why it is none; what is not certified begins with that word."""
-    return str(row.verdict) if row.certified else row.remark
-
-
-def exact_remark(result: SolveResult) -> str:
-    """Verdict of an exact solve with how its bound is proven, or whose word it is."""
-    certificate = result.certificate
-    if certificate.verdict is Verdict.CERTIFIED:
-        return f"CERTIFIED ({certificate.bound_method})"
-    if certificate.verdict is Verdict.SOLVER_BOUND:
-        claim = certificate.solver_bound
-        return f"SOLVER_BOUND ({result.solver} claims {claim:.6g})"
-    return f"NOT_CERTIFIED ({certificate.reason})"
 
 
 @overload
@@ -296,7 +125,7 @@ def compare(
         if not isinstance(spec, pyo.ConcreteModel):
             refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
         _, result = run(spec)
-        _refuse_other_price(exact_result, result)
+        refuse_other_price(exact_result, result)
         rows.append(_row((labels or {}).get(k, label_of(spec)), spec, result))
     trusted = exact_result.status is not Status.INACCURATE or include_uncertified
     return Comparison(
@@ -377,58 +206,6 @@ def label_of(spec: Spec) -> str:
     name, own = _split(spec)
     words = ", ".join(f"{word}={value}" for word, value in own.items())
     return f"{name}:{words}" if words else name
-
-
-def refuse_unrelated(entry: Entry, exact_name: str) -> None:
-    """Raise ValueError unless a row bounds the exact problem in the same normalisation."""
-    if exact_name not in CATALOGUE:
-        return
-    exact_names = _same_problem(exact_name)
-    if not _bounded_by(entry) & exact_names:
-        allowed = [e.name for e in CATALOGUE.values() if _bounded_by(e) & exact_names]
-        raise ValueError(
-            f"{entry.name} is not known to bound {exact_name} from below in the same objective; "
-            f"these do: {', '.join(allowed)}"
-        )
-
-
-_LOOSER_FIRST = ("free", "penalised", "none")
-
-
-def _refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
-    """A row with another penalty, or a tighter treatment of b, bounds another problem."""
-    if not (exact.formulation and row.formulation):
-        return
-    for word in ("penalty", "C", "ridge", "nu", "beta", "class_balance", "class_weight", "scale"):
-        if word not in row.parameters or word not in exact.parameters:
-            continue
-        own, wanted = row.parameters[word], exact.parameters[word]
-        if not np.array_equal(own, wanted):
-            raise ValueError(
-                f"{row.formulation} has {word}={own} and {exact.formulation} {word}={wanted}: "
-                "it would bound another problem"
-            )
-    own, wanted = row.parameters.get("intercept"), exact.parameters.get("intercept")
-    if own and wanted and _LOOSER_FIRST.index(own) > _LOOSER_FIRST.index(wanted):
-        raise ValueError(
-            f"{row.formulation} has intercept={own} and {exact.formulation} intercept={wanted}: "
-            f"only a looser one ({' before '.join(_LOOSER_FIRST)}) gives a bound"
-        )
-
-
-def _bounded_by(entry: Entry) -> set[str]:
-    """Names an entry bounds from below: itself, what it relaxes, and through its primal."""
-    found = _same_problem(entry.name)
-    for name in (entry.relaxes, entry.dual_of):
-        if name is not None:
-            found |= _bounded_by(CATALOGUE[name])
-    return found
-
-
-def _same_problem(name: str) -> set[str]:
-    """Entries that state the same problem in the same objective."""
-    root = CATALOGUE[name].restates or name
-    return {root, *(e.name for e in CATALOGUE.values() if e.restates == root)}
 
 
 def _row(label: str, spec: Spec, result: SolveResult) -> Bound:

@@ -30,7 +30,7 @@ from experiments.gap_study import (
 )
 from experiments.gap_table import percent, seconds_text, to_frame, to_json, to_latex
 from formulations.catalogue import CATALOGUE
-from solvers.compare import Bound
+from solvers.comparison import Bound
 from solvers.result import Status, Verdict
 from tests import witness
 from tests.command_line import run, write_csv

@@ -1,0 +1,60 @@
+"""Which formulation bounds which other one, in the same objective and with the same prices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.catalogue import CATALOGUE, Entry
+from solvers.result import SolveResult
+
+
+def refuse_unrelated(entry: Entry, exact_name: str) -> None:
+    """Raise ValueError unless a row bounds the exact problem in the same normalisation."""
+    if exact_name not in CATALOGUE:
+        return
+    exact_names = _same_problem(exact_name)
+    if not _bounded_by(entry) & exact_names:
+        allowed = [e.name for e in CATALOGUE.values() if _bounded_by(e) & exact_names]
+        raise ValueError(
+            f"{entry.name} is not known to bound {exact_name} from below in the same objective; "
+            f"these do: {', '.join(allowed)}"
+        )
+
+
+_LOOSER_FIRST = ("free", "penalised", "none")
+
+
+def refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
+    """A row with another penalty, or a tighter treatment of b, bounds another problem."""
+    if not (exact.formulation and row.formulation):
+        return
+    for word in ("penalty", "C", "ridge", "nu", "beta", "class_balance", "class_weight", "scale"):
+        if word not in row.parameters or word not in exact.parameters:
+            continue
+        own, wanted = row.parameters[word], exact.parameters[word]
+        if not np.array_equal(own, wanted):
+            raise ValueError(
+                f"{row.formulation} has {word}={own} and {exact.formulation} {word}={wanted}: "
+                "it would bound another problem"
+            )
+    own, wanted = row.parameters.get("intercept"), exact.parameters.get("intercept")
+    if own and wanted and _LOOSER_FIRST.index(own) > _LOOSER_FIRST.index(wanted):
+        raise ValueError(
+            f"{row.formulation} has intercept={own} and {exact.formulation} intercept={wanted}: "
+            f"only a looser one ({' before '.join(_LOOSER_FIRST)}) gives a bound"
+        )
+
+
+def _bounded_by(entry: Entry) -> set[str]:
+    """Names an entry bounds from below: itself, what it relaxes, and through its primal."""
+    found = _same_problem(entry.name)
+    for name in (entry.relaxes, entry.dual_of):
+        if name is not None:
+            found |= _bounded_by(CATALOGUE[name])
+    return found
+
+
+def _same_problem(name: str) -> set[str]:
+    """Entries that state the same problem in the same objective."""
+    root = CATALOGUE[name].restates or name
+    return {root, *(e.name for e in CATALOGUE.values() if e.restates == root)}
