@@ -6,6 +6,11 @@
 'CERTIFIED'
 """
 
+from cuts.branch_and_cut import branch_and_cut
+from cuts.extended_nu_path import extended_nu_path
+from cuts.hull import hull_search
+from cuts.outer_loop import cutting_plane
+from cuts.searched import solve_by_search
 from formulations import CATALOGUE, GramData, TrainingData
 from formulations.c_svc import c_svc, c_svc_dual
 from formulations.conic import conic_fixed, conic_sdp, conic_sdp_budget, conic_sdp_literal
@@ -28,6 +33,7 @@ from formulations.ramp import ramp_big_m
 from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc, weighted_svc
 from formulations.zero_one import zero_one_big_m, zero_one_hinge, zero_one_relaxed
 from formulations.zero_one_logic import zero_one_bilinear, zero_one_disjunctive
+from solvers.algorithms.extended_nu_local import extended_nu_local
 from solvers.algorithms.prepare import build
 from solvers.algorithms.ranges import nu_range
 from solvers.compare import compare
@@ -43,6 +49,7 @@ __all__ = [
     "GramData",
     "SolveResult",
     "TrainingData",
+    "branch_and_cut",
     "build",
     "c_svc",
     "c_svc_dual",
@@ -53,6 +60,9 @@ __all__ = [
     "conic_sdp_budget",
     "conic_sdp_dual",
     "conic_sdp_literal",
+    "cutting_plane",
+    "extended_nu_local",
+    "extended_nu_path",
     "extended_nu_svc",
     "extended_nu_svc_ball",
     "extended_nu_svc_linearised",
@@ -60,6 +70,7 @@ __all__ = [
     "extended_nu_svc_polar",
     "extended_nu_svc_reverse",
     "hard_margin_svc",
+    "hull_search",
     "kernel_soft_margin_svc",
     "max_margin_svc",
     "min_cvar",
@@ -70,6 +81,7 @@ __all__ = [
     "ramp_big_m",
     "soft_margin_svc",
     "solve",
+    "solve_by_search",
     "solve_isolated",
     "weighted_svc",
     "zero_one_big_m",

@@ -204,7 +204,13 @@ def extended_nu_path(
     path = _Path(data, class_balance, intercept, engine, solver, tolerance, time_limit)
     waiting = _ends_first(wanted, path.caps, data.y, intercept)
     while waiting and not path.interrupted:
-        path.visit(waiting.pop(0))
+        try:
+            path.visit(waiting[0])
+        except KeyboardInterrupt:  # outside of a search, which ends with what it has
+            if not path.rows:
+                raise
+            break
+        waiting.pop(0)
     return path.finished(waiting)
 
 

@@ -23,6 +23,7 @@ from experiments.commands.checking import certify_command
 from experiments.commands.comparing import compare_command
 from experiments.commands.exporting import export_command
 from experiments.commands.listing import list_command, show_command, solvers_command
+from experiments.commands.paths import path_command
 from experiments.commands.predicting import predict_command
 from experiments.commands.solving import solve_command
 from experiments.commands.streams import complain
@@ -127,6 +128,7 @@ app.command("list")(list_command)
 app.command("show")(show_command)
 app.command("solvers")(solvers_command)
 app.command("solve", epilog=_grammar())(solve_command)
+app.command("path", epilog=_grammar())(path_command)
 app.command("compare")(compare_command)
 app.command("export")(export_command)
 app.command("certify")(certify_command)

@@ -19,6 +19,7 @@ from solvers.comparison import Bound, Comparison, mark
 from solvers.result import SolveResult, Status, Verdict
 
 if TYPE_CHECKING:
+    from cuts.extended_nu_path import ExtendedNuPath
     from experiments.recheck import Recheck
     from solvers.doctor import Report
 
@@ -226,6 +227,50 @@ def recheck_page(found: Recheck) -> Group:
     lines += [Text(f"claim: {claim}", style=WARN) for claim in found.claims]
     lines.append(verdict_text(found.verdict, found.reason))
     return Group(*lines)
+
+
+# The path of the extended nu-SVC
+
+
+PATH_COLUMNS = (
+    "nu", "CVaR", "value", "bound", "how", "rho", "lambda", "SV %", "errors", "s", "certificate",
+)  # fmt: skip
+NARROW_PATH = ("nu", "value", "bound", "how", "certificate")
+
+
+def path_page(path: ExtendedNuPath) -> Group:
+    """Rows by falling nu, and where the problem changes its nature."""
+    columns = PATH_COLUMNS if fits(WIDE) else NARROW_PATH
+    left = ("how", "certificate")
+    table = plain_table(*columns, right=[name for name in columns if name not in left])
+    for row in path.rows:
+        cells: dict[str, RenderableType] = {
+            "nu": f"{row.nu:.6g}{' c' if row.constant else ''}",
+            "CVaR": number(row.cvar),
+            "value": number(row.value),
+            "bound": number(row.lower_bound),
+            "how": row.how,
+            "rho": number(row.rho, 4),
+            "lambda": number(row.norm_multiplier, 4),
+            "SV %": f"{100 * row.support_share:.1f}",
+            "errors": str(row.errors),
+            "s": seconds_text(row.seconds),
+            "certificate": verdict_text(
+                row.verdict, "" if row.verdict is Verdict.CERTIFIED else row.stop
+            ),
+        }
+        table.add_row(*(cells[name] for name in columns))
+    lower, upper = path.nu_bar_bounds
+    between = f"between {'-' if lower is None else f'{lower:.10g}'} and {upper:.10g}"
+    ends = (
+        f"nu_bar {path.range.nu_bar:.6g}, proven {between}: convex above it, not convex below",
+        f"nu_max {path.range.nu_max:.6g}",
+        f"c: the CVaR is the same for all nu up to {path.range.constant_until:.6g}",
+        f"{path.searches} of {len(path.rows)} nu took a search",
+    )
+    data = {"spec": path.data.spec, "n": path.data.n, "d": path.data.d}
+    title = Text(f"extended_nu_svc, {_data_text(data)}", style="bold")
+    return Group(title, table, *(Text(line, style="dim") for line in ends))
 
 
 # Gap tables

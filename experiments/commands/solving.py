@@ -8,6 +8,9 @@ from typing import Annotated
 import pyomo.environ as pyo
 import typer
 
+from cuts.outer_loop import StopReason
+from cuts.search_engines import SOLVERS_THAT_SEARCH
+from cuts.searched import SEARCHED, SEARCHES, solve_by_search
 from experiments.commands import options
 from experiments.commands.settings import (
     Settings,
@@ -20,10 +23,11 @@ from experiments.preparation import Prepared, prepare
 from formulations.catalogue import CATALOGUE
 from solvers.algorithms.prepare import build, entry_named
 from solvers.isolated import solve_isolated
-from solvers.result import SolveResult, Verdict
+from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
 
-METHODS = ("direct",)
+DIRECT = "direct"
+METHODS = (DIRECT, *SEARCHES, *SOLVERS_THAT_SEARCH)
 
 
 def solve_command(
@@ -31,8 +35,14 @@ def solve_command(
     data: options.Spec,
     settings: options.Settings = None,
     method: Annotated[
-        str, typer.Option(metavar="M", help="direct: the whole model goes to the solver.")
-    ] = "direct",
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="direct: the whole model goes to the solver. For the extended nu-SVC and its "
+            "forms auto (by default), branch-and-cut, hull and cutting-plane prove the global "
+            "optimum; local proves nothing; scip or gurobi gets the model.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Save for certify and predict.")
     ] = None,
@@ -48,16 +58,21 @@ def solve_command(
     json: options.Json = False,
 ) -> int:
     """Solve one formulation on data and print the result with its certificate."""
-    if method not in METHODS:
-        raise ValueError(f"method {method!r} is not known; there is {', '.join(METHODS)}")
     options.writable(out, (".json",))
+    own_process = isolate or second_solver is not None
+    method, solver = chosen_method(name, method, solver, by_solver=own_process)
     choice = options.SolverChoice(solver, time_limit, threads, seed, log)
     with working(f"solving {name}", log=log):
         prepared, model = prepared_model(
             name, data, label, positive, parse_settings(settings or ())
         )
-        run = solve_isolated if isolate else solve
-        result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
+        if method == DIRECT:
+            run = solve_isolated if isolate else solve
+            result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
+        else:
+            result = solve_by_search(
+                model, method, time_limit=time_limit, threads=threads, seed=seed
+            )
         result = options.recorded(result, prepared, label, positive)
         if out is not None:
             result.save(out)
@@ -68,7 +83,53 @@ def solve_command(
 
         show(result_page(result))
     explain(result, out)
-    return 130 if options.was_interrupted(result) else options.exit_code(result)
+    if options.was_interrupted(result):
+        return 130
+    return 4 if met_its_limit(result) else options.exit_code(result)
+
+
+def met_its_limit(result: SolveResult) -> bool:
+    """Whether a search of ours ended at its time limit, with a point and a proven bound."""
+    stopped = result.certificate.facts.get("stop") == StopReason.TIME_LIMIT
+    return stopped and result.status is Status.FEASIBLE and result.bound is not None
+
+
+def chosen_method(
+    name: str, method: str | None, solver: str, *, by_solver: bool
+) -> tuple[str, str]:
+    """Method and solver of a solve.
+
+    Parameters
+    ----------
+    by_solver : bool
+        Whether something was asked for that only a solver has: a second one, or its own process.
+
+    Returns
+    -------
+    (method, solver)
+        The method is "direct" or one of `cuts.searched.SEARCHES`.
+
+    Raises
+    ------
+    ValueError
+        A method that does not belong to the formulation, or to what else was asked for.
+    """
+    able = METHODS if entry_named(name).name in SEARCHED else (DIRECT,)
+    if method is None:
+        searching = len(able) > 1 and solver == "auto" and not by_solver
+        method = "auto" if searching else DIRECT
+    if method not in able:
+        raise ValueError(f"{name} has no method {method!r}; it has {', '.join(able)}")
+    if method in SOLVERS_THAT_SEARCH:
+        if solver not in ("auto", method):
+            raise ValueError(f"--method {method} and --solver {solver} name two solvers: leave one")
+        return DIRECT, method
+    if method != DIRECT and (solver != "auto" or by_solver):
+        raise ValueError(
+            f"--method {method} is a search of our own: --solver, --second-solver and --isolate "
+            f"belong to --method {DIRECT}"
+        )
+    return method, solver
 
 
 def prepared_model(

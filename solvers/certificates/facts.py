@@ -35,6 +35,18 @@ SECOND_SOLVER_FACTS = {
     "second_agrees": "whether the two agree within their tolerances",
 }
 
+SEARCH_FACTS = {
+    "engine": "search of our own that found the point: hull, branch_and_cut, cutting_plane, local, "
+    "ball (the convex problem above nu_bar) or boundary (at it)",
+    "stop": "why it ended, in a word",
+    "nodes": "boxes of branch and cut",
+    "rounds": "rounds of the hull engine or of the cutting plane loop",
+    "linear_programs": "how many it solved",
+    "cuts": "how many it used",
+    "starts": "directions that local searches started from",
+    "iterations": "linear programs that local searches solved in all",
+}
+
 CLASSIFIER_FACTS = {
     "errors": "training points on the wrong side of the hyperplane or on it",
     "margin_errors": "points below the margin level rho",
@@ -61,4 +73,4 @@ CLASSIFIER_FACTS = {
     "penalty": "penalty that the budget corresponds to",
 }
 
-FACTS = MODEL_FACTS | INTEGER_FACTS | SECOND_SOLVER_FACTS | CLASSIFIER_FACTS
+FACTS = MODEL_FACTS | INTEGER_FACTS | SECOND_SOLVER_FACTS | SEARCH_FACTS | CLASSIFIER_FACTS

@@ -1,0 +1,345 @@
+"""Results of the searches of this package, certified like those of solvers.
+
+A search works on directions of w; its best one becomes a point of the model, re-evaluated by the
+formulation's own check, and the bound it proves on
+
+    min { h(w) : ||w|| = 1 }
+
+becomes one on the objective of the model. At nu_bar and above there is nothing to search: the ball
+problem is convex, and its optimum lies on the sphere.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from cuts.branch_and_cut import branch_and_cut
+from cuts.extended_nu_path import extended_nu_path
+from cuts.hull import hull_search
+from cuts.outer_loop import CuttingPlaneResult, StopReason, cutting_plane
+from cuts.search_engines import HULL_UP_TO
+from cuts.search_result import SearchResult
+from formulations.catalogue import Origin
+from formulations.data import TrainingData
+from formulations.extended_nu_checks import (
+    NO_DIRECTION,
+    at_weight,
+    hulls_of,
+    norm_squared,
+    objective_factor,
+    weight_of,
+)
+from formulations.extended_nu_svc import extended_nu_svc_ball
+from formulations.hyperplane import augmented
+from formulations.parameters import one_of
+from formulations.support_function import support_value
+from solvers.algorithms.extended_nu_local import extended_nu_local
+from solvers.algorithms.ranges import CVAR, POLAR, REVERSE, nu_bar_bounds, nu_range, remark
+from solvers.backend import Claim
+from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, Certified, certify_point
+from solvers.classify import classify
+from solvers.edits import unedited_origin
+from solvers.limits import checked_limits
+from solvers.result import SolveResult, Status, Verdict
+from solvers.solve import describe, solve
+from solvers.standard_form import standard_form
+from solvers.values import load_values, named_values, point_with
+from solvers.versions import versions
+
+Array = NDArray[np.float64]
+Searched: TypeAlias = SearchResult | CuttingPlaneResult
+
+SEARCHED = ("extended_nu_svc", REVERSE, POLAR, CVAR)
+SEARCHES = ("auto", "branch-and-cut", "cutting-plane", "hull", "local")
+OWN = "tightmargin"
+ENGINE = "engine"
+TOLERANCE = GAP_TOLERANCE / 2  # the other half is for what a change of units rounds away
+STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
+NU_BAR = "nu_bar from below in exact arithmetic, and the largest slope of the optimum in nu"
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A direction (k,), and a proven lower bound of h on the unit sphere."""
+
+    weight: Array
+    lower: float
+    proof: str
+    status: Status
+    message: str
+    facts: Mapping[str, Any]
+    solver: str = OWN
+    version: str = field(default_factory=lambda: versions()[OWN])
+
+
+def solve_by_search(
+    model: pyo.ConcreteModel,
+    method: str = "auto",
+    *,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+) -> SolveResult:
+    """Solve a model of the extended nu family by a search of our own.
+
+    Parameters
+    ----------
+    model
+        Of extended_nu_svc, extended_nu_svc_reverse, extended_nu_svc_polar or min_cvar, not edited.
+    method : str
+        "branch-and-cut", "hull" (up to 7 features), "cutting-plane", or "auto": the hull up to
+        three dimensions, and branch and cut beyond and where Qhull gives up. "local" is Algorithm 7
+        from 20 directions, which proves nothing.
+    time_limit : float, optional
+        Seconds; the best point and a proven bound are kept, as after Ctrl-C.
+    threads : int, optional
+        For the convex problem at nu_bar and above; a search has one. extended_nu_svc_reverse is
+        left to a solver at nu_bar.
+
+    Returns
+    -------
+    SolveResult
+        Values are also loaded into the model's variables. `solver` is "tightmargin" for a search.
+
+    Raises
+    ------
+    ValueError
+        Another or an edited model, an unknown method, a time limit for "local"; nu where the
+        formulation states nothing; as the search.
+    """
+    one_of("method", method, SEARCHES)
+    if method == "local" and time_limit is not None:
+        raise ValueError("local ends after 20 starts and takes no time limit: leave it out")
+    limits = checked_limits(time_limit, threads, seed)
+    form = standard_form(model)
+    origin = unedited_origin(model, form)
+    if origin is None or origin.entry not in SEARCHED:
+        raise ValueError(f"a search takes a model of {', '.join(SEARCHED)} as it was built")
+    placed, began = remark(origin), time.perf_counter()
+    if origin.entry == REVERSE and side_of(origin) == 0:
+        # Any multiple of a solution is one, and a bound a rounding below 0 is none without a limit.
+        return solve(model, time_limit=time_limit, threads=threads, seed=seed)
+    found = _found(origin, method, limits.time_limit, limits.threads, limits.seed)
+    case = Case(model, form, classify(form), origin, limits)
+    certified = _certified(case, origin, found)
+    assert certified.x is not None  # a search has a point from its start on
+    load_values(form, certified.x)
+    return SolveResult(
+        status=certified.status,
+        objective=certified.objective,
+        bound=certified.certificate.bound,
+        values=named_values(model, form, certified.x),
+        duals={},
+        certificate=certified.certificate,
+        solver=found.solver,
+        version=found.version,
+        seconds=time.perf_counter() - began,
+        message="; ".join(part for part in (placed, found.message) if part),
+        problem_class=str(case.classification.problem_class),
+        seed=limits.seed,
+        threads=limits.threads,
+        time_limit=limits.time_limit,
+        versions=versions(),
+        **describe(model),
+    )
+
+
+# --- the searches --------------------------------------------------------------------------------
+
+
+def search_arguments(origin: Origin) -> dict[str, Any]:
+    """nu, class_balance and intercept of a model, as the searches take them."""
+    parameters = origin.parameters
+    nu = parameters["nu"] if "nu" in parameters else 1 - parameters["beta"]
+    shared = ("class_balance", "intercept")
+    return {"nu": nu} | {word: parameters[word] for word in shared}
+
+
+def side_of(origin: Origin) -> int:
+    """On which side of nu_bar a model is, see NuRange.side."""
+    problem = search_arguments(origin)
+    nu = problem.pop("nu")
+    return nu_range(origin.data, **problem).side(nu)
+
+
+def _found(
+    origin: Origin,
+    method: str,
+    time_limit: float | None,
+    threads: int | None,
+    seed: int | None,
+) -> _Found:
+    data, problem = origin.data, search_arguments(origin)
+    if side_of(origin) >= 0:
+        return _not_below(origin, time_limit, threads, seed)
+    start = 0 if seed is None else seed
+    if method == "local":
+        return _local(data, problem, start)
+    # The polar objective is a square, in which a relative gap counts twice.
+    tolerance = TOLERANCE / 2 if origin.entry == POLAR else TOLERANCE
+    common = problem | {"tolerance": tolerance, "time_limit": time_limit, "seed": start}
+    if method == "cutting-plane":
+        return _told(cutting_plane(data, **common))
+    # Near nu_bar in large units the verdict asks for more than the searches' own absolute gap.
+    common["absolute"] = 0.0
+    if method == "branch-and-cut":
+        return _told(branch_and_cut(data, **common))
+    if method == "hull":
+        return _told(hull_search(data, **common))
+    if data.d + (problem["intercept"] == "penalised") > HULL_UP_TO:
+        return _told(branch_and_cut(data, **common))
+    found = hull_search(data, **common)
+    if found.stop is StopReason.NUMERICAL:
+        found = branch_and_cut(data, start=found.best.weight, **common)
+    return _told(found)
+
+
+def _told(found: Searched) -> _Found:
+    """A finished search in the words of this module."""
+    if isinstance(found, CuttingPlaneResult):
+        engine = "cutting_plane"
+        counts = {"rounds": len(found.trace.to_json())}
+    else:
+        engine = found.engine
+        counts = {"nodes" if engine == "branch_and_cut" else "rounds": found.steps}
+    counts |= {"linear_programs": found.lp_solves, "cuts": len(found.cuts)}
+    proof = found.proof or f"{engine.replace('_', ' ')}, not finished"
+    return _Found(
+        found.best.weight,
+        found.lower_bound,
+        proof,
+        STATUS.get(found.stop, Status.FEASIBLE),
+        found.message,
+        {ENGINE: engine, "stop": str(found.stop)} | counts,
+    )
+
+
+def _local(data: TrainingData, problem: dict[str, Any], seed: int) -> _Found:
+    found = extended_nu_local(data, seed=seed, **problem)
+    weight = found.w
+    if problem["intercept"] == "penalised":
+        weight = np.append(weight, found.b)
+    starts = len(found.solutions)
+    facts = {ENGINE: "local", "starts": starts, "iterations": found.iterations}
+    words = f"the best of {starts} local solutions, which no search has proven to be global"
+    return _Found(weight, -math.inf, "", Status.FEASIBLE, words, facts)
+
+
+def _not_below(
+    origin: Origin, time_limit: float | None, threads: int | None, seed: int | None
+) -> _Found:
+    """At nu_bar or above: the ball problem, or where it leaves w at 0 the least hinge loss."""
+    data, problem = origin.data, search_arguments(origin)
+    proof, engine = NU_BAR, "boundary"
+    if side_of(origin) > 0:
+        ball = extended_nu_svc_ball(data, **problem)
+        result = solve(ball, time_limit=time_limit, threads=threads, seed=seed)
+        if result.objective is None:
+            raise RuntimeError(f"the ball problem ended with {result.status}: {result.message}")
+        weight = weight_of(replace(origin, parameters=problem), result.values)
+        proof, engine = result.certificate.bound_method, "ball"
+        if np.linalg.norm(weight) > NO_DIRECTION:
+            lower = -math.inf if result.bound is None else result.bound
+            words = "solved as extended_nu_svc_ball, whose optimum lies on the sphere, by "
+            return _Found(
+                weight, lower, proof, result.status, words + result.solver, {ENGINE: engine},
+                result.solver, result.version,
+            )  # fmt: skip
+    path = extended_nu_path(data, [problem.pop("nu")], time_limit=time_limit, **problem)
+    (row,) = path.rows
+    words = "the hyperplane of the least hinge loss, which is a solution at nu_bar"
+    proven = lower_at_nu_bar(origin) if engine == "boundary" else row.lower_bound
+    lower = -math.inf if proven is None else proven
+    return _Found(path.weights[0], lower, proof, Status.OPTIMAL, words, {ENGINE: engine})
+
+
+def lower_at_nu_bar(origin: Origin) -> float | None:
+    """Proven lower bound of h on the unit sphere at nu_bar; None where nu_bar has none.
+
+    h is at least 0 up to a proven lower bound of nu_bar, and falls no faster beyond it than by
+    rho, which is at most the radius of the points.
+    """
+    problem = search_arguments(origin)
+    nu, intercept = problem.pop("nu"), problem["intercept"]
+    least = nu_bar_bounds(origin.data, **problem)[0]
+    if least is None:
+        return None
+    points = augmented(origin.data, intercept if intercept == "penalised" else "none")
+    if intercept == "free":
+        points = points - points.mean(axis=0)
+    radius = float(np.linalg.norm(points, axis=1).max())
+    return -max(nu - least, 0.0) * radius
+
+
+# --- from a search to a certificate --------------------------------------------------------------
+
+
+def model_bound(origin: Origin, lower: float) -> float | None:
+    """Bound on the objective of a model from a lower bound of h on the unit sphere."""
+    if not math.isfinite(lower):
+        return None
+    scale = origin.parameters.get("scale", "takeda")
+    slope = lower * objective_factor(origin.data.n, scale)
+    if origin.entry == CVAR:
+        return lower / hulls_of(origin).nu
+    if origin.entry == POLAR:
+        return -1 / slope**2 if slope > 0 else None
+    if origin.entry == REVERSE and slope < 0:
+        return None
+    return slope * math.sqrt(norm_squared(scale))
+
+
+def _values(origin: Origin, weight: Array) -> dict[str, Any]:
+    """The variables of a model at a direction (k,)."""
+    hulls = hulls_of(origin)
+    scale = origin.parameters.get("scale", "takeda")
+    w = weight / np.linalg.norm(weight)
+    if origin.entry == POLAR:
+        w = w / (objective_factor(origin.data.n, scale) * support_value(hulls, w))
+    else:
+        w = w * math.sqrt(norm_squared(scale))
+    values, _ = at_weight(origin, hulls, w)
+    if origin.entry == CVAR:
+        values["value_at_risk"] = -values.pop("rho")
+    return values
+
+
+def _certified(case: Case, origin: Origin, found: _Found) -> Certified:
+    """The point checked, and the search's bound where it is the better one."""
+    x = point_with(case.model, case.form, np.zeros(case.form.n), _values(origin, found.weight))
+    checked = certify_point(case, Claim(found.status, x), closing=False)
+    certificate, objective = checked.certificate, checked.objective
+    no_duals = {"no_duals": "a search over directions has no multipliers"}
+    certificate = replace(certificate, facts={**certificate.facts, **no_duals, **found.facts})
+    bound, method = certificate.bound, certificate.bound_method
+    own = model_bound(origin, found.lower)
+    if own is not None and (bound is None or own > bound):
+        bound, method = own, found.proof
+    certificate = replace(certificate, bound=bound, bound_method=method)
+    residual = certificate.primal_residual
+    if objective is None or residual is None or residual > FEASIBILITY_TOLERANCE:
+        return replace(checked, certificate=certificate)
+    scale = case.scale(objective)
+    if bound is not None and bound > objective + GAP_TOLERANCE * scale:
+        words = f"the proven bound {bound:.9g} exceeds the objective {objective:.9g}"
+        refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=None)
+        return replace(checked, status=Status.INACCURATE, certificate=refused)
+    gap = None if bound is None else max(objective - bound, 0.0) / max(1.0, abs(objective))
+    if case.closes(objective, bound):
+        proven = replace(certificate, verdict=Verdict.CERTIFIED, reason="", gap=gap)
+        return replace(checked, status=Status.OPTIMAL, certificate=proven)
+    words = "no bound is proven"
+    if bound is not None:
+        open_gap = objective - bound
+        words = f"the proven gap is {open_gap:.2e}, {open_gap / scale:.2e} of the objective's size"
+    refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=gap)
+    status = Status.FEASIBLE if found.status is Status.OPTIMAL else found.status
+    return replace(checked, status=status, certificate=refused)
