@@ -29,8 +29,9 @@ from benchmarks.branch_and_cut import (
 from benchmarks.measuring import ROOT, in_turns
 from benchmarks.report import machine
 from cuts.branch_and_cut import branch_and_cut
+from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.hull import hull_search
-from cuts.outer_loop import CuttingPlaneResult, cutting_plane
+from cuts.outer_loop import cutting_plane
 from cuts.search_result import SearchResult
 from formulations.data import TrainingData
 from solvers.algorithms.extended_nu_local import LocalSearch, extended_nu_local

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cuts.branch_and_cut import branch_and_cut
+from cuts.endings import StopReason
 from cuts.hull import hull_search
-from cuts.outer_loop import StopReason
 from cuts.searched import NU_BAR, lower_at_nu_bar, model_bound, search_arguments, side_of
 from formulations.catalogue import Origin
 from formulations.extended_nu_checks import weight_of

@@ -30,7 +30,7 @@ from cuts.box_lp import BoxLP
 from cuts.box_tightening import by_multipliers, root_box
 from cuts.boxes import branching, halves, on_sphere
 from cuts.cut import Cut, InvalidCutError
-from cuts.outer_loop import Incumbent, StopReason
+from cuts.endings import Incumbent, StopError, StopReason
 from cuts.polar import PolarProblem, polar_problem
 from cuts.search_result import SearchResult, SearchState, closed_below
 from cuts.sphere_cut import as_cut, in_general_position, sphere_cut
@@ -56,12 +56,6 @@ class _Node:
     weight: Array
     lower: Array
     upper: Array
-
-
-class _StopError(Exception):
-    def __init__(self, reason: StopReason, message: str) -> None:
-        super().__init__(message)
-        self.reason, self.message = reason, message
 
 
 def branch_and_cut(
@@ -194,7 +188,7 @@ class _Search:
             self._branch()
             stop = StopReason.PROVEN
             message = f"the gap is closed after {self.nodes} nodes"
-        except _StopError as end:
+        except StopError as end:
             stop, message = end.reason, end.message
         self._note(last=True)
         return self._result(stop, message)
@@ -323,11 +317,11 @@ class _Search:
 
     def _check_limits(self) -> None:
         if self.asked_to_stop.is_set():
-            raise _StopError(StopReason.INTERRUPTED, "interrupted by Ctrl-C")
+            raise StopError(StopReason.INTERRUPTED, "interrupted by Ctrl-C")
         if time.perf_counter() - self.began > self.time_limit:
-            raise _StopError(StopReason.TIME_LIMIT, f"time limit of {self.time_limit:g} s")
+            raise StopError(StopReason.TIME_LIMIT, f"time limit of {self.time_limit:g} s")
         if self.nodes >= self.node_limit:
-            raise _StopError(StopReason.ROUND_LIMIT, f"limit of {self.node_limit:g} nodes")
+            raise StopError(StopReason.ROUND_LIMIT, f"limit of {self.node_limit:g} nodes")
 
     # --- known points --------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from scipy.spatial import ConvexHull, QhullError
 from cuts.box_bound import largest_entry, point_error
 from cuts.branch_and_cut import given_directions, in_unit
 from cuts.closed_surface import enclosed_radius
-from cuts.outer_loop import Incumbent, StopReason
+from cuts.endings import Incumbent, StopError, StopReason
 from cuts.polar import PolarProblem, polar_problem
 from cuts.search_result import SearchResult, SearchState, closed_below
 from formulations.data import TrainingData
@@ -68,12 +68,6 @@ class Surface:
     simplices: Index
     normals: Array
     offsets: Array
-
-
-class _StopError(Exception):
-    def __init__(self, reason: StopReason, message: str) -> None:
-        super().__init__(message)
-        self.reason, self.message = reason, message
 
 
 def hull_search(
@@ -168,7 +162,7 @@ class _Search:
         try:
             self._grow(given)
             stop, message = StopReason.PROVEN, ""
-        except _StopError as end:
+        except StopError as end:
             stop, message = end.reason, end.message
         except QhullError as error:
             words = str(error).strip().splitlines()[0]
@@ -253,14 +247,14 @@ class _Search:
     def _check_limits(self) -> None:
         assert self.surface is not None
         if self.asked_to_stop.is_set():
-            raise _StopError(StopReason.INTERRUPTED, "interrupted by Ctrl-C")
+            raise StopError(StopReason.INTERRUPTED, "interrupted by Ctrl-C")
         if time.perf_counter() - self.began > self.time_limit:
-            raise _StopError(StopReason.TIME_LIMIT, f"time limit of {self.time_limit:g} s")
+            raise StopError(StopReason.TIME_LIMIT, f"time limit of {self.time_limit:g} s")
         if self.rounds >= self.round_limit:
-            raise _StopError(StopReason.ROUND_LIMIT, f"limit of {self.round_limit:g} rounds")
+            raise StopError(StopReason.ROUND_LIMIT, f"limit of {self.round_limit:g} rounds")
         if len(self.surface.simplices) > FACET_LIMIT:
             words = f"limit of {FACET_LIMIT} facets: take branch_and_cut"
-            raise _StopError(StopReason.ROUND_LIMIT, words)
+            raise StopError(StopReason.ROUND_LIMIT, words)
 
     def _prove(self) -> None:
         """What the corners of the facets prove, which is more than 0 if they enclose it."""

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -27,6 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from cuts.concavity import concavity_cut
 from cuts.cut import Cut, InvalidCutError, Kind
+from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.endings import Incumbent, StopError, StopReason
 from cuts.faces import FaceProgram, extreme_face, face_through
 from cuts.facial import facial_cut
 from cuts.lifted import LiftedRows, lifted_cut, tight_basis
@@ -60,105 +61,6 @@ ZERO = 1e-13  # of the largest signed point: an objective below it, by sorting, 
 BOX = "proven bounds on a box that holds every weight the cuts leave"
 REMOVED = 1e-12  # relative: a cut violated by less at its vertex does not remove it
 KEPT = 1e-7  # relative: a known point may violate a cut by so much
-
-
-class StopReason(StrEnum):
-    """Why the loop ended."""
-
-    PROVEN = "proven"
-    TIME_LIMIT = "time_limit"
-    ROUND_LIMIT = "round_limit"
-    STALLED = "stalled"
-    INTERRUPTED = "interrupted"
-    NUMERICAL = "numerical"
-
-
-@dataclass(frozen=True, eq=False)
-class Incumbent:
-    """The best point found.
-
-    Attributes
-    ----------
-    weight : array (k,)
-        w of norm 1, or (w, b) with a penalised intercept.
-    objective : float
-        h(weight), the objective of extended_nu_svc, by sorting.
-    values : mapping
-        w, b, rho, xi by name, as extended_nu_svc has them.
-    """
-
-    weight: Array
-    objective: float
-    values: Mapping[str, Array]
-
-
-@dataclass(frozen=True, eq=False)
-class CuttingPlaneResult:
-    """How an outer loop ended.
-
-    Attributes
-    ----------
-    best : Incumbent
-    lower_bound : float
-        Proven: by the finished loop, else by exact bounds on the box that holds what is left.
-    trace : Trace
-    stop : StopReason
-    message : str
-        The reason in words.
-    proof : str
-        What proves that nothing is left; empty unless `proven`.
-    cuts : tuple of Cut
-        All cuts, in their order.
-    tolerance : float
-        Relative, up to which the best point is optimal when proven.
-    """
-
-    best: Incumbent
-    lower_bound: float
-    trace: Trace
-    stop: StopReason
-    message: str
-    proof: str
-    cuts: tuple[Cut, ...]
-    tolerance: float
-    strategy: str
-    space: str
-    seed: int
-    lp_solves: int
-    seconds: float
-    problem: PolarProblem
-
-    @property
-    def proven(self) -> bool:
-        """Whether the proof of optimality is complete."""
-        return self.stop is StopReason.PROVEN
-
-    @property
-    def gap(self) -> float:
-        """(objective - lower bound) / objective; 0 where both are 0."""
-        if self.best.objective == 0:
-            return 0.0
-        return (self.best.objective - self.lower_bound) / self.best.objective
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain dictionary, cuts and trace included."""
-        return {
-            "objective": self.best.objective,
-            "values": {name: np.asarray(part).tolist() for name, part in self.best.values.items()},
-            "lower_bound": self.lower_bound,
-            "stop": str(self.stop),
-            "message": self.message,
-            "proven": self.proven,
-            "proof": self.proof,
-            "tolerance": self.tolerance,
-            "strategy": self.strategy,
-            "space": self.space,
-            "seed": self.seed,
-            "lp_solves": self.lp_solves,
-            "seconds": self.seconds,
-            "trace": self.trace.to_json(),
-            "cuts": [cut.to_json() for cut in self.cuts],
-        }
 
 
 def cutting_plane(
@@ -238,12 +140,6 @@ def _known(problem: PolarProblem, given: ArrayLike | None) -> list[Array]:
     if not points.any(axis=1).all():
         raise ValueError("known_point: a weight of 0 has no direction")
     return [problem.onto_boundary(point) for point in points]
-
-
-class _StopError(Exception):
-    def __init__(self, reason: StopReason, message: str, proof: str = "") -> None:
-        super().__init__(message)
-        self.reason, self.message, self.proof = reason, message, proof
 
 
 @dataclass(eq=False)
@@ -345,7 +241,7 @@ class _Loop:
             return StopReason.INTERRUPTED, "interrupted by Ctrl-C", ""
         except LostNumbersError as error:
             return StopReason.NUMERICAL, str(error), ""
-        except _StopError as end:
+        except StopError as end:
             return end.reason, end.message, end.proof
 
     # --- one round -----------------------------------------------------------------------------
@@ -353,7 +249,7 @@ class _Loop:
     def _round(self) -> None:
         rounds = len(self.cuts)
         if rounds >= self.round_limit:
-            raise _StopError(StopReason.ROUND_LIMIT, f"round limit of {self.round_limit}")
+            raise StopError(StopReason.ROUND_LIMIT, f"round limit of {self.round_limit}")
         if rounds and rounds % PRUNE_EVERY == 0:
             self.pool.prune(rounds)
         words = ""
@@ -368,7 +264,7 @@ class _Loop:
                 self._take(cut, found)
                 return
         stalled = words.startswith("shallow")
-        raise _StopError(StopReason.STALLED if stalled else StopReason.NUMERICAL, words)
+        raise StopError(StopReason.STALLED if stalled else StopReason.NUMERICAL, words)
 
     def _cut_at(self, found: Found) -> tuple[Cut | None, str]:
         """A cut that removes a vertex, or why there is none."""
@@ -432,13 +328,13 @@ class _Loop:
         cut = cut.numbered(len(self.cuts), len(self.cuts))
         vertex = self._vertex_of(cut, found)
         if cut.violation(vertex) <= REMOVED * cut.size_at(vertex):
-            raise _StopError(
+            raise StopError(
                 StopReason.STALLED, f"{cut.name} does not remove its own vertex: no progress"
             )
         self._check_known(cut)
         corner = not cut.origin.parents and cut.kind is Kind.CONCAVITY
         if not self.pool.add(cut):
-            raise _StopError(
+            raise StopError(
                 StopReason.STALLED, f"{cut.name} says what an earlier cut says: no progress"
             )
         if self.faces is not None:
@@ -472,12 +368,12 @@ class _Loop:
                 )
         self.known = left
 
-    def _nothing_left(self) -> _StopError:
+    def _nothing_left(self) -> StopError:
         proof = self.relaxation.emptiness(self.pool.active)
         if proof:
             words = f"nothing is left after {len(self.cuts)} cuts"
-            return _StopError(StopReason.PROVEN, words, proof)
-        return _StopError(
+            return StopError(StopReason.PROVEN, words, proof)
+        return StopError(
             StopReason.NUMERICAL,
             "the relaxation is reported to be empty, which neither a Farkas vector nor a cold "
             "solve confirms",

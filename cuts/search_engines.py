@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cuts.branch_and_cut import branch_and_cut
+from cuts.endings import StopReason
 from cuts.hull import hull_search
-from cuts.outer_loop import StopReason, cutting_plane
+from cuts.outer_loop import cutting_plane
 from cuts.search_result import SearchResult
 from formulations.data import TrainingData
 from formulations.extended_nu_svc import extended_nu_svc

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cuts.cut import Cut
-from cuts.outer_loop import Incumbent, StopReason
+from cuts.endings import Incumbent, StopReason
 from cuts.polar import PolarProblem
 
 

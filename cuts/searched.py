@@ -22,9 +22,11 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from cuts.branch_and_cut import branch_and_cut
+from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.endings import StopReason
 from cuts.extended_nu_path import extended_nu_path
 from cuts.hull import hull_search
-from cuts.outer_loop import CuttingPlaneResult, StopReason, cutting_plane
+from cuts.outer_loop import cutting_plane
 from cuts.search_engines import HULL_UP_TO
 from cuts.search_result import SearchResult
 from formulations.catalogue import Origin

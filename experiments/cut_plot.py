@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cuts.cut import Cut, Kind
+from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.cvar_profile import CvarProfile, cvar_profile
 from cuts.extended_nu_path import extended_nu_path
-from cuts.outer_loop import CuttingPlaneResult, cutting_plane
+from cuts.outer_loop import cutting_plane
 from experiments.cvar_plot import save_profile
 from experiments.plane_cuts import Piece, PlaneRun, distance_to_boundary, plane_run
 from formulations.data import TrainingData

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from cuts.cut import Cut
-from cuts.outer_loop import CuttingPlaneResult
+from cuts.cutting_plane_result import CuttingPlaneResult
 from formulations.support_function import ReducedHulls, support
 
 Array = NDArray[np.float64]

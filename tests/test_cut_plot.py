@@ -10,7 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Circle
 
 from cuts.cut import Kind
-from cuts.outer_loop import CuttingPlaneResult, cutting_plane
+from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.outer_loop import cutting_plane
 from cuts.polar import polar_problem
 from experiments import cut_plot
 from experiments.cut_plot import LOOKS, cut_figure, look_of, save_cuts, toy, toy_run

@@ -21,7 +21,7 @@ import tightmargin as tm
 from cuts import bound_again as again_module
 from cuts import searched as searched_module
 from cuts.bound_again import bound_again
-from cuts.outer_loop import StopReason
+from cuts.endings import StopReason
 from cuts.searched import SEARCHED, model_bound, solve_by_search
 from experiments.commands.solving import METHODS, chosen_method
 from formulations.catalogue import CATALOGUE, Origin, origin_now

@@ -8,7 +8,7 @@ from typing import Annotated
 import pyomo.environ as pyo
 import typer
 
-from cuts.outer_loop import StopReason
+from cuts.endings import StopReason
 from cuts.search_engines import SOLVERS_THAT_SEARCH
 from cuts.searched import SEARCHED, SEARCHES, solve_by_search
 from experiments.commands import options

@@ -27,8 +27,8 @@ from cuts.boxes import branching, halves, on_sphere
 from cuts.branch_and_cut import branch_and_cut, in_unit
 from cuts.cut import InvalidCutError
 from cuts.doubtful_points import BAND, look, nothing_known
+from cuts.endings import StopReason
 from cuts.hull import hull_search
-from cuts.outer_loop import StopReason
 from cuts.polar import polar_problem
 from cuts.sphere_cut import sphere_cut
 from formulations.data import TrainingData

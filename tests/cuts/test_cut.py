@@ -14,7 +14,8 @@ import pytest
 
 from cuts.concavity import concavity_cut
 from cuts.cut import Cut, CutOrigin, InvalidCutError, Kind, load_cuts, save_cuts, scaled_cut
-from cuts.outer_loop import CuttingPlaneResult, cutting_plane
+from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.outer_loop import cutting_plane
 from formulations.cvar import min_cvar
 from formulations.extended_nu_linearised import extended_nu_svc_linearised
 from formulations.extended_nu_svc import (

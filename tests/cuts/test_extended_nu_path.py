@@ -18,10 +18,10 @@ from cuts import extended_nu_path as extended_nu_path_module
 from cuts import search_engines
 from cuts.branch_and_cut import branch_and_cut
 from cuts.cvar_profile import cvar_profile, widest_gap
+from cuts.endings import StopReason
 from cuts.extended_nu_path import ExtendedNuPath, PathRow, chord, extended_nu_path
 from cuts.hull import hull_search
 from cuts.kkt_recovery import recover_multipliers
-from cuts.outer_loop import StopReason
 from cuts.search_engines import METHODS, Search, search_engine
 from experiments.datasets import load
 from formulations.data import TrainingData

@@ -16,8 +16,8 @@ from scipy.spatial import ConvexHull, QhullError
 import cuts.hull
 from cuts.branch_and_cut import branch_and_cut
 from cuts.closed_surface import enclosed_radius
+from cuts.endings import StopReason
 from cuts.hull import hull_search
-from cuts.outer_loop import StopReason
 from formulations.data import TrainingData
 from formulations.extended_nu_svc import extended_nu_svc, extended_nu_svc_ball
 from formulations.nu_svc import loss_weights

@@ -14,7 +14,9 @@ import pytest
 from cuts import outer_loop
 from cuts.concavity import apex_at
 from cuts.cut import Kind, scaled_cut
-from cuts.outer_loop import BOX, STRATEGIES, CuttingPlaneResult, StopReason, cutting_plane
+from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.endings import StopReason
+from cuts.outer_loop import BOX, STRATEGIES, cutting_plane
 from cuts.polar import PolarProblem, polar_problem
 from cuts.pool import Pool
 from cuts.relaxation import COLD, Found, LostNumbersError, Relaxation

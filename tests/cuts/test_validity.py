@@ -10,10 +10,11 @@ import pytest
 from cuts import facial
 from cuts.concavity import concavity_cut
 from cuts.cut import Cut, Kind
+from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.faces import FaceProgram, face_through
 from cuts.facial import facial_cut
 from cuts.lifted import LiftedRows, lifted_cut, tight_basis
-from cuts.outer_loop import CuttingPlaneResult, cutting_plane
+from cuts.outer_loop import cutting_plane
 from cuts.polar import PolarProblem, polar_problem
 from cuts.relaxation import Relaxation
 from formulations.data import TrainingData

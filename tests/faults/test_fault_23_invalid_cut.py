@@ -15,7 +15,8 @@ import pytest
 
 from cuts import concavity, facial, lifted, outer_loop
 from cuts.cut import InvalidCutError
-from cuts.outer_loop import StopReason, cutting_plane
+from cuts.endings import StopReason
+from cuts.outer_loop import cutting_plane
 from formulations.data import TrainingData
 from solvers.algorithms.ranges import nu_range
 from tests.cuts.corners import corners, gauss

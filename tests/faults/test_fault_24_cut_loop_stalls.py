@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from cuts import outer_loop
-from cuts.outer_loop import CuttingPlaneResult, StopReason, cutting_plane
+from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.endings import StopReason
+from cuts.outer_loop import cutting_plane
 from cuts.pool import Pool
 from formulations.data import TrainingData
 from formulations.support_function import reduced_hulls, support_value
