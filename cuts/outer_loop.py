@@ -34,6 +34,7 @@ from cuts.lifted import LiftedRows, lifted_cut, tight_basis
 from cuts.polar import PolarProblem, polar_problem
 from cuts.pool import Pool
 from cuts.relaxation import (
+    COLD,
     Found,
     InterruptedLoopError,
     LostNumbersError,
@@ -370,8 +371,14 @@ class _Loop:
 
     def _nothing_left(self) -> StopError:
         proof = self.relaxation.emptiness(self.pool.active)
+        if proof == COLD:
+            words = f"{COLD}, and that nothing is left stays the solver's word"
+            return StopError(StopReason.NUMERICAL, words)
         if proof:
             words = f"nothing is left after {len(self.cuts)} cuts"
+            facial = sum(cut.kind is Kind.FACIAL for cut in self.cuts)
+            if facial:
+                proof += f"; the depths of {facial} facial cuts are those of linear programs"
             return StopError(StopReason.PROVEN, words, proof)
         return StopError(
             StopReason.NUMERICAL,

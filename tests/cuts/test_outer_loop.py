@@ -410,14 +410,17 @@ def test_emptiness_is_proven_only_where_nothing_is_left() -> None:
         assert (relaxation.emptiness([tip]) == "") is left
 
 
-def test_a_cold_solve_stands_in_where_no_exact_bound_is_had(
+def test_a_cold_solve_is_a_solvers_word_and_no_proof(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Relaxation, "_least_objective", lambda *_: None)
     data = gauss(7, 24, 2)
     found = cutting_plane(data, nu=below(data, 0.5))
-    assert found.proven
-    assert found.proof == COLD
+    assert found.stop is StopReason.NUMERICAL
+    assert not found.proven
+    assert found.proof == ""
+    assert COLD in found.message
+    assert found.lower_bound < found.best.objective * 0.999
 
 
 def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail(
