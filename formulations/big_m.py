@@ -83,7 +83,11 @@ def derive_big_m(
     """
     cost = positive("penalty", penalty)
     trivial = trivial_points(data, penalty=cost, intercept=intercept)[0].objective
-    known = _best_known(trivial, upper_bound)
+    return big_m_below(data, cost, intercept, _best_known(trivial, upper_bound))
+
+
+def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -> BigM:
+    """M_i of `derive_big_m` for a stated objective that some point is known to reach."""
     radius = _root(known, cost)
     if intercept == "free":
         values = np.maximum(2.0, same_class_reach(data) * radius)
@@ -166,7 +170,11 @@ def derive_intercept_bound(
     """
     cost = positive("penalty", penalty)
     trivial = trivial_points(data, penalty=cost, intercept="free")[0].objective
-    known = _best_known(trivial, upper_bound)
+    return intercept_bound_below(data, _best_known(trivial, upper_bound))
+
+
+def intercept_bound_below(data: TrainingData, known: float) -> float:
+    """B of `derive_intercept_bound` for a stated objective that some point is known to reach."""
     farthest = float(np.linalg.norm(data.X, axis=1).max())
     return max(1.0, math.sqrt(known) * farthest * OUTWARD - 1.0) * OUTWARD
 
