@@ -1,0 +1,1 @@
+"""Exact 0-1 loss by branch and bound: which points are kept, bounded by disjoint conflicts."""
