@@ -27,6 +27,7 @@ from cuts.endings import StopReason
 from cuts.extended_nu_path import extended_nu_path
 from cuts.hull import hull_search
 from cuts.outer_loop import cutting_plane
+from cuts.search_certificate import certified_search
 from cuts.search_engines import HULL_UP_TO
 from cuts.search_result import SearchResult
 from formulations.catalogue import Origin
@@ -45,12 +46,11 @@ from formulations.parameters import one_of
 from formulations.support_function import support_value
 from solvers.algorithms.extended_nu_local import extended_nu_local
 from solvers.algorithms.ranges import CVAR, POLAR, REVERSE, nu_bar_bounds, nu_range, remark
-from solvers.backend import Claim
-from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, Certified, certify_point
+from solvers.certify import GAP_TOLERANCE, Case, Certified
 from solvers.classify import classify
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
-from solvers.result import SolveResult, Status, Verdict
+from solvers.result import SolveResult, Status
 from solvers.solve import describe, solve
 from solvers.standard_form import standard_form
 from solvers.values import load_values, named_values, point_with
@@ -317,31 +317,8 @@ def _values(origin: Origin, weight: Array) -> dict[str, Any]:
 def _certified(case: Case, origin: Origin, found: _Found) -> Certified:
     """The point checked, and the search's bound where it is the better one."""
     x = point_with(case.model, case.form, np.zeros(case.form.n), _values(origin, found.weight))
-    checked = certify_point(case, Claim(found.status, x), closing=False)
-    certificate, objective = checked.certificate, checked.objective
     no_duals = {"no_duals": "a search over directions has no multipliers"}
-    certificate = replace(certificate, facts={**certificate.facts, **no_duals, **found.facts})
-    bound, method = certificate.bound, certificate.bound_method
-    own = model_bound(origin, found.lower)
-    if own is not None and (bound is None or own > bound):
-        bound, method = own, found.proof
-    certificate = replace(certificate, bound=bound, bound_method=method)
-    residual = certificate.primal_residual
-    if objective is None or residual is None or residual > FEASIBILITY_TOLERANCE:
-        return replace(checked, certificate=certificate)
-    scale = case.scale(objective)
-    if bound is not None and bound > objective + GAP_TOLERANCE * scale:
-        words = f"the proven bound {bound:.9g} exceeds the objective {objective:.9g}"
-        refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=None)
-        return replace(checked, status=Status.INACCURATE, certificate=refused)
-    gap = None if bound is None else max(objective - bound, 0.0) / max(1.0, abs(objective))
-    if case.closes(objective, bound):
-        proven = replace(certificate, verdict=Verdict.CERTIFIED, reason="", gap=gap)
-        return replace(checked, status=Status.OPTIMAL, certificate=proven)
-    words = "no bound is proven"
-    if bound is not None:
-        open_gap = objective - bound
-        words = f"the proven gap is {open_gap:.2e}, {open_gap / scale:.2e} of the objective's size"
-    refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=gap)
-    status = Status.FEASIBLE if found.status is Status.OPTIMAL else found.status
-    return replace(checked, status=status, certificate=refused)
+    return certified_search(
+        case, x, found.status, bound=model_bound(origin, found.lower), proof=found.proof,
+        facts=no_duals | dict(found.facts),
+    )  # fmt: skip

@@ -175,7 +175,7 @@ def derive_intercept_bound(
 
 def intercept_bound_below(data: TrainingData, known: float) -> float:
     """B of `derive_intercept_bound` for a stated objective that some point is known to reach."""
-    farthest = float(np.linalg.norm(data.X, axis=1).max())
+    farthest = float(np.linalg.norm(data.factor, axis=1).max())
     return max(1.0, math.sqrt(known) * farthest * OUTWARD - 1.0) * OUTWARD
 
 
@@ -222,7 +222,7 @@ def same_class_reach(data: TrainingData) -> Array:
     reach = np.zeros(data.n)
     for label in (-1.0, 1.0):
         rows = np.flatnonzero(data.y == label)
-        points = data.X[rows]
+        points = data.factor[rows]
         for part in _slices(len(rows)):
             reach[rows[part]] = cdist(points[part], points).max(axis=1)
     reach.setflags(write=False)
@@ -236,7 +236,7 @@ def _slices(count: int) -> Iterator[slice]:
 
 
 def _row_norms(data: TrainingData, intercept: str) -> Array:
-    squares = np.einsum("ij,ij->i", data.X, data.X)
+    squares = np.einsum("ij,ij->i", data.factor, data.factor)
     return np.sqrt(squares + 1.0) if intercept == "penalised" else np.sqrt(squares)
 
 

@@ -1,7 +1,8 @@
 """Convex relaxations of the 0-1 loss that need no big-M: one cone a point, and an SDP over all.
 
-Cepeda, Gomez & Han 2024, (14) and Theorem 2 (21). Write x~_i for the point with its constant
-entry, w~ = (w, b), u_i = y_i <w~, x~_i>, v_i = 1 - u_i, and T_i = <x~_i x~_i', W> - 2 u_i + 1.
+Cepeda, Gomez & Han 2024, (14), Theorem 2 (21) and appendices A and C, on points or on a kernel
+matrix. Symbols are those of conic_rows.py; the SDP with z eliminated is in conic_eliminated.py,
+its dual in conic_dual.py.
 """
 
 from __future__ import annotations
@@ -12,20 +13,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from formulations.array_var import ArrayVar
 from formulations.catalogue import ProblemClass, formulation
-from formulations.cones import lower_pairs, outer_products, psd
+from formulations.cones import lower_pairs
+from formulations.conic_budget import budget_share
 from formulations.conic_checks import check_budget, check_fixed, check_sdp
-from formulations.data import TrainingData
+from formulations.conic_rows import (
+    add_reduced_cones,
+    add_split,
+    lift_terms,
+    lifted_model,
+    lifted_norm,
+)
+from formulations.data import GramData, TrainingData
 from formulations.hyperplane import (
     add_hyperplane,
     augmented,
     augmented_weight,
-    signed_score,
     weight_and_intercept,
 )
-from formulations.intercept_bound import add_intercept_bound
-from formulations.parameters import add_parameter, fraction, positive
+from formulations.parameters import add_parameter, positive
 from formulations.rotated_cones import RotatedCones, complement
-from formulations.rows import AffineRows, dot, equal_rows, shared, times, total
+from formulations.rows import AffineRows, dot, total
 from formulations.strengthening import strengthening_values
 
 Array = NDArray[np.float64]
@@ -36,10 +43,11 @@ Array = NDArray[np.float64]
     "Cepeda, Gomez & Han 2024, (14), corrected",
     relaxes="zero_one_big_m",
     check=check_fixed,
+    takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
 )
 def conic_fixed(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     strengthening: ArrayLike | str,
@@ -80,7 +88,7 @@ def conic_fixed(
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))
     m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
-    _add_split(m, data)
+    add_split(m, data)
     active = np.flatnonzero(gamma > 0)
     m.A = pyo.Set(initialize=active.tolist())
     m.s, m.r = (ArrayVar(m.A, lower=0.0) for _ in range(2))
@@ -109,10 +117,11 @@ def conic_fixed(
     "Cepeda, Gomez & Han 2024, Theorem 2 (21), reduced",
     relaxes="zero_one_big_m",
     check=check_sdp,
+    takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
 )
 def conic_sdp(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     intercept: str = "penalised",
@@ -136,10 +145,10 @@ def conic_sdp(
 
     Names here -> in the paper: penalty -> lambda; the dual of `lifted` is gamma.
     """
-    m = _lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
+    m = lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
     m.z = ArrayVar(m.I, lower=0.0)
-    _add_reduced_cones(m, data)
-    m.objective = pyo.Objective(expr=_lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
+    add_reduced_cones(m, data)
+    m.objective = pyo.Objective(expr=lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
     return m
 
 
@@ -148,10 +157,11 @@ def conic_sdp(
     "Cepeda, Gomez & Han 2024, Theorem 2 (21)",
     relaxes="zero_one_big_m",
     check=check_sdp,
+    takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
 )
 def conic_sdp_literal(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     intercept: str = "penalised",
@@ -166,14 +176,14 @@ def conic_sdp_literal(
     with rows split, inside, outside as in conic_fixed and lifted[i]: T_i = s_i + r_i. Parameters
     as for conic_sdp.
     """
-    m = _lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
+    m = lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
     m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
-    _add_split(m, data)
+    add_split(m, data)
     m.s, m.r = (ArrayVar(m.I, lower=0.0) for _ in range(2))
-    m.lifted = AffineRows(m.I, [*_lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
+    m.lifted = AffineRows(m.I, [*lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
     m.inside = RotatedCones(m.I, m.p, m.s, m.z)
     m.outside = RotatedCones(m.I, m.q, m.r, complement(m.z))
-    m.objective = pyo.Objective(expr=_lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
+    m.objective = pyo.Objective(expr=lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
     return m
 
 
@@ -181,10 +191,11 @@ def conic_sdp_literal(
     ProblemClass.SDP,
     "Cepeda, Gomez & Han 2024, App. C",
     check=check_budget,
+    takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
 )
 def conic_sdp_budget(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     budget: float,
     intercept: str = "penalised",
@@ -196,65 +207,20 @@ def conic_sdp_budget(
         s.t.  spend    sum_i z_i <= budget n
               lifted, hinge, inside, outer as in conic_sdp
 
-    The multiplier of `spend` is the penalty of the conic_sdp with the same solution. budget = 0
-    would be the hard-margin problem (infeasible when the classes overlap), so the grid of the
-    paper is (0, 0.5]. Names here -> in the paper: budget -> kappa.
+    Minus the multiplier of `spend` is the penalty of the conic_sdp with the same solution; a
+    result has it as the fact `penalty`. The grid of the paper is in conic_budget.py. Names here ->
+    in the paper: budget -> kappa.
 
     Raises
     ------
     ValueError
         budget outside (0, 1].
     """
-    m = _lifted_model(data, None, intercept, intercept_bound)
-    add_parameter(m, "budget", fraction("budget", budget))
+    share = budget_share(budget)
+    m = lifted_model(data, None, intercept, intercept_bound)
+    add_parameter(m, "budget", share)
     m.z = ArrayVar(m.I, lower=0.0)
-    _add_reduced_cones(m, data)
+    add_reduced_cones(m, data)
     m.spend = pyo.Constraint(expr=total(dot(1.0, m.z), -data.n * m.budget) <= 0)
-    m.objective = pyo.Objective(expr=_lifted_norm(m, intercept))
+    m.objective = pyo.Objective(expr=lifted_norm(m, intercept))
     return m
-
-
-def _add_split(m: pyo.ConcreteModel, data: TrainingData) -> None:
-    """Variables p, q >= 0 with p_i - q_i = 1 - u_i."""
-    m.p, m.q = (ArrayVar(m.I, lower=0.0) for _ in range(2))
-    m.split = equal_rows(m.I, [*signed_score(m, data), (1.0, m.p), (-1.0, m.q)], 1.0)
-
-
-def _lifted_model(
-    data: TrainingData,
-    penalty: float | None,
-    intercept: str,
-    intercept_bound: float | str | None,
-) -> pyo.ConcreteModel:
-    """Hyperplane, lifted matrix W >= w~ w~' and, for a free intercept, the bound on W_bb."""
-    m = pyo.ConcreteModel()
-    add_hyperplane(m, data, intercept)
-    if penalty is not None:
-        add_parameter(m, "penalty", penalty)
-    weight = augmented_weight(m)
-    m.L = pyo.Set(initialize=lower_pairs(len(weight)), dimen=2)
-    m.W = ArrayVar(m.L)
-    rows = [[m.W[j, k] for k in range(j + 1)] for j in range(len(weight))]
-    psd(m, "outer", [*rows, [*weight, 1.0]])
-    add_intercept_bound(m, data, intercept, intercept_bound)
-    return m
-
-
-def _lift_terms(m: pyo.ConcreteModel, data: TrainingData) -> list:
-    """Terms of T_i - 1 = <x~_i x~_i', W> - 2 u_i."""
-    intercept = "free" if m.find_component("b") is not None else "none"
-    linear = [(times(-2.0, part), variable) for part, variable in signed_score(m, data)]
-    return [(shared(outer_products(augmented(data, intercept))), m.W), *linear]
-
-
-def _add_reduced_cones(m: pyo.ConcreteModel, data: TrainingData) -> None:
-    m.p, m.T = (ArrayVar(m.I, lower=0.0) for _ in range(2))
-    m.lifted = equal_rows(m.I, [*_lift_terms(m, data), (-1.0, m.T)], -1.0)
-    m.hinge = AffineRows(m.I, [*signed_score(m, data), (1.0, m.p)], lower=1.0)
-    m.inside = RotatedCones(m.I, m.p, m.T, m.z)
-
-
-def _lifted_norm(m: pyo.ConcreteModel, intercept: str) -> pyo.Expression:
-    """Trace of W over the coordinates that count in the norm."""
-    k = len(augmented_weight(m)) - (1 if intercept == "free" else 0)
-    return pyo.quicksum(m.W[j, j] for j in range(k))

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from formulations.big_m import derive_intercept_bound
 from formulations.catalogue import Origin, PaperCheck, Values
 from formulations.cones import symmetric
 from formulations.conic_bound import budget_bound, strengthening_bound
+from formulations.conic_loss import conic_loss, least_indicator
 from formulations.hyperplane import augmented, norm_of, signed_scores
 from formulations.intercept_bound import intercept_bound_value
 from formulations.strengthening import strengthening_values
+from formulations.trivial import degenerate
 
 Array = NDArray[np.float64]
 
 LITTLE = 1e-6  # of a part of W
-
-
-def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
-    """Loss of Proposition 1 as a function of v = 1 - u.
-
-    0 for v <= 0, then 2 sqrt(penalty gamma) v - gamma v^2 up to v = sqrt(penalty / gamma), then
-    the constant penalty.
-    """
-    v, gamma = np.broadcast_arrays(np.asarray(v, float), np.asarray(gamma, float))
-    rising = np.clip(v, 0.0, np.sqrt(penalty / np.maximum(gamma, 1e-300)))
-    return 2 * np.sqrt(penalty * gamma) * rising - gamma * rising**2
+RANK_TOLERANCE = 1e-6  # of the size of W
 
 
 def check_fixed(origin: Origin, values: Values) -> PaperCheck:
@@ -39,15 +33,23 @@ def check_fixed(origin: Origin, values: Values) -> PaperCheck:
     v = 1 - u
     objective = norm_of(w, b, intercept) + float(conic_loss(v, gamma, penalty).sum())
     p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
-    z = np.minimum(p * np.sqrt(gamma / penalty), 1.0)
+    z = least_indicator(v, gamma, penalty)
     active = gamma > 0
     s = p**2 / np.where((p > 0) & active, z, 1.0)
     repaired = {"p": p, "q": q, "z": z, "s": s[active], "r": q[active] ** 2}
-    return PaperCheck(objective, repaired=repaired, facts=_facts(u, gamma))
+    return PaperCheck(objective, repaired=repaired, facts=_facts(origin, values, gamma, penalty))
 
 
-def _facts(u: Array, gamma: Array) -> dict[str, object]:
-    return {"errors": int((u <= 0).sum()), "strengthening": gamma.tolist()}
+def _facts(origin: Origin, values: Values, gamma: Array, penalty: float) -> dict[str, object]:
+    """Errors, the strengthening with the loss that it puts on every point, and a trivial w."""
+    u, w, b = signed_scores(origin.data, values)
+    facts: dict[str, object] = {
+        "errors": int((u <= 0).sum()),
+        "strengthening": gamma.tolist(),
+        "conic_losses": conic_loss(1 - u, gamma, penalty).tolist(),
+    }
+    trivial = degenerate(origin.data, w, b, origin.parameters["intercept"])
+    return facts | ({"degenerate": trivial} if trivial else {})
 
 
 def _lifted(origin: Origin, values: Values) -> tuple[Array, Array, Array, Array]:
@@ -126,9 +128,12 @@ def check_sdp(origin: Origin, values: Values) -> PaperCheck:
     proof = strengthening_bound(
         points, origin.data.y, penalty * ratio**2, penalty * ratio, bound_on_b
     )
-    facts = _facts(1 - v, penalty * ratio**2) | _rank_fact(W, values)
+    objective = _norm(W, intercept) + penalty * float(z.sum())
+    # The proven one, if there is one: conic_fixed accepts it as it stands.
+    gamma = penalty * ratio**2 if proof is None else proof.gamma
+    facts = _facts(origin, values, gamma, penalty) | _rank_facts(points, W, values, objective)
     return PaperCheck(
-        _norm(W, intercept) + penalty * float(z.sum()),
+        objective,
         violation=_overrun(W, bound_on_b),
         repaired=_repaired(W, v, T),
         bound=None if proof is None else proof.value,
@@ -138,21 +143,33 @@ def check_sdp(origin: Origin, values: Values) -> PaperCheck:
     )
 
 
+def check_eliminated(origin: Origin, values: Values) -> PaperCheck:
+    """Like check_sdp; the z that is no variable there is the value of a quotient."""
+    found = check_sdp(origin, values)
+    return replace(found, repaired={**found.repaired, "quotients.value": found.repaired["z"]})
+
+
 def _unproven_bound(origin: Origin) -> str:
     """Why a stated intercept_bound may cut the 0-1 optimum off, or an empty string."""
     stated = _bound_on_b(origin)
     if stated is None:
         return ""
-    needed = derive_intercept_bound(origin.data, penalty=origin.parameters["penalty"])
+    needed = derive_intercept_bound(origin.data.points, penalty=origin.parameters["penalty"])
     if stated >= needed * (1 - 1e-9):
         return ""
     return f"intercept_bound = {stated:.6g} is below the proven value {needed:.6g}"
 
 
-def _rank_fact(W: Array, values: Values) -> dict[str, object]:
+def _rank_facts(points: Array, W: Array, values: Values, objective: float) -> dict[str, object]:
+    """Rank of W - w~ w~', and the size up to which an eigenvalue of it counts as 0.
+
+    A W below 1 / ||x~_i||^2 for every i moves no score by as much as the margin 1.
+    """
     weight = np.append(values["w"], values["b"]) if "b" in values else values["w"]
     eigenvalues = np.linalg.eigvalsh(W - np.outer(weight, weight))
-    return {"rank_of_lift": int((eigenvalues > 1e-6 * max(1.0, float(np.trace(W)))).sum())}
+    unit = 1 / max(float((points**2).sum(axis=1).max()), 1e-300)
+    tolerance = RANK_TOLERANCE * max(objective, float(np.trace(W)), unit)
+    return {"rank_of_lift": int((eigenvalues > tolerance).sum()), "rank_tolerance": tolerance}
 
 
 def check_budget(origin: Origin, values: Values) -> PaperCheck:
@@ -163,15 +180,16 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
     used = float((ratio * np.maximum(v, 0.0)).sum())
     bound_on_b = _bound_on_b(origin)
     proof = budget_bound(points, origin.data.y, ratio, spend, bound_on_b)
-    errors = int((v >= 1).sum())
-    facts = {"errors": errors, "spent": used / origin.data.n} | _rank_fact(W, values)
+    objective = _norm(W, origin.parameters["intercept"])
+    facts: dict[str, object] = {"errors": int((v >= 1).sum()), "spent": used / origin.data.n}
     if proof is not None:
-        facts["penalty"] = proof[1]
+        penalty = proof[1]
+        facts |= _facts(origin, values, penalty * ratio**2, penalty) | {"penalty": penalty}
     return PaperCheck(
-        _norm(W, origin.parameters["intercept"]),
+        objective,
         violation=max(_overrun(W, bound_on_b), used / spend - 1, 0.0),
         repaired=_repaired(W, v, T),
         bound=None if proof is None else proof[0],
         bound_method="" if proof is None else "closed form of the strengthening dual",
-        facts=facts,
+        facts=facts | _rank_facts(points, W, values, objective),
     )

@@ -16,11 +16,13 @@ from formulations.array_var import ArrayVar
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.cones import lower_pairs, psd
 from formulations.conic_bound import strengthening_bound
-from formulations.data import TrainingData
+from formulations.conic_loss import conic_loss
+from formulations.data import GramData, TrainingData
 from formulations.hyperplane import augmented
 from formulations.intercept_bound import intercept_bound_value
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
-from formulations.rows import dot, rows_by_index, total
+from formulations.rotated_cones import RotatedCones
+from formulations.rows import dot, total
 
 Array = NDArray[np.float64]
 
@@ -44,9 +46,8 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     repaired = {"gamma": proof.gamma, "alpha": proof.alpha, "tau": np.array(tau)}
     if bound_on_b is not None:
         repaired["beta"] = np.array(proof.beta)
-    return PaperCheck(
-        -proof.value, repaired=repaired, facts={"active": int((proof.gamma > 1e-8).sum())}
-    )
+    facts = {"active": int((proof.gamma > 1e-8).sum()), "strengthening": proof.gamma.tolist()}
+    return PaperCheck(-proof.value, repaired=repaired, facts=facts)
 
 
 def _feasible_pairs(gamma: Array, alpha: Array, penalty: float) -> list[tuple[Array, Array]]:
@@ -58,11 +59,50 @@ def _feasible_pairs(gamma: Array, alpha: Array, penalty: float) -> list[tuple[Ar
     ]
 
 
+def primal_point(
+    data: TrainingData | GramData, values: Values, duals: Values, *, penalty: float, intercept: str
+) -> dict[str, Array]:
+    """Point of conic_sdp that the multipliers of conic_sdp_dual hold.
+
+    The multiplier of `outer` is [[W, w~], [w~', 1]] times its corner, and z is the least that W
+    and w~ allow, (1 - u_i)_+^2 / T_i.
+
+    Parameters
+    ----------
+    values, duals : mapping
+        Of a result of conic_sdp_dual.
+
+    Returns
+    -------
+    mapping
+        w, b (unless intercept = none), W, z and the conic `losses` (n,) of Proposition 1 at gamma.
+
+    Raises
+    ------
+    ValueError
+        The result holds no multiplier of `outer`, or one whose corner is not positive.
+    """
+    multiplier = duals.get("outer")
+    if multiplier is None or not multiplier[-1, -1] > 0:
+        raise ValueError("the point is in the multiplier of outer, and the result holds none")
+    lifted = multiplier / multiplier[-1, -1]
+    weight, W = lifted[:-1, -1], lifted[:-1, :-1]
+    points = augmented(data, intercept)
+    v = 1 - data.y * (points @ weight)
+    T = np.einsum("ij,jk,ik->i", points, W, points) + 2 * v - 1
+    p = np.maximum(v, 0.0)
+    z = np.where(p > 0, p**2 / np.maximum(T, np.where(p > 0, p**2, 1.0)), 0.0)
+    losses = conic_loss(v, np.maximum(values["gamma"], 0.0), penalty)
+    w = weight if intercept == "none" else weight[:-1]
+    found = {"w": w, "W": W, "z": z, "losses": losses}
+    return found if intercept == "none" else found | {"b": np.asarray(weight[-1])}
+
+
 def _classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, float]:
     """The hyperplane is the last column of the multiplier of `outer`, over its corner."""
-    multiplier = duals["outer"]
-    weight = multiplier[:-1, -1] / multiplier[-1, -1]
-    return (weight, 0.0) if origin.parameters["intercept"] == "none" else (weight[:-1], weight[-1])
+    words = {word: origin.parameters[word] for word in ("penalty", "intercept")}
+    point = primal_point(origin.data, values, duals, **words)
+    return point["w"], float(point.get("b", 0.0))
 
 
 @formulation(
@@ -70,10 +110,11 @@ def _classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, f
     "Cepeda, Gomez & Han 2024, (19), as one SDP",
     dual_of="conic_sdp",
     check=_check,
+    takes=(TrainingData, GramData),
     classifier=_classifier,
 )
 def conic_sdp_dual(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     intercept: str = "penalised",
@@ -87,8 +128,8 @@ def conic_sdp_dual(
                             [ sum (gamma_i - alpha_i) y_i x~_i'   tau - sum gamma_i ]  semidefinite
 
     D = I, with beta >= 0 in the corner of a free intercept bounded by B. The multiplier of
-    `outer`, divided by its corner, is [[W, w~], [w~', 1]]. Names here -> in the paper:
-    penalty -> lambda.
+    `outer`, divided by its corner, is [[W, w~], [w~', 1]]; `primal_point` takes it apart. Names
+    here -> in the paper: penalty -> lambda.
     """
     one_of("intercept", intercept, INTERCEPTS)
     penalty = positive("penalty", penalty)
@@ -106,7 +147,7 @@ def conic_sdp_dual(
         m.beta = pyo.Var(within=pyo.NonNegativeReals)
         add_parameter(m, "intercept_bound", bound_on_b)
         corner, price = m.beta, m.intercept_bound**2 * m.beta
-    m.strength = rows_by_index(m.I, lambda i: m.alpha[i] ** 2 <= m.penalty * m.gamma[i])
+    m.strength = RotatedCones(m.I, m.alpha, m.gamma, m.penalty)
     block: list[list[Any]] = [[None] * (i + 1) for i in range(k)]
     for i, j in lower_pairs(k):
         entry = dot(-points[:, i] * points[:, j], m.gamma)

@@ -73,6 +73,11 @@ class TrainingData:
         """Rows whose inner products are the (linear) kernel: the points themselves."""
         return self.X
 
+    @property
+    def points(self) -> TrainingData:
+        """The data itself; see `GramData.points`."""
+        return self
+
     @cached_property
     def sha256(self) -> str:
         """Digest of X and y, independent of memory layout."""
@@ -163,6 +168,19 @@ class GramData:
     def factor(self) -> Array:
         """Rows F (n, rank) with gram = F F' to rounding; zero eigenvalues are left out."""
         return self.__dict__["_factor"]
+
+    @cached_property
+    def points(self) -> TrainingData:
+        """Rows of the factor as points: an algorithm on them is one on the kernel.
+
+        Raises
+        ------
+        ValueError
+            The kernel matrix is 0.
+        """
+        if not self.d:
+            raise ValueError("gram is 0: all points lie in one place and have no features")
+        return TrainingData(self.factor, self.y, spec=self.spec)
 
     @property
     def smallest_eigenvalue(self) -> float:

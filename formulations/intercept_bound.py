@@ -5,12 +5,15 @@ from __future__ import annotations
 import pyomo.environ as pyo
 
 from formulations.big_m import derive_intercept_bound
-from formulations.data import TrainingData
+from formulations.data import GramData, TrainingData
 from formulations.parameters import add_parameter, positive
 
 
 def intercept_bound_value(
-    data: TrainingData, penalty: float | None, intercept: str, bound: float | str | None
+    data: TrainingData | GramData,
+    penalty: float | None,
+    intercept: str,
+    bound: float | str | None,
 ) -> float | None:
     """Number B with |b| <= B at some optimum; None when the intercept is not free.
 
@@ -33,12 +36,15 @@ def intercept_bound_value(
         if bound != "derived" or penalty is None:
             allowed = "a number" if penalty is None else "a number or 'derived'"
             raise ValueError(f"intercept_bound must be {allowed} here, got {bound!r}")
-        return derive_intercept_bound(data, penalty=penalty)
+        return derive_intercept_bound(data.points, penalty=penalty)
     return positive("intercept_bound", bound)
 
 
 def add_intercept_bound(
-    m: pyo.ConcreteModel, data: TrainingData, intercept: str, bound: float | str | None
+    m: pyo.ConcreteModel,
+    data: TrainingData | GramData,
+    intercept: str,
+    bound: float | str | None,
 ) -> None:
     """Row  intercept_row: W_bb <= intercept_bound^2  when the intercept is free."""
     penalty = pyo.value(m.penalty) if m.find_component("penalty") is not None else None

@@ -31,7 +31,7 @@ def complement(variable: ArrayVar) -> Factor:
 
 
 class RotatedCones(LazyRows):
-    """x_i^2 <= s_i t_i for every i of an index.
+    """x_i^2 <= s_i t_i, or x_i^2 <= t s_i with a Param t, for every i of an index.
 
     The factors are nonnegative by the bounds of their variables, not by the row.
 
@@ -39,21 +39,29 @@ class RotatedCones(LazyRows):
     ----------
     index : Pyomo Set
     x : ArrayVar
-    s, t : ArrayVar or Factor
+    s : ArrayVar
+    t : ArrayVar, Factor or positive Param
         t may be an affine function of a variable such as `complement(z)`. Each variable is
         indexed at least by the elements of `index`.
     """
 
-    def __init__(self, index: pyo.Set, x: ArrayVar, s: ArrayVar, t: ArrayVar | Factor) -> None:
+    def __init__(
+        self, index: pyo.Set, x: ArrayVar, s: ArrayVar, t: ArrayVar | Factor | pyo.Param
+    ) -> None:
         self.x, self.s = x, s
         # Not a dataclass: clone() must replace the variable by that of the copied model.
         factor = t if isinstance(t, Factor) else Factor(t)
         self.t, self.slope, self.constant = factor.variable, factor.slope, factor.constant
         super().__init__(index)
 
+    @property
+    def scaled(self) -> bool:
+        """Whether t is a Param: a second-order cone of x and s alone."""
+        return self.t.ctype is pyo.Param
+
     def _written(self, k: int) -> Any:
         index = self.row_key(k)
-        t = self.t[index]
+        t = self.t if self.scaled else self.t[index]
         if (self.slope, self.constant) != (1.0, 0.0):
             t = self.constant + self.slope * t
         return InequalityExpression((self.x[index] ** 2, self.s[index] * t), False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from formulations.big_m import OUTWARD, big_m_below, intercept_bound_below
+from formulations.big_m import OUTWARD, BigM, big_m_below, intercept_bound_below
 from formulations.data import TrainingData
 from formulations.hyperplane import augmented, norm_of
 from formulations.parameters import finite_hyperplane, positive
@@ -23,6 +23,8 @@ from formulations.zero_one_loss import margins, trivial_points, zero_one_objecti
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Hyperplane = tuple[ArrayLike, float]
+
+SMALLEST_M = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,13 @@ class SlackBounds:
     def violated(self) -> Mask:
         """Points that are violated for sure: z_i = 1."""
         return self.lower > 0
+
+    @property
+    def big_m(self) -> BigM:
+        """M_i = upper_i, and something small and positive for points that are kept."""
+        values = np.maximum(self.upper, SMALLEST_M)
+        values.setflags(write=False)
+        return BigM(values, f"1 - u_i <= M_i at some optimum, {self.proof}", self.cutoff)
 
     def admits(self, data: TrainingData, w: ArrayLike, b: float, intercept: str) -> bool:
         """Whether a hyperplane satisfies all statements; an optimum they cut off shows here."""

@@ -7,12 +7,16 @@ without 1/2, and the paper's intercept is the weight of a constant column, hence
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.array_var import ArrayVar
 from formulations.catalogue import ProblemClass, formulation
-from formulations.data import TrainingData
+from formulations.data import GramData, TrainingData
 from formulations.hyperplane import (
     add_hyperplane,
     signed_score,
@@ -20,7 +24,10 @@ from formulations.hyperplane import (
     weight_and_intercept,
 )
 from formulations.parameters import add_parameter, positive
-from formulations.rows import AffineRows, dot
+from formulations.rows import AffineRows, dot, rows_by_index
+from formulations.slack_bounds import SlackBounds
+from formulations.slack_bounds_check import doubted
+from formulations.stated_bounds import stated_bounds
 from formulations.zero_one_checks import (
     Hyperplane,
     add_big_m,
@@ -34,16 +41,18 @@ from formulations.zero_one_checks import (
     ProblemClass.MIQP,
     "Cepeda, Gomez & Han 2024, (3); Brooks 2011",
     paper_class="MIO",
-    check=check_big_m,
+    check=doubted(check_big_m),
+    takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
 )
 def zero_one_big_m(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     big_m: ArrayLike | str,
     intercept: str = "penalised",
     incumbent: Hyperplane | None = None,
+    slack_bounds: SlackBounds | Mapping[str, Any] | None = None,
 ) -> pyo.ConcreteModel:
     """0-1 loss SVM: a fixed price for every point inside the margin or beyond.
 
@@ -58,12 +67,21 @@ def zero_one_big_m(
     incumbent : (w, b), optional
         A known hyperplane, for "derived"; its objective is recomputed. The best closed-form point
         otherwise (solvers.algorithms.incumbent finds better ones).
+    slack_bounds : SlackBounds, optional
+        What holds at some optimum (slack_bounds.py; cuts.bound_tightening.tighten proves it).
+        "derived" then takes M_i from it, the bounds of z_i decide what it decides, and its
+        conflicts become rows
+            conflict[k]   sum_{i in S_k} z_i >= 1
 
-    Names here -> in the paper: penalty -> lambda, z_i = 1 as soon as y_i f(x_i) < 1.
+    Names here -> in the paper: penalty -> lambda; z_i = 1 as soon as y_i f(x_i) < 1, not below 0
+    only; at 1 either z_i is allowed, and 0 is cheaper. On a kernel matrix w has an entry for each
+    column of its factor.
     """
     m = _without_z(data, penalty, intercept)
     m.z = ArrayVar(m.I, within=pyo.Binary)
-    _add_rows(m, data, big_m, intercept, incumbent)
+    bounds = _add_rows(m, data, big_m, intercept, incumbent, slack_bounds)
+    if bounds is not None:
+        _add_statements(m, bounds)
     return m
 
 
@@ -71,16 +89,18 @@ def zero_one_big_m(
     ProblemClass.QP,
     "Cepeda, Gomez & Han 2024, (4)",
     relaxes="zero_one_big_m",
-    check=check_relaxed,
+    check=doubted(check_relaxed),
+    takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
 )
 def zero_one_relaxed(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     big_m: ArrayLike | str,
     intercept: str = "penalised",
     incumbent: Hyperplane | None = None,
+    slack_bounds: SlackBounds | Mapping[str, Any] | None = None,
 ) -> pyo.ConcreteModel:
     """Continuous relaxation of zero_one_big_m: 0 <= z_i <= 1.
 
@@ -88,11 +108,11 @@ def zero_one_relaxed(
         s.t.  margin[i]   y_i (<w, x_i> + b) + M_i z_i >= 1,   0 <= z_i <= 1
 
     A lower bound only when M is valid; its value tends to 0 as M grows. Parameters as for
-    zero_one_big_m.
+    zero_one_big_m, but of slack_bounds only M_i is taken.
     """
     m = _without_z(data, penalty, intercept)
     m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
-    _add_rows(m, data, big_m, intercept, incumbent)
+    _add_rows(m, data, big_m, intercept, incumbent, slack_bounds)
     return m
 
 
@@ -100,16 +120,18 @@ def zero_one_relaxed(
     ProblemClass.QP,
     "Cepeda, Gomez & Han 2024, sec. 2, hinge reading of (4)",
     relaxes="zero_one_big_m",
-    check=check_weighted_hinge,
+    check=doubted(check_weighted_hinge),
+    takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
 )
 def zero_one_hinge(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     big_m: ArrayLike | str,
     intercept: str = "penalised",
     incumbent: Hyperplane | None = None,
+    slack_bounds: SlackBounds | Mapping[str, Any] | None = None,
 ) -> pyo.ConcreteModel:
     """The relaxation (4) read as a hinge loss: z_i without its upper limit.
 
@@ -122,11 +144,11 @@ def zero_one_hinge(
     """
     m = _without_z(data, penalty, intercept)
     m.z = ArrayVar(m.I, lower=0.0)
-    _add_rows(m, data, big_m, intercept, incumbent)
+    _add_rows(m, data, big_m, intercept, incumbent, slack_bounds)
     return m
 
 
-def _without_z(data: TrainingData, penalty: float, intercept: str) -> pyo.ConcreteModel:
+def _without_z(data: TrainingData | GramData, penalty: float, intercept: str) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))
@@ -135,11 +157,29 @@ def _without_z(data: TrainingData, penalty: float, intercept: str) -> pyo.Concre
 
 def _add_rows(
     m: pyo.ConcreteModel,
-    data: TrainingData,
+    data: TrainingData | GramData,
     big_m: ArrayLike | str,
     intercept: str,
     incumbent: Hyperplane | None,
-) -> None:
-    add_big_m(m, data, big_m, intercept, incumbent)
+    slack_bounds: SlackBounds | Mapping[str, Any] | None,
+) -> SlackBounds | None:
+    bounds = None
+    if slack_bounds is not None:
+        penalty = pyo.value(m.penalty)
+        bounds = stated_bounds(data.points, slack_bounds, incumbent, "none", penalty, intercept)
+    add_big_m(m, data.points, big_m, intercept, incumbent, bounds)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (m.big_m, m.z)], lower=1.0)
     m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * dot(1.0, m.z))
+    return bounds
+
+
+def _add_statements(m: pyo.ConcreteModel, bounds: SlackBounds) -> None:
+    """Bounds of z at decided points, and the conflicts that no violated point settles."""
+    for i in np.flatnonzero(bounds.kept).tolist():
+        m.z[i].setub(0)
+    for i in np.flatnonzero(bounds.violated).tolist():
+        m.z[i].setlb(1)
+    sets = [points for points in bounds.conflicts if not bounds.violated[list(points)].any()]
+    if sets:
+        m.K = pyo.RangeSet(0, len(sets) - 1)
+        m.conflict = rows_by_index(m.K, lambda k: sum(m.z[i] for i in sets[k]) >= 1)

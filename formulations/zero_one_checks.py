@@ -13,6 +13,8 @@ from formulations.catalogue import Origin, PaperCheck, Values
 from formulations.data import TrainingData
 from formulations.hyperplane import norm_of, signed_scores
 from formulations.parameters import finite_hyperplane, per_point
+from formulations.slack_bounds import SlackBounds
+from formulations.trivial import degenerate
 from formulations.zero_one_loss import margins, scale_onto_margin, zero_one_objective
 
 Array = NDArray[np.float64]
@@ -28,6 +30,7 @@ def add_big_m(
     big_m: ArrayLike | str,
     intercept: str,
     incumbent: Hyperplane | None,
+    bounds: SlackBounds | None = None,
 ) -> None:
     """Param big_m over the points; derived values keep their proof as `m.big_m_proof`."""
     if incumbent is not None:
@@ -37,7 +40,11 @@ def add_big_m(
             raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
         penalty = pyo.value(m.penalty)
         known = incumbent_objective(data, incumbent, penalty, intercept)
-        m.big_m_proof = derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=known)
+        m.big_m_proof = (
+            derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=known)
+            if bounds is None
+            else bounds.big_m
+        )
         numbers = m.big_m_proof.values
     else:
         numbers = per_point("big_m", big_m, data.n)
@@ -90,11 +97,8 @@ def _facts(origin: Origin, w: Array, b: float, z: Array) -> dict[str, Any]:
         "violations": int(z.sum()),
         "errors": int((origin.data.y * scores <= 0).sum()),
     }
-    spread = float(np.ptp(origin.data.factor @ w)) if w.size else 0.0
-    if spread <= 1e-6:
-        side = "no side" if abs(b) <= 1e-6 else f"class {np.sign(b):+.0f}"
-        facts["degenerate"] = f"w = 0: every point is assigned to {side}"
-    return facts
+    trivial = degenerate(origin.data, w, b, origin.parameters["intercept"])
+    return facts | ({"degenerate": trivial} if trivial else {})
 
 
 def why_unproven(origin: Origin, objective: float) -> str:

@@ -1,30 +1,52 @@
 """The 0-1 loss machine without a chosen big-M: products and disjunctions.
 
 Cepeda, Gomez & Han 2024, (5), and the same choice as a Pyomo disjunctive program. Both carry
-bounds on (w, b) that every optimum satisfies, from a closed-form feasible point, because spatial
+bounds on (w, b) that an optimum satisfies, from the best hyperplane that is known, because spatial
 branching and the transformations of a disjunction need them.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunct, Disjunction
 
 from formulations.array_var import ArrayVar
-from formulations.catalogue import ProblemClass, formulation
+from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.data import TrainingData
 from formulations.hyperplane import (
     add_hyperplane,
     augmented_weight,
+    signed_scores,
     squared_norm,
     weight_and_intercept,
 )
 from formulations.parameters import add_parameter, flag, one_of, positive
 from formulations.rows import dot, rows_by_index
-from formulations.zero_one_checks import check_logic
+from formulations.zero_one_box import bound_hyperplane
+from formulations.zero_one_checks import KEPT_TOLERANCE, Hyperplane, check_logic
+from formulations.zero_one_loss import zero_one_objective
 
-TRANSFORMATIONS = ("bigm", "hull", "mbigm")
+TRANSFORMATIONS = ("bigm", "hull", "mbigm", "cuttingplane", "indicator")
+
+
+def _check_disjunctive(origin: Origin, values: Values) -> PaperCheck:
+    """0-1 objective of (w, b); a hyperplane in parts is not shrunk.
+
+    "hull" holds (w, b) as a sum of variables of its own, which a repair of (w, b) leaves behind:
+    stretching by a solver's tolerance is within that tolerance, shrinking onto the margin is not.
+    """
+    checked = check_logic(origin, values)
+    if origin.parameters["transformation"] != "hull":
+        return checked
+    u, w, b = signed_scores(origin.data, values)
+    if not np.all((u >= 1) | (u < 1 - KEPT_TOLERANCE)):
+        return checked  # some kept point falls short by a tolerance: w was stretched
+    words = {word: origin.parameters[word] for word in ("penalty", "intercept")}
+    objective = zero_one_objective(origin.data, w, b, **words)
+    return replace(checked, objective=objective, repaired={})
 
 
 @formulation(
@@ -41,6 +63,7 @@ def zero_one_bilinear(
     penalty: float,
     intercept: str = "penalised",
     both_sides: bool = False,
+    incumbent: Hyperplane | None = None,
 ) -> pyo.ConcreteModel:
     """0-1 loss SVM with products instead of a big-M.
 
@@ -49,12 +72,18 @@ def zero_one_bilinear(
               violated[i]  (1 - u_i) z_i >= 0                                           (5b)
 
     (5b) is redundant at the optimum; it is written only with both_sides=True.
+
+    Parameters
+    ----------
+    incumbent : (w, b), optional
+        A known hyperplane; its objective is recomputed. The better it is, the tighter are the
+        bounds on (w, b) (zero_one_box.py); without one they come from w = 0.
     """
     flag("both_sides", both_sides)
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))
-    _bound_hyperplane(m, data, intercept)
+    bound_hyperplane(m, data, intercept, incumbent)
     m.z = ArrayVar(m.I, within=pyo.Binary)
     slack = [1 - _score(m, data, i) for i in m.I]
     m.kept = rows_by_index(m.I, lambda i: slack[i] * (1 - m.z[i]) <= 0)
@@ -69,7 +98,7 @@ def zero_one_bilinear(
     "Cepeda, Gomez & Han 2024, sec. 2, as a disjunctive program",
     paper_class="GDP",
     restates="zero_one_big_m",
-    check=check_logic,
+    check=_check_disjunctive,
     classifier=weight_and_intercept,
 )
 def zero_one_disjunctive(
@@ -78,6 +107,7 @@ def zero_one_disjunctive(
     penalty: float,
     intercept: str = "penalised",
     transformation: str = "bigm",
+    incumbent: Hyperplane | None = None,
 ) -> pyo.ConcreteModel:
     """0-1 loss SVM as a choice for every point: keep it at margin 1, or pay the penalty.
 
@@ -86,15 +116,27 @@ def zero_one_disjunctive(
 
     Parameters
     ----------
-    transformation : "bigm", "hull" or "mbigm"
+    transformation : "bigm", "hull", "mbigm", "cuttingplane" or "indicator"
         What solve() makes of the disjunctions; the model itself stays disjunctive. "mbigm"
-        solves small problems for its constants, with HiGHS.
+        solves small problems for its constants, with HiGHS; "cuttingplane" solves convex ones,
+        with ipopt, and is refused without it. "indicator" keeps the logic and needs no constant:
+        SCIP and Gurobi take it.
+    incumbent : (w, b), optional
+        As for zero_one_bilinear.
+
+    Continuous relaxations. With the bounds l <= (w, b) <= u of both disjuncts and a row
+    <a, (w, b)> >= 1, "bigm" takes M = 1 - min <a, .> over the box, and "mbigm", which minimises
+    over the other disjunct, finds the same box and the same M: equal bounds. "hull" splits
+    (w, b) = p + q with p in (1 - z) box, <a, p> >= 1 - z and q in z box; minimising <a, q> over
+    z box alone gives back the row of "bigm", so the bound of "hull" is at least as large, and it
+    is larger in general, because p must stay in its own box. "cuttingplane" adds to "bigm" cuts
+    that are valid for "hull" and lies between the two. None of them sees two points at once.
     """
     one_of("transformation", transformation, TRANSFORMATIONS)
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))
-    _bound_hyperplane(m, data, intercept)
+    bound_hyperplane(m, data, intercept, incumbent)
     m.keep, m.drop = Disjunct(m.I), Disjunct(m.I)
     for i in m.I:
         m.keep[i].margin = pyo.Constraint(expr=_score(m, data, i) >= 1)
@@ -116,29 +158,3 @@ def _row(m: pyo.ConcreteModel, data: TrainingData, i: int) -> tuple[list[float],
     weight = augmented_weight(m)
     point = np.append(data.factor[i], 1.0)[: len(weight)]
     return (data.y[i] * point).tolist(), weight
-
-
-def _bound_hyperplane(m: pyo.ConcreteModel, data: TrainingData, intercept: str) -> None:
-    """Bounds of an optimum: ||w||^2 <= U(penalty), the cost of the better trivial point.
-
-    With a free intercept |b| <= max(1, sqrt(U) max ||x_i|| - 1) keeps an optimum (big_m.py). The
-    bounds are expressions of the mutable penalty, so that they stay valid when it changes.
-    """
-    minority = min(data.n_pos, data.n_neg)
-    if intercept == "free":
-        cost = m.penalty * minority
-    elif intercept == "none" or 1 + pyo.value(m.penalty) * minority > pyo.value(m.penalty) * data.n:
-        cost = m.penalty * data.n
-    else:
-        cost = 1 + m.penalty * minority
-    radius = cost**0.5
-    for x in m.w.values():
-        x.setlb(-radius)
-        x.setub(radius)
-    if intercept == "penalised":
-        m.b.setlb(-radius)
-        m.b.setub(radius)
-    if intercept == "free":
-        reach = 1 + radius * float(np.linalg.norm(data.X, axis=1).max())
-        m.b.setlb(-reach)
-        m.b.setub(reach)

@@ -45,7 +45,7 @@ def _checked(data: TrainingData, w: ArrayLike, b: float, intercept: str) -> tupl
 
 def margins(data: TrainingData, w: ArrayLike, b: float) -> Array:
     """Numbers y_i (<w, x_i> + b), shape (n,)."""
-    return data.y * (data.X @ np.asarray(w, dtype=np.float64) + b)
+    return data.y * (data.factor @ np.asarray(w, dtype=np.float64) + b)
 
 
 def zero_one_objective(
@@ -93,7 +93,7 @@ def scale_onto_margin(
     weights = np.asarray(w, dtype=np.float64)
     if not kept.any():
         return None
-    size = np.abs(data.X[kept]) @ np.abs(weights) + abs(b)
+    size = np.abs(data.factor[kept]) @ np.abs(weights) + abs(b)
     least = margins(data, weights, b)[kept] - 2 * (data.d + 2) * EPS * size
     if least.min() <= 0:
         return None

@@ -22,6 +22,7 @@ from solvers.errors import (
     SolverNotInstalledError,
 )
 from solvers.limits import checked_limits
+from solvers.quotients import without_quotients
 from solvers.registry import SOLVERS, solver_named
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
@@ -177,6 +178,7 @@ def _examined(label: str, model: pyo.ConcreteModel) -> Model:
         named = getattr(model, "origin", None)
         way = named.parameters["transformation"] if isinstance(named, Origin) else "bigm"
         model = transformed(model, way)
+    model = without_quotients(model)
     form = standard_form(model)
     origin = unedited_origin(model, form)
     if origin is not None:

@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 
 from formulations.catalogue import ProblemClass
 from solvers import clarabel, fusion, highs, piqp, pyomo_backend, scip, scs
+from solvers.algorithms import tangents
 from solvers.backend import Claim, Limits, refuse_huge_bounds
 from solvers.certify import Case, Certified, certify
 from solvers.classify import Classification
@@ -168,6 +169,8 @@ def _run(
     limits: Limits,
 ) -> Claim:
     match name:
+        case "highs" if form.integer.any() and form.objective.Q.nnz:
+            return tangents.run(form, classification, limits)
         case "highs":
             return highs.run(form, classification, limits)
         case "clarabel":

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from solvers.conic_form import Multipliers
 from solvers.errors import NumberError
 from solvers.interrupts import Finished
+from solvers.progress import Row
 from solvers.result import Status
 from solvers.standard_form import StandardForm
 
@@ -52,6 +53,8 @@ class Claim:
         What it says the objective of the minimisation is at its point; None when it does not say.
     contradictions : tuple of str
         What of all this disagrees with the rest, see contradictions.py.
+    trace : tuple of (seconds, bound, incumbent)
+        How the search went, of the minimisation; see progress.py.
     """
 
     status: Status
@@ -63,6 +66,7 @@ class Claim:
     version: str = ""
     objective: float | None = None
     contradictions: tuple[str, ...] = ()
+    trace: tuple[Row, ...] = ()
 
 
 def reported(claim: Claim, finished: Finished[Any]) -> Claim:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.catalogue import ProblemClass
-from solvers.algorithms.proofs import ENUMERATION, closed_bound, relaxation_bound
+from solvers.algorithms.proofs import CONFLICTS, ENUMERATION, closed_bound, relaxation_bound
 from solvers.backend import Claim
 from solvers.certificates.bounds import Bound, model_bound
 from solvers.certificates.case import (
@@ -24,7 +24,7 @@ from solvers.certificates.no_point import no_optimum, without_point
 from solvers.residuals import primal_residual
 from solvers.result import Certificate, Status, Verdict
 from solvers.standard_form import StandardForm
-from solvers.values import point_with
+from solvers.values import named_values, point_with
 
 __all__ = [
     "CLAIM_TOLERANCE",
@@ -114,7 +114,8 @@ def _residual(case: Case, x: Array) -> tuple[float, str]:
 def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
     """Bounds of the formulation's own, cheapest first, until the gap is closed."""
     if not case.closes(objective, bound.value):
-        bound = bound.better(*closed_bound(case.origin))
+        values = None if claim.x is None else named_values(case.model, case.form, claim.x)
+        bound = bound.better(*closed_bound(case.origin, values))
     if case.closes(objective, bound.value) or claim.status is Status.INTERRUPTED:
         return bound
     return bound.better(*relaxation_bound(case.origin, case.limits))
@@ -213,9 +214,9 @@ def _doubt(
     if claim.status is Status.OPTIMAL and (claim.bound is None or objective - claim.bound > wide):
         return f"the solver says optimal with bound {said} {short} {value}", Status.FEASIBLE
     own, method = certificate.bound, certificate.bound_method
-    if own is None or claim.bound is None or not method.startswith(ENUMERATION):
+    if own is None or claim.bound is None or not method.startswith((ENUMERATION, CONFLICTS)):
         return None
-    # An enumeration ends at a point: its bound is the optimum, and no true bound is above it.
+    # These end at a point: their bound is the optimum, and no true bound is above it.
     words = f"the solver's bound {said} {beyond} the optimum {own:.9g} by {method}"
     return (words, Status.FEASIBLE) if claim.bound > own + wide else None
 

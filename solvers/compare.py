@@ -14,7 +14,7 @@ from solvers.agreement import Agreement
 from solvers.algorithms.prepare import build, entry_named
 from solvers.answers import ALL, answers
 from solvers.comparison import Bound, Comparison
-from solvers.related import refuse_other_price, refuse_unrelated
+from solvers.related import refuse_other_data, refuse_other_price, refuse_unrelated
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
 
@@ -94,7 +94,7 @@ def compare(
     Raises
     ------
     ValueError
-        A relaxation that relaxes something else, or in another normalisation.
+        A relaxation that relaxes something else, in another normalisation, or on other data.
     """
     if solvers is not None:
         if include_uncertified:
@@ -125,6 +125,7 @@ def compare(
         if not isinstance(spec, pyo.ConcreteModel):
             refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
         _, result = run(spec)
+        refuse_other_data(exact_result, result)
         refuse_other_price(exact_result, result)
         rows.append(_row((labels or {}).get(k, label_of(spec)), spec, result))
     trusted = exact_result.status is not Status.INACCURATE or include_uncertified

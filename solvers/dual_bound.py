@@ -176,7 +176,11 @@ def _factorised(matrix: sp.csc_matrix) -> Callable[[Array], Array]:
         except LinAlgError:  # indefinite by rounding: LU below does not mind
             return splu(matrix).solve
         return lambda right: cho_solve(factor, right, check_finite=False)
-    return splu(matrix).solve
+    # The default ordering is for unsymmetric matrices and fills up to ten times as much.
+    symmetric = splu(
+        matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=1e-3, options={"SymmetricMode": True}
+    )
+    return symmetric.solve
 
 
 def _scaling(conic: ConicForm, z: Array) -> sp.csr_matrix:

@@ -13,6 +13,7 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 
 from formulations.catalogue import CATALOGUE, Origin, origin_now
+from solvers.quotients import without_quotients
 from solvers.reading.columns import Columns
 from solvers.standard_form import LocalQuadratic, Quadratic, StandardForm, standard_form
 from solvers.transform import is_disjunctive, transformed
@@ -34,7 +35,7 @@ def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | No
     fresh = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
     if is_disjunctive(fresh):
         fresh = transformed(fresh, origin.parameters["transformation"])
-    return origin if same_form(form, standard_form(fresh)) else None
+    return origin if same_form(form, standard_form(without_quotients(fresh))) else None
 
 
 def same_form(a: StandardForm, b: StandardForm) -> bool:

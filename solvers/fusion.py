@@ -19,6 +19,7 @@ from solvers.errors import LicenceError
 from solvers.fusion_model import FusionModel, fusion_model, model_name, sentence
 from solvers.interrupts import supervised
 from solvers.options import unknown_option
+from solvers.quotients import without_quotients
 from solvers.registry import SOLVERS, capable, choose
 from solvers.result import Status
 from solvers.standard_form import StandardForm, standard_form
@@ -55,7 +56,7 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     ProblemClassError, SolverNotInstalledError, NumberError
         MOSEK cannot represent the model.
     """
-    form = standard_form(model)
+    form = standard_form(without_quotients(model))
     return export_form(form, classify(form), path)
 
 

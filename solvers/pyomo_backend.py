@@ -19,6 +19,7 @@ from pyomo.core.expr.visitor import identify_variables
 from solvers.backend import Claim, Limits, refuse_huge_bounds, reported
 from solvers.classify import smallest_curvature
 from solvers.conic_form import Multipliers
+from solvers.indicators import gurobi_with_indicators, is_implied
 from solvers.interrupts import supervised
 from solvers.options import refused_option, unknown_option
 from solvers.result import Status
@@ -42,7 +43,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     from pyomo.contrib.solver.common.factory import SolverFactory
 
     refuse_huge_bounds(name, form)
-    solver = SolverFactory(INTERFACES[name])
+    implied = name == "gurobi" and any(is_implied(row) for row in form.quadratic)
+    solver = gurobi_with_indicators() if implied else SolverFactory(INTERFACES[name])
     _refuse_unknown_options(name, limits.options)
     options = _DEFAULTS[name] | dict(limits.options)
     if limits.seed is not None:

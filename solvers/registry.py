@@ -54,6 +54,9 @@ class SolverInfo:
         Sentence naming the exceeded limit, or an empty string.
     unlicensed : callable() -> str
         Why the solver finds no licence here, or an empty string.
+    by_name : frozenset
+        Classes it takes when it is named, through a method of ours around it; never chosen for
+        them, and not asked where all solvers of a class are.
     """
 
     name: str
@@ -67,6 +70,7 @@ class SolverInfo:
     tolerance_on_cones: float | None = None
     limits: Callable[[StandardForm], str] = lambda form: ""
     unlicensed: Callable[[], str] = lambda: ""
+    by_name: frozenset[ProblemClass] = frozenset()
 
     @property
     def installed(self) -> bool:
@@ -150,6 +154,7 @@ SOLVERS = {
         SolverInfo(
             "highs", "highspy", "highspy", frozenset({LP, QP, MILP}), (1e-9, 1e15), "MIT, free",
             1e-6, "rows and reduced costs within 1e-7, integers within 1e-6",
+            by_name=frozenset({MIQP}),
         ),
         SolverInfo(
             "clarabel", "clarabel", "clarabel", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf),
@@ -247,11 +252,9 @@ def choose(
     if solver == "auto":
         return _choose_automatically(problem_class, form, timed)
     info = solver_named(solver)
-    if problem_class not in info.classes:
-        raise ProblemClassError(
-            f"{solver} cannot take {problem_class} models; installed solvers that can: "
-            f"{', '.join(capable(problem_class)) or 'none'}"
-        )
+    objection_to_class = _not_of_its_classes(info, problem_class, form)
+    if objection_to_class is not None:
+        raise objection_to_class
     absent = _absence(info)
     if absent:
         raise SolverNotInstalledError(
@@ -262,6 +265,25 @@ def choose(
     if objection is not None:
         raise objection
     return Choice(info)
+
+
+def _not_of_its_classes(
+    info: SolverInfo, problem_class: ProblemClass, form: StandardForm
+) -> ProblemClassError | None:
+    if problem_class in info.classes:
+        return None
+    why = ""
+    if problem_class in info.by_name:
+        from solvers.algorithms.tangents import takes
+
+        why = takes(form)
+        if not why:
+            return None
+    said = f"{info.name} cannot take {problem_class} models"
+    if why:
+        said = f"{info.name} cannot take this {problem_class} model: {why}"
+    others = ", ".join(capable(problem_class)) or "none"
+    return ProblemClassError(f"{said}; installed solvers that can: {others}")
 
 
 def solver_named(name: str) -> SolverInfo:

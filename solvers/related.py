@@ -45,6 +45,21 @@ def refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
         )
 
 
+def refuse_other_data(exact: SolveResult, row: SolveResult) -> None:
+    """A row on other data bounds another problem, a truncated factor of a kernel included."""
+    own, wanted = row.data.get("sha256"), exact.data.get("sha256")
+    if own is None or wanted is None or own == wanted:
+        return
+    if exact.normalisation or row.normalisation:
+        return  # a saved result states the data before its preparation
+    raise ValueError(
+        f"{row.formulation} was solved on other data (n={row.data['n']}, d={row.data['d']}) than "
+        f"{exact.formulation} (n={exact.data['n']}, d={exact.data['d']}): it would bound another "
+        "problem. A factor of a kernel matrix with fewer columns than its rank, or a centred one, "
+        "is other data too: its value can be above that of the kernel. Give all rows one GramData"
+    )
+
+
 def _bounded_by(entry: Entry) -> set[str]:
     """Names an entry bounds from below: itself, what it relaxes, and through its primal."""
     found = _same_problem(entry.name)

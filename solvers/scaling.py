@@ -25,6 +25,7 @@ from solvers.backend import Claim
 from solvers.certificates.scale import fitted
 from solvers.coefficients import without_rounding
 from solvers.conic_form import ConicForm, Multipliers
+from solvers.progress import times
 from solvers.quadratics import LocalQuadratic, Quadratic, QuadraticRow
 from solvers.standard_form import PsdRow, StandardForm
 
@@ -103,6 +104,7 @@ class Scaling:
             duals=duals,
             bound=None if scaled.bound is None else size * scaled.bound,
             objective=None if scaled.objective is None else size * scaled.objective,
+            trace=times(size, scaled.trace),
             message=f"{scaled.message}, after scaling",
         )
 

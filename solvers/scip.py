@@ -8,14 +8,17 @@ which only that interface reads, still go there, without a log.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solvers.backend import Claim, Limits, refuse_huge_bounds, reported
+from solvers.indicators import implication, is_implied
 from solvers.interrupts import supervised
 from solvers.options import refused_option, unknown_option
+from solvers.progress import Progress
 from solvers.registry import SOLVERS
 from solvers.result import Status
 from solvers.standard_form import LocalQuadratic, StandardForm
@@ -63,8 +66,38 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     _add_rows(model, form, x, pyscipopt.quicksum)
     _set_objective(model, form, x, pyscipopt.quicksum)
     _set_start(model, form, x)
+    progress = _watched(model)
     finished = supervised(model.optimizeNogil, model.interruptSolve, log=limits.log)
-    return reported(_claim(model, form, x), finished)
+    claim = replace(_claim(model, form, x), trace=progress.rows)
+    return reported(claim, finished)
+
+
+def _watched(model: Any) -> Progress:
+    """What SCIP's bound and incumbent go through, written down by an event handler."""
+    import pyscipopt
+
+    events = (
+        pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND,
+        pyscipopt.SCIP_EVENTTYPE.DUALBOUNDIMPROVED,
+    )
+    progress = Progress()
+
+    class Watch(pyscipopt.Eventhdlr):
+        """Listens from the start of the search to its end."""
+
+        def eventinit(self) -> None:
+            for event in events:
+                self.model.catchEvent(event, self)
+
+        def eventexit(self) -> None:
+            for event in events:
+                self.model.dropEvent(event, self)
+
+        def eventexec(self, event: Any) -> None:
+            progress.add(self.model.getDualbound(), self.model.getPrimalbound())
+
+    model.includeEventhdlr(Watch(), "progress", "bound and incumbent over time")
+    return progress
 
 
 def _rows_are_switched(form: StandardForm) -> bool:
@@ -109,7 +142,12 @@ def _add_rows(model: Any, form: StandardForm, x: list[Any], quicksum: Any) -> No
             terms = quicksum(a * x[j] for a, j in zip(numbers, columns, strict=True))
             _add_row(model, terms, low, high)
     for row in form.quadratic:
-        _add_row(model, _quadratic(row.body, x, quicksum), row.lower, row.upper)
+        if is_implied(row):
+            rule = implication(form, row)
+            terms = quicksum(a * x[j] for a, j in zip(rule.a, rule.columns, strict=True))
+            model.addConsIndicator(terms <= rule.side, x[rule.binary])
+        else:
+            _add_row(model, _quadratic(row.body, x, quicksum), row.lower, row.upper)
 
 
 def _add_row(model: Any, terms: Any, low: float, high: float) -> None:

@@ -20,13 +20,18 @@ from solvers.edits import unedited_origin
 from solvers.errors import NumberError
 from solvers.limits import checked_limits
 from solvers.notes import notes_on, why_no_duals
+from solvers.progress import in_sense
+from solvers.quotients import without_quotients
 from solvers.registry import choose
-from solvers.result import SolveResult
+from solvers.result import SolveResult, Status
 from solvers.second_opinion import second_choice, with_second_opinion
 from solvers.standard_form import StandardForm, standard_form
 from solvers.transform import copy_values, is_disjunctive, transformed
 from solvers.values import flat, load_component, load_values, named_duals, named_ray, named_values
 from solvers.versions import versions
+
+# Ends after which nobody asks how the search went.
+FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
 def solve(
@@ -84,6 +89,7 @@ def solve(
     if disjunctive:
         _refuse_bad_params(model)
     target = transformed(model, _transformation(model)) if disjunctive else model
+    target = without_quotients(target)
     form = standard_form(target)
     classification = classify(form)
     choice = choose(solver, classification.problem_class, form, timed=time_limit is not None)
@@ -102,7 +108,7 @@ def solve(
     claim, found = outcome.claim, outcome.found
     if found.x is not None:
         load_values(form, found.x)
-        if disjunctive:
+        if target is not model:
             copy_values(target, model)
     reason = replace(choice, how=outcome.how).reason
     result = _result(target, form, classification, claim, found)
@@ -117,6 +123,8 @@ def solve(
     parts = (*notes.sentences, message, reason, claim.message)
     message = "; ".join(part for part in parts if part)
     facts = {**result.certificate.facts, **notes.facts}
+    if claim.trace and claim.status not in FINISHED:
+        facts["trace"] = in_sense(claim.trace, form.sense)
     if bare:
         facts |= why_no_duals(form, classification, info.name)
     return replace(

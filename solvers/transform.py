@@ -7,6 +7,9 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunct, Disjunction
 
+from solvers.errors import SolverNotInstalledError
+from solvers.hull_cuts import cut_towards_hull
+from solvers.indicators import to_indicators
 from solvers.registry import SOLVERS
 
 
@@ -20,15 +23,30 @@ def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:
 
     Parameters
     ----------
-    method : "bigm", "hull" or "mbigm"
+    method : "bigm", "hull", "mbigm", "cuttingplane" or "indicator"
         Names of Pyomo's gdp transformations. The constants of "bigm" come from the bounds of the
-        variables; "mbigm" solves small problems for them, with HiGHS.
+        variables; "mbigm" solves small problems for them, with HiGHS; "cuttingplane" needs ipopt
+        or Clarabel. "indicator" is our own and keeps every row as an implication.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        The solver that the transformation itself needs is missing.
     """
     copy = model.clone()
+    if method == "indicator":
+        to_indicators(copy)
+        return copy
+    if method == "cuttingplane":
+        cut_towards_hull(copy)
+        return copy
     options: dict[str, Any] = {}
     if method == "mbigm":
         if not SOLVERS["highs"].installed:
-            raise ValueError("transformation=mbigm needs highs for its small problems")
+            raise SolverNotInstalledError(
+                "transformation=mbigm needs highs for its small problems; bigm, hull and indicator "
+                "need no solver"
+            )
         options = {"solver": pyo.SolverFactory("highs"), "threads": 1}
     pyo.TransformationFactory(f"gdp.{method}").apply_to(copy, **options)
     return copy

@@ -18,8 +18,8 @@ from experiments.generators import outlier_data
 from formulations.catalogue import CATALOGUE
 from formulations.conic import conic_fixed, conic_sdp, conic_sdp_budget, conic_sdp_literal
 from formulations.conic_bound import budget_bound, strengthening_bound
-from formulations.conic_checks import conic_loss
 from formulations.conic_dual import conic_sdp_dual
+from formulations.conic_loss import conic_loss, hull_loss, least_indicator
 from formulations.data import TrainingData
 from formulations.hyperplane import augmented
 from formulations.strengthening import strengthening_values
@@ -83,11 +83,8 @@ def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
 def test_theorem_1_describes_the_convex_hull(seed: int) -> None:
     Q, a, w, z = random_case(seed)
     gamma = 1 / (a @ np.linalg.solve(Q, a))
-    v = 1 - a @ w
-    printed = (
-        w @ Q @ w - gamma * v**2 + gamma * max(v, 0) ** 2 / z + gamma * max(-v, 0) ** 2 / (1 - z)
-    )
-    assert printed == pytest.approx(hull_value(Q, a, w, z), rel=1e-6, abs=1e-7)
+    value = w @ Q @ w + float(hull_loss(1 - a @ w, z, gamma))
+    assert value == pytest.approx(hull_value(Q, a, w, z), rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("mode", PRICED)
@@ -123,12 +120,18 @@ def test_proposition_1_is_the_least_cost_over_z(v: float, gamma: float, penalty:
             + gamma * max(-v, 0) ** 2 / (1 - z)
         )
 
+    def ours(z: float) -> float:
+        return penalty * z + float(hull_loss(v, z, gamma))
+
     inner = np.linspace(1e-9, 1 - 1e-9, 2001)
     best = float(inner[np.argmin(cost(inner))])
     span = (max(1e-12, best - 1e-3), min(1 - 1e-12, best + 1e-3))
     found = minimize_scalar(cost, bounds=span, method="bounded", options={"xatol": 1e-13})
     expected = min(float(found.fun), float(cost(best)))
     assert conic_loss(v, gamma, penalty) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert ours(best) == pytest.approx(float(cost(best)), rel=1e-12)
+    z = float(least_indicator(v, gamma, penalty))
+    assert ours(z) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def test_loss_is_zero_then_rises_to_the_penalty_and_stays() -> None:

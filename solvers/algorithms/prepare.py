@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from formulations.ramp import ramp_objective
 from solvers.algorithms.incumbent import zero_one_incumbent
 from solvers.solve import solve
 
+INCUMBENT_FOR = ("big_m", "slack_bounds")
+
 
 def entry_named(name: str) -> Entry:
     """Catalogue entry, or a ValueError with the nearest names."""
@@ -26,7 +29,7 @@ def entry_named(name: str) -> Entry:
 
 
 def build(name: str, data: TrainingData | GramData, **parameters: Any) -> pyo.ConcreteModel:
-    """Build an entry; big_m="derived" gets an incumbent found by our own heuristic first.
+    """Build an entry; what is "derived" from an incumbent gets one by our own heuristic first.
 
     Raises
     ------
@@ -48,12 +51,22 @@ def build(name: str, data: TrainingData | GramData, **parameters: Any) -> pyo.Co
     ]
     if missing:
         raise ValueError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
-    if parameters.get("big_m") == "derived" and parameters.get("incumbent") is None:
+    if _derives(allowed, parameters) and parameters.get("incumbent") is None:
         parameters = parameters | {"incumbent": _incumbent(entry, data, parameters)}
     model = entry.build(data, **parameters)
-    if parameters.get("incumbent") is not None and model.find_component("z") is not None:
+    if parameters.get("incumbent") is not None and _indicators(model):
         _start_from(model, data, parameters["incumbent"])
     return model
+
+
+def _derives(allowed: Mapping[str, inspect.Parameter], parameters: Mapping[str, Any]) -> bool:
+    """Whether the model goes by an incumbent: "derived" says so, or there is no other choice."""
+    if "incumbent" in allowed and not any(word in allowed for word in INCUMBENT_FOR):
+        return True
+    given = (
+        parameters.get(word, allowed[word].default) for word in INCUMBENT_FOR if word in allowed
+    )
+    return any(isinstance(value, str) and value == "derived" for value in given)
 
 
 def _start_from(
@@ -68,25 +81,40 @@ def _start_from(
     u = data.y * (data.factor @ w + b)
     ramp = model.find_component("xi") is not None
     outliers = u < (-1 if ramp else 1)
-    for variable, number in zip(model.z.values(), outliers.astype(float).tolist(), strict=True):
-        variable.set_value(number)
+    for variable, out in zip(_indicators(model), outliers.tolist(), strict=True):
+        variable.set_value(float(out))
+    if model.find_component("keep") is not None:
+        for kept, out in zip(model.keep.values(), outliers.tolist(), strict=True):
+            kept.binary_indicator_var.set_value(float(not out))
+
+
+def _indicators(model: pyo.ConcreteModel) -> list[Any]:
+    """Variables that are 1 for the points a model gives up."""
+    if model.find_component("z") is not None:
+        return list(model.z.values())
+    if model.find_component("drop") is not None:
+        return [part.binary_indicator_var for part in model.drop.values()]
+    return []
 
 
 def _incumbent(
     entry: Entry, data: TrainingData | GramData, parameters: dict[str, Any]
 ) -> tuple[Any, float] | None:
     """A good hyperplane (w, b) for the entry's loss; the builder recomputes its objective."""
-    if not isinstance(data, TrainingData):
+    if not data.d:
         return None
+    points = data.points
     intercept = parameters.get("intercept", entry.parameters["intercept"].default)
     if "penalty" in entry.parameters:
-        found = zero_one_incumbent(data, penalty=parameters["penalty"], intercept=intercept)
+        found = zero_one_incumbent(points, penalty=parameters["penalty"], intercept=intercept)
         return found.w, found.b
     C = parameters["C"]
-    by_count = zero_one_incumbent(data, penalty=4 * C, intercept=intercept)
-    hinge = solve(c_svc(data, C=C, intercept=intercept)).values
+    by_count = zero_one_incumbent(points, penalty=4 * C, intercept=intercept)
+    hinge = solve(c_svc(points, C=C, intercept=intercept)).values
     candidates = [
         (by_count.w, by_count.b),
         (hinge["w"], float(hinge["b"]) if "b" in hinge else 0.0),
     ]
-    return min(candidates, key=lambda point: ramp_objective(data, point[0], point[1], C, intercept))
+    return min(
+        candidates, key=lambda point: ramp_objective(points, point[0], point[1], C, intercept)
+    )

@@ -6,23 +6,31 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from formulations.catalogue import CATALOGUE, Origin
 from formulations.conic_bound import strengthening_bound
-from formulations.data import TrainingData
 from formulations.hyperplane import augmented
 from formulations.intercept_bound import intercept_bound_value
+from formulations.zero_one_checks import best_exact_point
 from solvers import clarabel
+from solvers.algorithms.conflict_search.search import Stop, conflict_search
 from solvers.algorithms.enumeration import count_sets, zero_one_enumeration
+from solvers.algorithms.ramp_bound import ramp_bound
 from solvers.backend import Limits
 from solvers.classify import classify
 from solvers.registry import SOLVERS
 from solvers.standard_form import standard_form
 from solvers.values import named_values
 
+Array = NDArray[np.float64]
+
 SET_LIMIT = 2_000_000
 ENUMERATION = "enumeration of"
+CONFLICTS = "conflict search over"
+CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
+STEP_LIMIT = 100_000  # a few seconds
+POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
 # Of the SDP relaxation: beyond either it takes more than a second or two.
 POINT_LIMIT, FEATURE_LIMIT = 200, 30
 RELAXATION = "conic_sdp"
@@ -30,27 +38,63 @@ RELAXATION_METHOD = "closed form of the strengthening that the SDP relaxation ch
 STRENGTHENING = "relaxation_strengthening"
 
 
-def closed_bound(origin: Origin | None) -> tuple[float | None, str]:
-    """Lower bound on the paper's problem by enumeration of active sets, and its name.
+def closed_bound(
+    origin: Origin | None, values: Mapping[str, Array] | None = None
+) -> tuple[float | None, str]:
+    """Lower bound on the paper's problem by a search of our own, and its name.
+
+    The 0-1 loss is enumerated up to 2,000,000 active sets; beyond, the conflict search works for
+    as long as STEP_LIMIT allows, and its bound counts whether it finished or not.
+
+    Parameters
+    ----------
+    values : mapping, optional
+        With "w" and "b", a hyperplane to start from.
 
     Returns
     -------
     (None, "")
-        When the entry has no such proof or it would take more than 2,000,000 sets.
+        When the entry has no such proof (the ramp loss: see ramp_bound.py).
     """
+    if origin is not None and origin.entry == "ramp_big_m":
+        return ramp_bound(origin)
     if origin is None or not _is_zero_one(origin):
         return None, ""
     data, parameters = origin.data, origin.parameters
     sets = count_sets(data.n, data.d, parameters["intercept"], data.n_pos)
     if sets > SET_LIMIT:
-        return None, ""
+        return _bound_by_conflicts(origin, values)
     found = zero_one_enumeration(
-        data,
+        data.points,
         penalty=parameters["penalty"],
         intercept=parameters["intercept"],
         limit=SET_LIMIT,
     )
     return found.lower_bound, f"{ENUMERATION} {sets:,} active sets"
+
+
+def _bound_by_conflicts(
+    origin: Origin, values: Mapping[str, Array] | None
+) -> tuple[float | None, str]:
+    data, parameters = origin.data.points, origin.parameters
+    if data.n > POINT_LIMIT_OF_CONFLICTS or data.d > FEATURE_LIMIT_OF_CONFLICTS:
+        return None, ""
+    known = None
+    if values is not None and "w" in values:
+        known = best_exact_point(origin, values)
+    found = conflict_search(
+        data,
+        penalty=parameters["penalty"],
+        intercept=parameters["intercept"],
+        incumbent=None if known is None else (known[1], known[2]),
+        gap=CONFLICT_GAP,
+        step_limit=STEP_LIMIT,
+    )
+    if found.stop is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+    if found.stop is Stop.PROVEN:
+        return found.lower_bound, f"{CONFLICTS} {found.nodes:,} nodes"
+    return found.lower_bound, f"unfinished {CONFLICTS} {found.nodes:,} nodes"
 
 
 def relaxation_bound(
@@ -113,6 +157,4 @@ def _limit_of(parameters: Mapping[str, Any]) -> str | None:
 
 
 def _is_zero_one(origin: Origin) -> bool:
-    if not isinstance(origin.data, TrainingData):
-        return False
     return "zero_one_big_m" in (origin.entry, CATALOGUE[origin.entry].restates)

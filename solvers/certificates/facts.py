@@ -23,6 +23,7 @@ INTEGER_FACTS = {
     "fixed_objective": "certified optimum with the integers fixed at the incumbent",
     "fixed_verdict": "its verdict",
     "solver_objective": "objective of the solver's own point, where a better one replaced it",
+    "trace": "rows of (seconds, bound, incumbent) of a search that was stopped, the solver's word",
     "relaxation_strengthening": "gamma of the SDP relaxation whose closed form is the bound",
 }
 
@@ -37,9 +38,10 @@ SECOND_SOLVER_FACTS = {
 
 SEARCH_FACTS = {
     "engine": "search of our own that found the point: hull, branch_and_cut, cutting_plane, local, "
-    "ball (the convex problem above nu_bar) or boundary (at it)",
+    "ball (the convex problem above nu_bar), boundary (at it) or conflict-search (0-1 loss)",
     "stop": "why it ended, in a word",
-    "nodes": "boxes of branch and cut",
+    "nodes": "boxes of branch and cut, or nodes of the conflict search",
+    "steps": "steps of the active-set method in the conflict search",
     "rounds": "rounds of the hull engine or of the cutting plane loop",
     "linear_programs": "how many it solved",
     "cuts": "how many it used",
@@ -62,7 +64,9 @@ CLASSIFIER_FACTS = {
     "violations": "points that pay the 0-1 loss: y_i f(x_i) < 1",
     "outliers": "points whose loss is capped",
     "strengthening": "gamma_i of the conic losses",
+    "conic_losses": "loss of every point at that gamma (Cepeda et al., Proposition 1)",
     "rank_of_lift": "rank of W - w w'",
+    "rank_tolerance": "eigenvalues of W - w w' up to this size count as 0",
     "spent": "share of the budget on violations that is spent",
     "active": "points with a positive multiplier",
     "least_errors": "points of both labels in one place: no classifier makes fewer errors",
@@ -71,6 +75,11 @@ CLASSIFIER_FACTS = {
     "binding_big_m": "rows that a big-M holds at z_i = 1",
     "big_m_slack": "margin that an indicator within the solver's tolerance of 0 buys for nothing",
     "penalty": "penalty that the budget corresponds to",
+    "cutoff": "known objective that the slack bounds start from",
+    "kept": "points that the slack bounds keep for sure",
+    "violated": "points that they violate for sure",
+    "conflicts": "sets of points of which one is violated",
+    "at_cutoff": "the relaxation reaches the known objective, which is optimal then",
 }
 
 FACTS = MODEL_FACTS | INTEGER_FACTS | SECOND_SOLVER_FACTS | SEARCH_FACTS | CLASSIFIER_FACTS

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.rotated_cones import RotatedCones
+from solvers.errors import NumberError
 from solvers.quadratics import LocalQuadratic, QuadraticRow
 from solvers.reading.columns import Columns, row_name
+from solvers.reading.expressions import number
 
 Index = NDArray[np.int64]
 
@@ -43,12 +45,15 @@ def read_cones(component: RotatedCones, columns: Columns) -> tuple[list[Quadrati
     """
     which = component.untouched()
     at = []
-    for variable in (component.x, component.s, component.t):
+    for variable in (component.x, component.s, *([] if component.scaled else [component.t])):
         found, _ = columns.of(variable)
         at.append(found[component.element_numbers(variable, which)])
-    triples = np.column_stack(at)
-    free = (triples >= 0).all(axis=1) & (triples[:, 1] != triples[:, 2])
-    rows = _rows(component, which[free], triples[free])
+    owners = np.column_stack(at)
+    free = (owners >= 0).all(axis=1) & (owners[:, -2] != owners[:, -1])
+    if component.scaled:
+        rows = _scaled_rows(component, which[free], owners[free], columns)
+    else:
+        rows = _rows(component, which[free], owners[free])
     others = [component[component.row_key(k)] for k in which[~free].tolist()]
     return rows, [*component.touched(), *others]
 
@@ -69,4 +74,32 @@ def _rows(component: RotatedCones, which: Index, triples: Index) -> list[Quadrat
             LocalQuadratic(index, i, j, v, a, 0.0), -np.inf, 0.0, RowHandle(component, key)
         )
         for index, key in zip(triples[:, order], keys, strict=True)
+    ]
+
+
+def _scaled_rows(
+    component: RotatedCones, which: Index, pairs: Index, columns: Columns
+) -> list[QuadraticRow]:
+    """x^2 - t s <= 0 with a number t.
+
+    Raises
+    ------
+    NumberError
+        The Param t has no value, or one that is not finite.
+    """
+    if not len(which):
+        return []
+    order = np.argsort(pairs[0])
+    x, s = np.argsort(order).tolist()
+    i, a = np.array([x]), np.zeros(2)
+    a[s] = -number(component.t)
+    keys = component.row_keys(which)
+    if not np.isfinite(a[s]):
+        row, name = row_name(component, keys[0]), columns.name(int(pairs[0, 1]))
+        raise NumberError(f"row {row}: coefficient of {name} is {a[s]}")
+    return [
+        QuadraticRow(
+            LocalQuadratic(index, i, i, np.ones(1), a, 0.0), -np.inf, 0.0, RowHandle(component, key)
+        )
+        for index, key in zip(pairs[:, order], keys, strict=True)
     ]

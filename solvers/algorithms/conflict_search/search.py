@@ -30,10 +30,11 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-BATCH = 64
-NUMBERS = 2_000_000  # of the largest array of a batch
+BATCH = 256  # nodes at a time: fewer leave the interpreter waiting more
+NUMBERS = 8_000_000  # of the largest array of a batch
 GAP = 1e-6
 NEAR = 1e-9
+FIRST_RESTART = 4000  # nodes; the heuristic is run again whenever their number has doubled
 TRACED = 400
 
 
@@ -41,8 +42,8 @@ class Stop(StrEnum):
     """Why a search ended."""
 
     PROVEN = "proven"
-    TIME_LIMIT = "time limit"
-    STEP_LIMIT = "step limit"
+    TIME_LIMIT = "time_limit"
+    STEP_LIMIT = "step_limit"
     INTERRUPTED = "interrupted"
 
 
@@ -149,6 +150,7 @@ def conflict_search(
                 stop = Stop.STEP_LIMIT
                 break
             search.expand()
+            search.restart()
     except KeyboardInterrupt:
         stop = Stop.INTERRUPTED
     seconds = clock() - started
@@ -187,6 +189,7 @@ class _Search:
         self.leaves = np.inf  # least bound of a node without a free point
         self.nodes = self.steps = self.numbered = 0
         self.rooted = False
+        self.seed, self.next_restart = 0, FIRST_RESTART
         self.trace: list[TracePoint] = []
 
     def _value(self, w: Array, b: float) -> float:
@@ -276,6 +279,17 @@ class _Search:
         for members in found.candidates:
             self._offer(members)
 
+    def restart(self) -> None:
+        """Run the heuristic from another sample, rarely: best-bound search hardly goes deep."""
+        if self.nodes < self.next_restart:
+            return
+        self.next_restart *= 2
+        self.seed += 1
+        found = zero_one_incumbent(
+            self.data, penalty=self.penalty, intercept=self.intercept, seed=self.seed
+        )
+        self._take(found.w, found.b)
+
     def _offer(self, members: Index) -> None:
         """Take the hyperplane through these members if it is better than the best."""
         plane = hyperplane(self.points, members)
@@ -285,10 +299,13 @@ class _Search:
         stretched = scale_onto_margin(self.data, *plane, kept)
         if stretched is None:
             return
-        value = self._value(*stretched)
+        self._take(*stretched)
+
+    def _take(self, w: Array, b: float) -> None:
+        value = self._value(w, b)
         if value < self.objective:
-            (self.w, self.b), self.objective = stretched, value
-            self.suspects = margins(self.data, self.w, self.b) < 1
+            self.w, self.b, self.objective = w, b, value
+            self.suspects = margins(self.data, w, b) < 1
 
     def _packed(self, nodes: Nodes, k: int) -> bytes:
         count = nodes.sets.count[k]

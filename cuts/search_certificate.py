@@ -1,0 +1,68 @@
+"""The verdict on a point that a search of ours found, with the bound the search proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.backend import Claim
+from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, Certified, certify_point
+from solvers.result import Status, Verdict
+
+Array = NDArray[np.float64]
+
+
+def certified_search(
+    case: Case,
+    x: Array,
+    status: Status,
+    *,
+    bound: float | None,
+    proof: str,
+    facts: Mapping[str, Any],
+) -> Certified:
+    """The point checked, and the search's bound where it is the better one.
+
+    Parameters
+    ----------
+    x : array
+        Point of the standard form of the model.
+    status : Status
+        What the search says.
+    bound : float or None
+        Proven bound on the objective of the model.
+    proof : str
+        What proves it.
+    facts : mapping
+        Added to the certificate's.
+    """
+    checked = certify_point(case, Claim(status, x), closing=False)
+    certificate, objective = checked.certificate, checked.objective
+    certificate = replace(certificate, facts={**certificate.facts, **facts})
+    best, method = certificate.bound, certificate.bound_method
+    if bound is not None and (best is None or bound > best):
+        best, method = bound, proof
+    certificate = replace(certificate, bound=best, bound_method=method)
+    residual = certificate.primal_residual
+    if objective is None or residual is None or residual > FEASIBILITY_TOLERANCE:
+        return replace(checked, certificate=certificate)
+    scale = case.scale(objective)
+    if best is not None and best > objective + GAP_TOLERANCE * scale:
+        words = f"the proven bound {best:.9g} exceeds the objective {objective:.9g}"
+        refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=None)
+        return replace(checked, status=Status.INACCURATE, certificate=refused)
+    gap = None if best is None else max(objective - best, 0.0) / max(1.0, abs(objective))
+    if case.closes(objective, best):
+        proven = replace(certificate, verdict=Verdict.CERTIFIED, reason="", gap=gap)
+        return replace(checked, status=Status.OPTIMAL, certificate=proven)
+    words = "no bound is proven"
+    if best is not None:
+        open_gap = objective - best
+        words = f"the proven gap is {open_gap:.2e}, {open_gap / scale:.2e} of the objective's size"
+    refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=gap)
+    ended = Status.FEASIBLE if status is Status.OPTIMAL else status
+    return replace(checked, status=ended, certificate=refused)

@@ -1,0 +1,133 @@
+"""The 0-1 loss models solved by the conflict search, certified like the results of solvers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pyomo.environ as pyo
+
+from cuts.search_certificate import certified_search
+from formulations.catalogue import Origin
+from formulations.zero_one_loss import margins
+from solvers.algorithms.conflict_search.search import (
+    ConflictSearch,
+    Stop,
+    TracePoint,
+    conflict_search,
+)
+from solvers.algorithms.proofs import CONFLICTS
+from solvers.certify import GAP_TOLERANCE, Case
+from solvers.classify import classify
+from solvers.edits import unedited_origin
+from solvers.limits import checked_limits
+from solvers.result import SolveResult, Status
+from solvers.solve import describe
+from solvers.standard_form import standard_form
+from solvers.values import load_values, named_values, point_with
+from solvers.versions import versions
+
+CONFLICT_SEARCH = "conflict-search"
+SEARCHED_ZERO_ONE = ("zero_one_big_m", "zero_one_bilinear")
+GAP = GAP_TOLERANCE / 2  # the other half is for rounding
+STATUS = {Stop.PROVEN: Status.OPTIMAL, Stop.INTERRUPTED: Status.INTERRUPTED}
+
+
+def solve_by_conflicts(
+    model: pyo.ConcreteModel,
+    *,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    say: Callable[[TracePoint], None] = lambda point: None,
+) -> SolveResult:
+    """Solve a 0-1 loss model by branch and bound over kept points, without any solver.
+
+    The search knows the problem, not the model: a big-M plays no part in it.
+
+    Parameters
+    ----------
+    model
+        Of zero_one_big_m or zero_one_bilinear, not edited.
+    time_limit : float, optional
+        Seconds; the best point, a proven bound and the trace are kept, as after Ctrl-C.
+    threads, seed : int, optional
+        Recorded; the search has one thread and draws nothing but its first incumbent.
+    say : callable(TracePoint)
+        Told about progress.
+
+    Returns
+    -------
+    SolveResult
+        Values are also loaded into the model's variables. `solver` is "tightmargin"; facts hold
+        the trace as rows of (seconds, bound, incumbent).
+
+    Raises
+    ------
+    ValueError
+        Another or an edited model; more than 5000 points.
+    """
+    limits = checked_limits(time_limit, threads, seed)
+    form = standard_form(model)
+    origin = unedited_origin(model, form)
+    if origin is None or origin.entry not in SEARCHED_ZERO_ONE:
+        allowed = " or ".join(SEARCHED_ZERO_ONE)
+        raise ValueError(f"the conflict search takes a model of {allowed} as it was built")
+    began = time.perf_counter()
+    found = conflict_search(
+        origin.data.points,
+        penalty=origin.parameters["penalty"],
+        intercept=origin.parameters["intercept"],
+        incumbent=origin.parameters.get("incumbent"),
+        gap=GAP,
+        time_limit=limits.time_limit,
+        say=say,
+    )
+    case = Case(model, form, classify(form), origin, limits)
+    x = point_with(model, form, np.zeros(form.n), _values(origin, found))
+    facts = {
+        "no_duals": "a search over kept points has no multipliers of the model's rows",
+        "engine": CONFLICT_SEARCH,
+        "stop": str(found.stop),
+        "nodes": found.nodes,
+        "steps": found.steps,
+        "trace": [[p.seconds, p.lower_bound, p.objective] for p in found.trace],
+    }
+    certified = certified_search(
+        case, x, STATUS.get(found.stop, Status.FEASIBLE), bound=found.lower_bound,
+        proof=f"{CONFLICTS} {found.nodes:,} nodes", facts=facts,
+    )  # fmt: skip
+    assert certified.x is not None  # a search has a point from its start on
+    load_values(form, certified.x)
+    return SolveResult(
+        status=certified.status,
+        objective=certified.objective,
+        bound=certified.certificate.bound,
+        values=named_values(model, form, certified.x),
+        duals={},
+        certificate=certified.certificate,
+        solver="tightmargin",
+        version=versions()["tightmargin"],
+        seconds=time.perf_counter() - began,
+        message=_message(found),
+        problem_class=str(case.classification.problem_class),
+        seed=limits.seed,
+        threads=limits.threads,
+        time_limit=limits.time_limit,
+        versions=versions(),
+        **describe(model),
+    )
+
+
+def _values(origin: Origin, found: ConflictSearch) -> dict[str, np.ndarray]:
+    data = origin.data.points
+    z = margins(data, found.w, found.b) < 1
+    return {"w": found.w, "b": np.asarray(found.b), "z": z.astype(float)}
+
+
+def _message(found: ConflictSearch) -> str:
+    if found.stop is Stop.PROVEN:
+        return ""
+    ended = found.stop.replace("_", " ")
+    return f"{ended}: the gap is {100 * found.gap:.2f} % after {found.nodes:,} nodes"

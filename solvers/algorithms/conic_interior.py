@@ -1,0 +1,93 @@
+"""A conic SDP by an interior-point solver, handed back as a factor and as multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.cones import symmetric
+from formulations.conic import conic_sdp_budget
+from formulations.conic_dual import conic_sdp_dual
+from formulations.data import GramData, TrainingData
+from solvers.algorithms.low_rank import LowRank, from_lifted
+from solvers.result import SolveResult, Status, Verdict
+from solvers.solve import solve
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Interior:
+    """What a solver found.
+
+    Attributes
+    ----------
+    F : array (1 + r, k) or None
+    lower_bound : float or None
+        Proven by our own computation.
+    strengthening : array (n,) or None
+        gamma of the bound, where it is known.
+    penalty : float or None
+        Of the bound of a budget.
+    said : str
+        Solver and status.
+    """
+
+    F: Array | None
+    lower_bound: float | None
+    strengthening: Array | None
+    penalty: float | None
+    said: str
+
+
+def by_penalty(
+    data: TrainingData | GramData,
+    problem: LowRank,
+    penalty: float,
+    intercept: str,
+    solver: str,
+    time_limit: float | None,
+) -> Interior:
+    """The SDP at a penalty through its dual, with the bound of the multipliers in closed form."""
+    result = _solved(conic_sdp_dual(data, penalty=penalty, intercept=intercept), solver, time_limit)
+    said = f"{result.solver}: {result.status}"
+    F, proof = None, None
+    if result.values:
+        gamma = np.maximum(result.values["gamma"], result.values["alpha"] ** 2 / penalty)
+        proof = problem.bound(gamma, result.values["alpha"])
+    outer = result.duals.get("outer")
+    if outer is not None and outer[-1, -1] > 0:
+        lifted = outer / outer[-1, -1]
+        F = from_lifted(lifted[:-1, -1], lifted[:-1, :-1])
+    if proof is None:
+        return Interior(F, None, None, None, said)
+    return Interior(F, proof.value, proof.gamma, penalty, said)
+
+
+def by_budget(
+    data: TrainingData | GramData,
+    budget: float,
+    intercept: str,
+    solver: str,
+    time_limit: float | None,
+) -> Interior:
+    """The SDP with a budget itself, with the bound of its certificate."""
+    result = _solved(conic_sdp_budget(data, budget=budget, intercept=intercept), solver, time_limit)
+    said = f"{result.solver}: {result.status}"
+    certified = result.certificate.verdict is Verdict.CERTIFIED
+    F = None
+    if result.values:
+        w, W = result.values["w"], result.values["W"]
+        weight = np.append(w, result.values["b"]) if "b" in result.values else w
+        F = from_lifted(weight, symmetric(W) if W.ndim == 1 else W)
+    bound = result.bound if certified else None
+    return Interior(F, bound, None, result.certificate.facts.get("penalty"), said)
+
+
+def _solved(model: object, solver: str, time_limit: float | None) -> SolveResult:
+    result = solve(model, solver, time_limit=time_limit)
+    if result.status is Status.INTERRUPTED:  # a solver that keeps Ctrl-C to itself
+        raise KeyboardInterrupt
+    return result

@@ -1,0 +1,191 @@
+"""Terms c p^2 / T of an objective become variables over rotated cones, on a copy of the model.
+
+Pyomo has no reading of a quadratic over a linear function, so the model would count as non-convex.
+Where T >= 0 follows from the bounds of its variables and c has the sign of a cost, the term is
+convex, with p^2 / 0 = 0 where p = 0 and infinite elsewhere; it is the least c t with
+
+    p^2 <= t T,   t >= 0.
+
+Any other quotient is left as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.common.modeling import unique_component_name
+from pyomo.core.base.expression import NamedExpressionData
+from pyomo.core.expr.numeric_expr import (
+    DivisionExpression,
+    LinearExpression,
+    MonomialTermExpression,
+    NegationExpression,
+    PowExpression,
+    ProductExpression,
+    SumExpression,
+)
+from pyomo.core.expr.numvalue import is_potentially_variable
+from pyomo.repn import generate_standard_repn
+
+BLOCK = "quotients"
+
+
+@dataclass(frozen=True, eq=False)
+class _Quotient:
+    """coefficient * base^2 / divisor with affine base and divisor."""
+
+    coefficient: Any
+    base: Any
+    divisor: Any
+
+
+def without_quotients(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """The model itself, or a copy whose objective has cones in the place of convex quotients.
+
+    The copy has a block `quotients` with `value[k]` for p^2 / T of the k-th quotient, rows
+    `cone[k]`, and, where p or T is no single variable, variables for them with rows `equals`.
+    A model with no objective, or several, is returned as it is: whoever reads it says so.
+    """
+    goal = _objective(model)
+    if goal is None or not _split(goal)[0]:
+        return model
+    copy = model.clone()
+    goal = _objective(copy)
+    assert goal is not None
+    quotients, rest = _split(goal)
+    quotients = [q for q in quotients if pyo.value(q.coefficient) != 0]
+    block = pyo.Block()
+    copy.add_component(unique_component_name(copy, BLOCK), block)
+    block.K = pyo.RangeSet(0, len(quotients) - 1)
+    block.value = pyo.Var(block.K, within=pyo.NonNegativeReals)
+    block.part = pyo.VarList()
+    block.equals = pyo.ConstraintList()
+    pairs = [(_single(block, q.base), _single(block, q.divisor)) for q in quotients]
+    cones = {k: p**2 <= block.value[k] * t for k, (p, t) in enumerate(pairs)}
+    block.cone = pyo.Constraint(block.K, rule=cones)
+    costs = (q.coefficient * block.value[k] for k, q in enumerate(quotients))
+    goal.set_value(pyo.quicksum([*rest, *costs]))
+    return copy
+
+
+def _objective(model: pyo.ConcreteModel) -> Any:
+    """The active objective; None unless there is exactly one."""
+    found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    return found[0] if len(found) == 1 else None
+
+
+def _split(goal: Any) -> tuple[list[_Quotient], list[Any]]:
+    """Convex quotients of an objective, and terms that add up to the rest of it."""
+    quotients: list[_Quotient] = []
+    rest: list[Any] = []
+    _walk(goal.expr, 1, 1 if goal.sense == pyo.minimize else -1, quotients, rest)
+    return quotients, rest
+
+
+def _walk(e: Any, factor: Any, sense: int, found: list[_Quotient], rest: list[Any]) -> None:
+    """Sort the terms of factor * e; whatever is no sum of quotients is one term of the rest."""
+    for part, scale in _parts(e):
+        if part is e:
+            quotients = _convex_quotients(e, factor, sense)
+            if quotients is None:
+                rest.append(factor * e)
+            else:
+                found += quotients
+        else:
+            _walk(part, factor * scale, sense, found, rest)
+
+
+def _parts(e: Any) -> list[tuple[Any, Any]]:
+    """Pairs (term, factor) that add up to an expression; itself and 1 when it is one term."""
+    if isinstance(e, NamedExpressionData) and e.args[0] is not None:
+        return [(e.args[0], 1)]
+    if _is_sum(e):
+        return [(part, 1) for part in e.args]
+    if isinstance(e, NegationExpression):
+        return [(e.args[0], -1)]
+    if isinstance(e, DivisionExpression) and _is_constant(e.args[1]):
+        return [(e.args[0], 1 / e.args[1])]
+    if isinstance(e, ProductExpression) and not isinstance(e, MonomialTermExpression):
+        a, b = e.args
+        if _is_constant(a):
+            return [(b, a)]
+        if _is_constant(b):
+            return [(a, b)]
+    return [(e, 1)]
+
+
+def _is_sum(e: Any) -> bool:
+    return isinstance(e, SumExpression) and not isinstance(e, LinearExpression)
+
+
+def _convex_quotients(e: Any, factor: Any, sense: int) -> list[_Quotient] | None:
+    """factor * e as convex quotients; None when it is not that."""
+    if not isinstance(e, DivisionExpression):
+        return None
+    numerator, divisor = e.args
+    if not _is_affine(divisor) or _least(divisor) < 0:
+        return None
+    found: list[_Quotient] = []
+    squares = _squares(numerator, factor)
+    for coefficient, base in squares:
+        value = pyo.value(coefficient, exception=False)
+        if base is None or value is None or not sense * value >= 0:
+            return None
+        found.append(_Quotient(coefficient, base, divisor))
+    return found
+
+
+def _squares(e: Any, factor: Any) -> list[tuple[Any, Any]]:
+    """Pairs (coefficient, affine base) whose squares add up to factor * e; base None if not so."""
+    pairs = []
+    for part, scale in _parts(e):
+        if part is not e:
+            pairs += _squares(part, factor * scale)
+        else:
+            pairs.append((factor, _root(e)))
+    return pairs
+
+
+def _root(e: Any) -> Any:
+    """The affine function whose square e is; None when it is not one."""
+    if not isinstance(e, PowExpression | ProductExpression):
+        return None
+    base, other = e.args
+    if isinstance(e, PowExpression):
+        square = _is_constant(other) and pyo.value(other, exception=False) == 2
+    else:
+        square = base is other
+    return base if square and _is_affine(base) else None
+
+
+def _is_constant(e: Any) -> bool:
+    return not is_potentially_variable(e)
+
+
+def _is_affine(e: Any) -> bool:
+    return e.is_variable_type() or generate_standard_repn(e, quadratic=False).is_linear()
+
+
+def _least(e: Any) -> float:
+    """Least value of an affine function over the bounds of its variables."""
+    repn = generate_standard_repn(e, quadratic=False)
+    total = float(pyo.value(repn.constant))
+    for a, variable in zip(repn.linear_coefs, repn.linear_vars, strict=True):
+        low, high = variable.bounds
+        end = low if pyo.value(a) > 0 else high
+        total += -math.inf if end is None else float(pyo.value(a)) * end
+    return total
+
+
+def _single(block: pyo.Block, e: Any) -> Any:
+    """A variable as it is; of another affine function, a new variable that equals it."""
+    if e.is_variable_type():
+        return e
+    least = _least(e)
+    variable = block.part.add()
+    variable.setlb(0.0 if least >= 0 else None)
+    block.equals.add(variable == e)
+    return variable
