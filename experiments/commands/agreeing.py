@@ -10,8 +10,8 @@ from typing import Any
 from experiments.commands import options
 from experiments.commands.settings import Settings, refuse_unknown, split_preprocessing
 from experiments.commands.streams import complain, emit, working
-from experiments.gap_study import Rung
 from experiments.preparation import PREPROCESSING, Prepared
+from experiments.rungs import Rung
 from solvers.agreement import COLUMNS, Agreement
 from solvers.answers import ALL, Answer, answers, solvers_named
 from solvers.compare import labelled_models

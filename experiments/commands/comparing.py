@@ -17,9 +17,19 @@ from experiments.commands.settings import (
     refuse_unknown,
 )
 from experiments.commands.streams import complain, emit, working
-from experiments.gap_study import EXACT, INSTANCES, LADDER, Instance, Rung, Study, run
+from experiments.gap_study import (
+    EXACT,
+    INSTANCES,
+    LADDER_INSTANCES,
+    RELAXATIONS,
+    Instance,
+    Study,
+    run,
+)
 from experiments.gap_table import to_frame, to_json, to_latex
+from experiments.ladder import LADDER, whole_ladder
 from experiments.preparation import PREPROCESSING
+from experiments.rungs import Effort, Rung
 from solvers.registry import SOLVERS
 from solvers.result import Verdict
 
@@ -42,8 +52,16 @@ def compare_command(
         ),
     ] = None,
     ladder: Annotated[
-        bool, typer.Option("--ladder", help="All relaxations of the main study.")
+        bool, typer.Option("--ladder", help="The whole ladder of bounds, weakest first.")
     ] = False,
+    tighten_time: Annotated[
+        float,
+        typer.Option("--tighten-time", metavar="SECONDS", help="Of --ladder: bound tightening."),
+    ] = Effort.tighten_time,
+    lift_points: Annotated[
+        int,
+        typer.Option("--lift-points", metavar="N", min=0, help="Of --ladder: no full lift beyond."),
+    ] = Effort.lift_points,
     include_uncertified: Annotated[
         bool,
         typer.Option("--include-uncertified", help="Gaps of NOT_CERTIFIED rows too; marked."),
@@ -71,9 +89,10 @@ def compare_command(
 ) -> int:
     """How far relaxations are from the exact optimum; without arguments, the main study.
 
-    The main study takes two documented instances and needs less than two minutes. With several
-    solvers, every NAME, which then need not be a relaxation, is solved with each of them, and the
-    table tells whether they agree.
+    The main study takes two documented instances and eight relaxations and needs less than two
+    minutes; with --ladder it takes three and goes up to the level-1 lift, in some minutes. With
+    several solvers, every NAME, which then need not be a relaxation, is solved with each of them,
+    and the table tells whether they agree.
     """
     for path, suffixes in ((csv, (".csv",)), (latex, (".tex",)), (plot, PICTURES)):
         options.writable(path, suffixes)
@@ -94,11 +113,14 @@ def compare_command(
     instances, rungs, target = _plan(
         names or [], data, exact or EXACT.formulation, ladder, common, label, positive
     )
-    studies, interrupted = _run(instances, rungs, target, choice, include_uncertified)
+    effort = Effort(tighten_time, lift_points)
+    studies, interrupted = _run(instances, rungs, target, choice, effort, include_uncertified)
     if studies:
         _write(studies, csv, latex, plot)
     if json:
         emit("compare", {"studies": [to_json(study) for study in studies]})
+        for line in (f"{s.instance.name}: {why}" for s in studies for why in s.left_out):
+            complain(line)
     else:
         from experiments.render import gap_page, show
 
@@ -110,10 +132,10 @@ def compare_command(
 
 
 def _named_rungs(names: Sequence[str], exact: str | None, ladder: bool) -> tuple[Rung, ...]:
-    """What is solved with several solvers: what is named, and no more."""
+    """What is solved with several solvers: what is named, and what the ladder has as it stands."""
     found = [Rung(*parse_row(text)) for text in (*names, *([exact] if exact else []))]
     if ladder:
-        found += [*LADDER, EXACT]
+        found += [*(rung for rung in LADDER if rung.need is None), EXACT]
     if not found:
         raise ValueError("name the formulations that several solvers are to solve, see list")
     return tuple(found)
@@ -134,7 +156,11 @@ def _plan(
     target = Rung(name, own)
     if name == EXACT.formulation and "big_m" not in {**settings, **own} and (ladder or not given):
         target = Rung(name, {**EXACT.parameters, **own}, EXACT.label)
-    rungs = given + LADDER if ladder or not given else given
+    rungs = given
+    if ladder:
+        rungs += whole_ladder(settings)
+    elif not given:
+        rungs = RELAXATIONS
     for rung in (target, *rungs):
         refuse_unknown(rung.parameters, [rung.formulation])
         data_words = [word for word in rung.parameters if word in PREPROCESSING]
@@ -143,11 +169,11 @@ def _plan(
                 f"{rung.name}: all rows read the same data; give {data_words[0]} with --set"
             )
     if spec is None:
-        if given or ladder or settings or label or positive or target != EXACT:
+        if given or settings or label or positive or target != EXACT:
             raise ValueError("compare needs --data SPEC for anything but the main study")
-        return INSTANCES, rungs, target
+        return LADDER_INSTANCES if ladder else INSTANCES, rungs, target
     if not given and not ladder:
-        raise ValueError("name the relaxations to compare, or add --ladder for all of the study")
+        raise ValueError("name the relaxations to compare, or add --ladder for all we have")
     refuse_unknown(settings, dict.fromkeys(r.formulation for r in (target, *rungs)))
     return (Instance(spec, spec, spec, settings, label, positive),), rungs, target
 
@@ -157,6 +183,7 @@ def _run(
     rungs: Sequence[Rung],
     exact: Rung,
     choice: options.SolverChoice,
+    effort: Effort,
     include_uncertified: bool,
 ) -> tuple[list[Study], bool]:
     """Studies as far as they are finished, and whether the user stopped them."""
@@ -170,6 +197,7 @@ def _run(
                     exact=exact,
                     solver=choice.solver,
                     say=say,
+                    effort=effort,
                     include_uncertified=include_uncertified,
                     **choice.limits,
                 ):

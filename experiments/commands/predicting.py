@@ -37,11 +37,12 @@ def predict_command(
     positive: options.Positive = None,
     json: options.Json = False,
 ) -> int:
-    """Labels and decision values of new points from a saved result."""
+    """Labels and decision values of new points from a saved result; a value of 0 gets label -1."""
     with working(f"applying {file}"):
         result = SolveResult.load(file)
         X, y = new_points(data, label, positive)
         values = decision_values(result, X)
+    # Of the points on the hyperplane the errors of a result count all, whatever their label.
     labels = np.where(values > 0, 1, -1)
     errors = None if y is None else int((labels != y).sum())
     if json:

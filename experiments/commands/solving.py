@@ -11,6 +11,7 @@ import typer
 from cuts.endings import StopReason
 from cuts.search_engines import SOLVERS_THAT_SEARCH
 from cuts.searched import SEARCHED, SEARCHES, solve_by_search
+from cuts.zero_one_searched import CONFLICT_SEARCH, SEARCHED_ZERO_ONE, solve_by_conflicts
 from experiments.commands import options
 from experiments.commands.settings import (
     Settings,
@@ -21,6 +22,7 @@ from experiments.commands.settings import (
 from experiments.commands.streams import complain, emit, working
 from experiments.preparation import Prepared, prepare
 from formulations.catalogue import CATALOGUE
+from solvers.algorithms.conflict_search.search import Stop
 from solvers.algorithms.prepare import build, entry_named
 from solvers.isolated import solve_isolated
 from solvers.result import SolveResult, Status, Verdict
@@ -40,7 +42,8 @@ def solve_command(
             metavar="M",
             help="direct: the whole model goes to the solver. For the extended nu-SVC and its "
             "forms auto (by default), branch-and-cut, hull and cutting-plane prove the global "
-            "optimum; local proves nothing; scip or gurobi gets the model.",
+            "optimum; local proves nothing; scip or gurobi gets the model. For the 0-1 loss "
+            "conflict-search proves the optimum without a solver.",
         ),
     ] = None,
     out: Annotated[
@@ -69,6 +72,8 @@ def solve_command(
         if method == DIRECT:
             run = solve_isolated if isolate else solve
             result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
+        elif method == CONFLICT_SEARCH:
+            result = solve_by_conflicts(model, time_limit=time_limit, threads=threads, seed=seed)
         else:
             result = solve_by_search(
                 model, method, time_limit=time_limit, threads=threads, seed=seed
@@ -90,7 +95,8 @@ def solve_command(
 
 def met_its_limit(result: SolveResult) -> bool:
     """Whether a search of ours ended at its time limit, with a point and a proven bound."""
-    stopped = result.certificate.facts.get("stop") == StopReason.TIME_LIMIT
+    limits = (StopReason.TIME_LIMIT, Stop.TIME_LIMIT)
+    stopped = result.certificate.facts.get("stop") in limits
     return stopped and result.status is Status.FEASIBLE and result.bound is not None
 
 
@@ -107,16 +113,18 @@ def chosen_method(
     Returns
     -------
     (method, solver)
-        The method is "direct" or one of `cuts.searched.SEARCHES`.
+        The method is "direct", one of `cuts.searched.SEARCHES`, or "conflict-search".
 
     Raises
     ------
     ValueError
         A method that does not belong to the formulation, or to what else was asked for.
     """
-    able = METHODS if entry_named(name).name in SEARCHED else (DIRECT,)
+    able: tuple[str, ...] = METHODS if entry_named(name).name in SEARCHED else (DIRECT,)
+    if name in SEARCHED_ZERO_ONE:
+        able = (DIRECT, CONFLICT_SEARCH)
     if method is None:
-        searching = len(able) > 1 and solver == "auto" and not by_solver
+        searching = able == METHODS and solver == "auto" and not by_solver
         method = "auto" if searching else DIRECT
     if method not in able:
         raise ValueError(f"{name} has no method {method!r}; it has {', '.join(able)}")

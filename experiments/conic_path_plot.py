@@ -1,0 +1,67 @@
+"""The conic estimator over its penalty or budget: value between its bounds, and the sum of z."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from solvers.algorithms.conic_path_result import ConicPath
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZE = (7.0, 5.6)  # inches
+DPI = 200
+
+# Okabe and Ito's palette, as in plots.py.
+CURVE, BOUND, ERRORS = "#0072B2", "#D55E00", "#009E73"
+
+
+def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
+    """Two panels over the parameter: value and proven bound; sum z / n and the share of errors.
+
+    Raises
+    ------
+    ValueError
+        Nothing to draw.
+    """
+    from matplotlib.figure import Figure
+
+    if not path.rows:
+        raise ValueError("there is no finished row to draw")
+    given = [getattr(row, path.parameter) for row in path.rows]
+    mark = {"marker": "o", "ms": 3} if len(given) <= 40 else {}
+    figure = Figure(figsize=SIZE, dpi=DPI)
+    figure.set_layout_engine("constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    upper.plot(given, [row.value for row in path.rows], color=CURVE, label="value", **mark)
+    upper.plot(
+        given, [max(row.lower_bound, 0.0) for row in path.rows],
+        color=BOUND, ls="--", lw=1.2, label="proven lower bound",
+    )  # fmt: skip
+    value = "trace W" if path.parameter == "budget" else "trace W + penalty sum z"
+    upper.set_ylabel(value)
+    lower.plot(given, [row.spent for row in path.rows], color=CURVE, label="sum z / n", **mark)
+    lower.plot(
+        given, [row.errors / path.data.n for row in path.rows],
+        color=ERRORS, ls=":", label="training errors / n",
+    )  # fmt: skip
+    lower.set_ylabel("share of the points")
+    lower.set_xlabel(path.parameter)
+    lower.set_ylim(bottom=0.0)
+    if path.parameter == "penalty":
+        lower.set_xscale("log")
+    if len(given) > 1 and min(row.value for row in path.rows) > 0:
+        upper.set_yscale("log")
+    for axes in (upper, lower):
+        axes.legend(frameon=False)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    if title:
+        upper.set_title(title)
+    return figure
+
+
+def save_conic_path(path: ConicPath, file: str | Path, title: str = "") -> None:
+    """Write the picture; the suffix says how."""
+    conic_path_figure(path, title).savefig(file)
