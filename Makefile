@@ -22,7 +22,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix bench bench-extended-nu env test-lowest
+.PHONY: help gaps test check lint fix bench bench-extended-nu bench-ladder bench-long env test-lowest
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name what; do \
@@ -32,9 +32,9 @@ gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum: t
 	@mkdir -p out && $(BIN)/tightmargin compare --csv out/gaps.csv --latex out/gaps.tex --plot out/gaps.png
 
 # Several processes with one thread each beat one process with many, and results repeat.
-test bench bench-extended-nu: export OMP_NUM_THREADS := 1
-test bench bench-extended-nu: export OPENBLAS_NUM_THREADS := 1
-test bench bench-extended-nu: export MPLBACKEND := Agg
+test bench bench-extended-nu bench-ladder bench-long: export OMP_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long: export OPENBLAS_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long: export MPLBACKEND := Agg
 
 test: $(DEV_STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
@@ -57,6 +57,12 @@ bench: $(DEV_STAMP)  ## speed and memory beside other routes, into benchmarks/RE
 
 bench-extended-nu: $(DEV_STAMP)  ## certified optima beside SCIP's, into benchmarks/EXTENDED_NU.md
 	$(BIN)/python -m benchmarks.extended_nu
+
+bench-ladder: $(DEV_STAMP)  ## the whole ladder of bounds on eleven instances, into benchmarks/LADDER.md and README.md
+	$(BIN)/python -m benchmarks.ladder
+
+bench-long: $(DEV_STAMP)  ## the 0-1 loss on published instances, an hour; resumes where it was stopped
+	$(BIN)/python -m benchmarks.zero_one
 
 env: $(DEV_STAMP)  ## the environment alone, with the developer's tools
 

@@ -15,6 +15,9 @@ from formulations import CATALOGUE, GramData, TrainingData
 from formulations.c_svc import c_svc, c_svc_dual
 from formulations.conic import conic_fixed, conic_sdp, conic_sdp_budget, conic_sdp_literal
 from formulations.conic_dual import conic_sdp_dual
+from formulations.conic_eliminated import conic_sdp_eliminated
+from formulations.conic_lift import conic_sdp_lift
+from formulations.conic_strengthened import conic_sdp_strengthened
 from formulations.cvar import min_cvar
 from formulations.extended_nu_linearised import (
     extended_nu_svc_linearised,
@@ -29,10 +32,11 @@ from formulations.extended_nu_svc import (
 from formulations.feature_rank import orthonormal_reduction
 from formulations.margin_svc import hard_margin_svc, max_margin_svc
 from formulations.nu_svc import nu_svc, nu_svc_dual
-from formulations.ramp import ramp_big_m
+from formulations.ramp import ramp_big_m, ramp_relaxed
 from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc, weighted_svc
 from formulations.zero_one import zero_one_big_m, zero_one_hinge, zero_one_relaxed
 from formulations.zero_one_logic import zero_one_bilinear, zero_one_disjunctive
+from solvers.algorithms.conic_path import conic_path, penalty_grid
 from solvers.algorithms.extended_nu_local import extended_nu_local
 from solvers.algorithms.prepare import build
 from solvers.algorithms.ranges import nu_range
@@ -56,10 +60,14 @@ __all__ = [
     "catalogue",
     "compare",
     "conic_fixed",
+    "conic_path",
     "conic_sdp",
     "conic_sdp_budget",
     "conic_sdp_dual",
+    "conic_sdp_eliminated",
+    "conic_sdp_lift",
     "conic_sdp_literal",
+    "conic_sdp_strengthened",
     "cutting_plane",
     "extended_nu_local",
     "extended_nu_path",
@@ -78,7 +86,9 @@ __all__ = [
     "nu_svc",
     "nu_svc_dual",
     "orthonormal_reduction",
+    "penalty_grid",
     "ramp_big_m",
+    "ramp_relaxed",
     "soft_margin_svc",
     "solve",
     "solve_by_search",

@@ -10,7 +10,15 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import conic_translation, cut_loop, dual_loop, nu_lp, nu_lp_memory
+from benchmarks import (
+    conic_forms,
+    conic_path,
+    conic_translation,
+    cut_loop,
+    dual_loop,
+    nu_lp,
+    nu_lp_memory,
+)
 from benchmarks.measuring import ROOT
 from benchmarks.report import Table, quoted, results, with_quotation
 
@@ -21,6 +29,9 @@ MEASURES: tuple[Callable[[], list[Table]], ...] = (
     cut_loop.measure,
     dual_loop.measure,
     conic_translation.measure,
+    partial(conic_forms.measure, d=3),
+    partial(conic_forms.measure, d=10),
+    conic_path.measure,
 )
 
 

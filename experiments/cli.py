@@ -27,6 +27,7 @@ from experiments.commands.paths import path_command
 from experiments.commands.predicting import predict_command
 from experiments.commands.solving import solve_command
 from experiments.commands.streams import complain
+from experiments.commands.validating import cross_validate_command
 from solvers.errors import RefusedError
 
 # What a user can cause with what was typed or with the data it names.
@@ -133,6 +134,7 @@ app.command("compare")(compare_command)
 app.command("export")(export_command)
 app.command("certify")(certify_command)
 app.command("predict")(predict_command)
+app.command("cross-validate", epilog=_grammar())(cross_validate_command)
 
 
 def main() -> None:

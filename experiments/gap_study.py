@@ -1,49 +1,34 @@
 """How far each relaxation of the 0-1 loss is from the proven optimum: the main study.
 
-Two instances, eight relaxations from the weakest to the strongest, one exact optimum. `LADDER` is
-the list of relaxations; it can be run on any other data as well.
+Two instances, eight relaxations from the weakest to the strongest, one exact optimum. Any other
+relaxations can be run on any other data as well; experiments/ladder.py has many more.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import permutations
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
+from experiments.bound_order import order_violations
 from experiments.datasets import load
 from experiments.preparation import PREPROCESSING, Prepared, prepare
+from experiments.rungs import Effort, Outcomes, Problem, Rung, Say
 from formulations.catalogue import CATALOGUE
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.prepare import entry_named
-from solvers.compare import compare, label_of
-from solvers.comparison import Bound, Comparison, order_tolerance
+from solvers.compare import compare
+from solvers.comparison import Comparison
+from solvers.errors import ProblemClassError
+from solvers.registry import capable, solver_named
 from solvers.related import refuse_unrelated
-
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One formulation with hyperparameters of its own, and what a reader calls it."""
-
-    formulation: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    label: str = ""
-
-    @property
-    def name(self) -> str:
-        """The label, or else the catalogue name with the parameters."""
-        return self.label or label_of((self.formulation, self.parameters))
-
 
 EXACT = Rung("zero_one_big_m", {"big_m": "derived"}, "0-1 optimum")
 
 # Weakest first, as far as that is known beforehand.
-LADDER = (
+RELAXATIONS = (
     Rung("zero_one_relaxed", {"big_m": 1000}, "big-M, M = 1000"),
     Rung("zero_one_hinge", {"big_m": "derived"}, "hinge loss, derived M"),
     Rung("zero_one_relaxed", {"big_m": "derived"}, "big-M, derived M"),
@@ -95,31 +80,58 @@ CLUSTERED = Instance(
     {"penalty": 1.0},
 )
 INSTANCES = (BREAST_CANCER, CLUSTERED)
+# Small enough for the whole ladder; again no optimum has w = 0.
+LADDER_INSTANCES = (
+    Instance(
+        "breast cancer",
+        "Wisconsin breast cancer, 60 points, two features",
+        "sklearn:breast_cancer,n=60,features=20+21,stratify,seed=0",
+        {"normalise": "zscore", "penalty": 0.5},
+    ),
+    CLUSTERED,
+    Instance(
+        "spread outliers",
+        "Synthetic, 30 points with spread outliers, sigma = 0.4",
+        "synthetic:spread,n=30,d=2,sigma=0.4,seed=7",
+        {"penalty": 1.0},
+    ),
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """An instance with its gap table: row k of the comparison belongs to rung k."""
+    """An instance with its gap table: row k of the comparison belongs to rung k.
+
+    Attributes
+    ----------
+    left_out : tuple of str
+        A sentence for every rung that was not solved, and why.
+    """
 
     instance: Instance
     prepared: Prepared
     exact: Rung
     rungs: tuple[Rung, ...]
     comparison: Comparison
+    left_out: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def complaints(self) -> list[str]:
         """Bounds in an impossible order: one of the two numbers is wrong."""
-        return [*self.comparison.violations(), *order_violations(self.comparison.rows)]
+        data = self.prepared.data
+        points = data if isinstance(data, TrainingData) else None
+        return [*self.comparison.violations(), *order_violations(self.comparison.rows, points)]
 
 
 def run(
     instance: Instance,
-    rungs: Sequence[Rung] = LADDER,
+    rungs: Sequence[Rung] = RELAXATIONS,
     *,
     exact: Rung = EXACT,
     solver: str = "auto",
     say: Say = lambda text: None,
+    effort: Effort | None = None,
+    exact_time: float | None = None,
     **limits: Any,
 ) -> Iterator[Study]:
     """Study an instance; yields the study so far after the exact solve and after every row.
@@ -130,6 +142,10 @@ def run(
     ----------
     say : callable(str)
         Told what is being solved.
+    effort : Effort, optional
+        What rungs that need something computed may spend on it.
+    exact_time : float, optional
+        Seconds for the exact problem; time_limit otherwise.
     limits
         time_limit, threads, seed and log as in solve(), include_uncertified as in compare().
 
@@ -143,28 +159,52 @@ def run(
     common = {k: v for k, v in instance.settings.items() if k not in PREPROCESSING}
     raw = load(instance.spec, label=instance.label, positive=instance.positive)
     prepared = prepare(raw, preprocessing)
+    spent = effort or Effort()
+    reasons = [rung.why_left_out(prepared.data, spent) for rung in rungs]
+    left_out = tuple(f"{r.name}: {why}" for r, why in zip(rungs, reasons, strict=True) if why)
+    rungs = [rung for rung, why in zip(rungs, reasons, strict=True) if not why]
     for rung in (exact, *rungs):
         _refuse_other_data(rung, prepared.data)
+        _refuse_other_solver(rung, solver)
     for rung in rungs:
         refuse_unrelated(entry_named(rung.formulation), exact.formulation)
         _refuse_other_problem(rung, exact, common)
     options: dict[str, Any] = {"parameters": common, "solver": solver, **limits}
     say(f"{instance.name}: {exact.name}")
-    comparison = compare(prepared.data, [], exact=(exact.formulation, exact.parameters), **options)
+    own = options if exact_time is None else {**options, "time_limit": exact_time}
+    comparison = compare(prepared.data, [], exact=(exact.formulation, exact.parameters), **own)
     comparison = replace(comparison, exact_label=exact.name)
-    yield Study(instance, prepared, exact, (), comparison)
+    study = Study(instance, prepared, exact, (), comparison, left_out)
+    yield study
     assert comparison.exact is not None
+    steps = _steps(study, spent, say) if any(rung.need for rung in rungs) else None
     for k, rung in enumerate(rungs, start=1):
         say(f"{instance.name}: {rung.name} ({k} of {len(rungs)})")
-        row = compare(
+        found, seconds = ({}, 0.0) if steps is None else steps.parameters(rung)
+        (row,) = compare(
             prepared.data,
-            [(rung.formulation, rung.parameters)],
+            [(rung.formulation, {**rung.parameters, **found})],
             exact=comparison.exact,
             labels={0: rung.name},
             **options,
         ).rows
-        comparison = replace(comparison, rows=(*comparison.rows, *row))
-        yield Study(instance, prepared, exact, tuple(rungs[:k]), comparison)
+        row = replace(row, seconds=row.seconds + seconds)
+        comparison = replace(comparison, rows=(*comparison.rows, row))
+        study = replace(study, rungs=tuple(rungs[:k]), comparison=comparison)
+        yield study
+
+
+def _steps(study: Study, effort: Effort, say: Say) -> Outcomes:
+    """What the exact problem of a study lets rungs compute."""
+    exact, data = study.comparison.exact, study.prepared.data
+    assert exact is not None
+    assert isinstance(data, TrainingData), "rungs that need something computed read points"
+    words = exact.parameters
+    name = study.instance.name
+    problem = Problem(
+        data, words["penalty"], words["intercept"], effort, lambda text: say(f"{name}: {text}")
+    )
+    return Outcomes(problem)
 
 
 def _refuse_other_data(rung: Rung, data: TrainingData | GramData) -> None:
@@ -177,9 +217,21 @@ def _refuse_other_data(rung: Rung, data: TrainingData | GramData) -> None:
         )
 
 
+def _refuse_other_solver(rung: Rung, solver: str) -> None:
+    if solver == "auto":
+        return
+    info, wanted = solver_named(solver), entry_named(rung.formulation).problem_class
+    if wanted not in info.classes | info.by_name:
+        raise ProblemClassError(
+            f"{rung.name}: {solver} cannot take {wanted} models; installed solvers that can: "
+            f"{', '.join(capable(wanted)) or 'none'}"
+        )
+
+
 # Hyperparameters that say how a problem is written down, not which problem it is.
 _WRITING = (
     "big_m", "incumbent", "strengthening", "intercept_bound", "transformation", "both_sides",
+    "slack_bounds", "conflicts", "products", "partners",
 )  # fmt: skip
 # b without a price costs no more than b with one, and b = 0 is one of its values: a problem
 # bounds those after it from below.
@@ -205,46 +257,3 @@ def _refuse_other_problem(rung: Rung, exact: Rung, common: Mapping[str, Any]) ->
                 f"{rung.name} has {word}={own} and the exact problem {word}={wanted}: it would "
                 f"bound another problem; set {word} for all with --set"
             )
-
-
-def order_violations(rows: Sequence[Bound]) -> list[str]:
-    """Pairs of rows in an impossible order: a certified bound above a stronger relaxation.
-
-    The value of the stronger row is the objective of one of its feasible points, which no valid
-    bound on a weaker row can exceed.
-    """
-    return [
-        f"{weak.label}: bound {weak.bound:.9g} exceeds {strong.value:.9g}, the value of the "
-        f"stronger {strong.label}"
-        for weak, strong in permutations(rows, 2)
-        if weak.bound is not None
-        and strong.value is not None
-        and is_weaker(weak, strong)
-        and weak.bound > strong.value + order_tolerance(strong.value, strong.result)
-    ]
-
-
-_SDPS = ("conic_sdp", "conic_sdp_literal", "conic_sdp_dual")
-
-
-def is_weaker(weak: Bound, strong: Bound) -> bool:
-    """Whether theory puts the first relaxation below the second, on the same data.
-
-    A larger M weakens; the hinge loss drops z <= 1 from the big-M relaxation; a fixed
-    strengthening is one of those the SDP chooses from.
-    """
-    if any(row.result.certificate.level != "paper" for row in (weak, strong)):
-        return False
-    same = ("penalty", "intercept")
-    if any(weak.parameters.get(word) != strong.parameters.get(word) for word in same):
-        return False
-    if strong.entry in _SDPS:
-        return weak.entry == "conic_fixed"
-    if (weak.entry, strong.entry) in (
-        ("zero_one_relaxed", "zero_one_relaxed"),
-        ("zero_one_hinge", "zero_one_relaxed"),
-        ("zero_one_hinge", "zero_one_hinge"),
-    ):
-        large, small = weak.parameters["big_m"], strong.parameters["big_m"]
-        return bool(np.all(np.asarray(large) >= np.asarray(small)))
-    return False

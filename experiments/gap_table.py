@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.gap_study import Study
-from solvers.result import SolveResult
+from solvers.result import SolveResult, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,48 @@ def to_latex(studies: Sequence[Study]) -> str:
     )
 
 
+def to_markdown(studies: Sequence[Study]) -> str:
+    """Markdown table: one row a relaxation, proven bound and gap of each study side by side.
+
+    A relaxation that a study leaves out has a dash there, one without a proven bound says so.
+    """
+    labels = common_labels(studies)
+    head = ["relaxation"]
+    for study in studies:
+        head += [f"{study.instance.name}: proven bound", "gap"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for label in labels:
+        cells = [cell for study in studies for cell in _markdown_cells(study, label)]
+        lines.append(f"| {' | '.join([label, *cells])} |")
+    cells = [cell for study in studies for cell in _exact_markdown(study)]
+    lines.append(f"| {' | '.join([f'{studies[0].exact.name} (exact)', *cells])} |")
+    return "\n".join(lines)
+
+
+def common_labels(studies: Sequence[Study]) -> list[str]:
+    """Labels of all rows, once each, in the order of the study that has most of them."""
+    longest_first = sorted(studies, key=lambda study: -len(study.comparison.rows))
+    return list(dict.fromkeys(row.label for s in longest_first for row in s.comparison.rows))
+
+
+def _markdown_cells(study: Study, label: str) -> tuple[str, str]:
+    row = next((row for row in study.comparison.rows if row.label == label), None)
+    if row is None:
+        return "-", "-"
+    if row.bound is None:
+        return "no bound", "-"
+    gap = percent(study.comparison.relative_gap(row))
+    return f"{row.bound:.4f}", f"{gap} %" if gap else "-"
+
+
+def _exact_markdown(study: Study) -> tuple[str, str]:
+    upper, exact = study.comparison.upper, study.comparison.exact
+    proven = exact is not None and exact.certificate.verdict is Verdict.CERTIFIED
+    if upper is None:
+        return "no point", "-"
+    return f"{upper:.4f}", "0.0 %" if proven else "best point known"
+
+
 def percent(gap: float | None) -> str:
     """Relative gap in percent with one digit; empty when there is none."""
     return "" if gap is None or gap != gap else f"{100 * gap:.1f}"
@@ -65,8 +107,10 @@ def to_json(study: Study) -> dict[str, Any]:
             "relative_gap": comparison.relative_gap(row),
             "remark": row.remark,
             "included": comparison.bound_of(row) is not None,
+            "needs": None if rung.need is None else rung.need.step.name,
         }
         | solve_summary(row.result)
+        | {"seconds": row.seconds, "preparation_seconds": row.seconds - row.result.seconds}
         for rung, row in zip(study.rungs, comparison.rows, strict=True)
     ]
     exact = comparison.exact
@@ -81,6 +125,7 @@ def to_json(study: Study) -> dict[str, Any]:
         else {"label": study.exact.name, "parameters": dict(study.exact.parameters)}
         | solve_summary(exact),
         "rows": rows,
+        "left_out": list(study.left_out),
         "violations": study.complaints,
     }
 

@@ -13,7 +13,7 @@ BEGIN, END = "<!-- formulations: begin -->", "<!-- formulations: end -->"
 
 _FAMILIES = ("margin_svc", "c_svc", "soft_margin", "nu_svc", "extended_nu_svc",
              "extended_nu_linearised", "cvar", "zero_one", "zero_one_logic", "ramp", "conic",
-             "conic_dual")  # fmt: skip
+             "conic_eliminated", "conic_dual", "conic_strengthened", "conic_lift")  # fmt: skip
 
 
 def markdown() -> str:

@@ -33,6 +33,7 @@ from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, certify_
 from solvers.classify import classify
 from solvers.conic_form import Multipliers
 from solvers.infeasibility import checked_infeasibility
+from solvers.quotients import without_quotients
 from solvers.result import SolveResult, Status, Verdict
 from solvers.standard_form import StandardForm, standard_form
 from solvers.transform import is_disjunctive, transformed
@@ -164,6 +165,7 @@ def _rebuilt(origin: Origin) -> Case:
     model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
     if is_disjunctive(model):
         model = transformed(model, origin.parameters["transformation"])
+    model = without_quotients(model)
     form = standard_form(model)
     return Case(model, form, classify(form), origin)
 
@@ -190,7 +192,7 @@ def _no_optimum(result: SolveResult, case: Case) -> Recheck:
 
 def _own_bounds(result: SolveResult, case: Case) -> list[tuple[float | None, str]]:
     """Every bound of ours that the file and the data allow."""
-    found = [closed_bound(case.origin)]
+    found = [closed_bound(case.origin, result.values)]
     gamma = result.certificate.facts.get(STRENGTHENING)
     if gamma is not None and case.origin is not None and _is_numbers(gamma):
         found.append((bound_of_strengthening(case.origin, gamma), RELAXATION_METHOD))

@@ -297,6 +297,7 @@ def gap_page(study: Study) -> Group:
         cells = _exact_cells(study.comparison, exact)
         table.add_row(*(cells[name] for name in columns))
         footer.append(Text(proof_of(exact), style="dim"))
+    footer += [Text(line, style="dim") for line in study.left_out]
     footer += [Text(f"WRONG: {line}", style=BAD) for line in study.complaints]
     return Group(Text(heading(study), style="bold"), table, *footer, Text())
 

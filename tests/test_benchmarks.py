@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from scipy.optimize import linprog
 
 import tightmargin as tm
 from benchmarks import (
+    conic_forms,
+    conic_path,
     conic_translation,
     cut_loop,
     cut_loop_routes,
@@ -24,6 +27,9 @@ from benchmarks import (
 )
 from benchmarks.measuring import MEGABYTE, in_turns, peak_growth, quiet, stop_before_run
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
+from experiments.generators import outlier_data
+from solvers.backend import Limits
+from solvers.clarabel import run_conic
 from tests.cbf import read
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -146,8 +152,37 @@ def test_dual_loop_runs() -> None:
     assert len(tables) == 2
 
 
+def test_every_form_of_the_sdp_has_its_optimum() -> None:
+    X, y = conic_forms.instance(15, 2)
+    problem, _ = conic_translation.cvxpy(X, y)
+    expected = problem.solve(cp.SCS, eps=1e-9)
+    for name, route in conic_forms.ROUTES.items():
+        sign = -1 if name == conic_forms.DUAL else 1
+        assert sign * route(X, y).objective == pytest.approx(expected, rel=1e-6), name
+
+
+def test_conic_forms_run() -> None:
+    assert_complete(conic_forms.measure(15, 2, 2), list(conic_forms.ROUTES))
+
+
 def test_conic_translation_runs() -> None:
     assert_complete(conic_translation.measure(15, 2, 2), list(conic_translation.ROUTES))
+
+
+def test_conic_path_runs() -> None:
+    assert_complete(conic_path.measure(20, 2, 4, 2), list(conic_path.ROUTES))
+
+
+def test_a_path_that_differs_from_the_solver_is_no_benchmark() -> None:
+    data = outlier_data("clustered", n=20, d=2, sigma=0.5, seed=7)
+    path = tm.conic_path(data, penalties=[1.0])
+    claim = run_conic(conic_path.dual_form(data, 1.0), 0, Limits(threads=1))
+    conic_path.refuse_difference(path, [claim])
+    with pytest.raises(RuntimeError, match="at penalty 1 the path has"):
+        conic_path.refuse_difference(path, [replace(claim, objective=claim.objective * 1.001)])
+    unproven = replace(path, left_out=(2.0,))
+    with pytest.raises(RuntimeError, match="not certified"):
+        conic_path.certified(unproven)
 
 
 # --- measuring -----------------------------------------------------------------------------------

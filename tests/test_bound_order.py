@@ -12,6 +12,9 @@ import pytest
 from formulations.catalogue import CATALOGUE
 from formulations.conic import conic_fixed, conic_sdp, conic_sdp_literal
 from formulations.conic_dual import conic_sdp_dual
+from formulations.conic_eliminated import conic_sdp_eliminated
+from formulations.conic_lift import conic_sdp_lift
+from formulations.conic_strengthened import conic_sdp_strengthened
 from formulations.data import TrainingData
 from formulations.zero_one import zero_one_big_m, zero_one_hinge, zero_one_relaxed
 from solvers.algorithms.enumeration import zero_one_enumeration
@@ -31,6 +34,8 @@ CASES = [
     for mode in INTERCEPTS
 ]
 PENALTIES = (0.4, 1.5)
+# Problems whose relaxations are ordered in test_extended_nu.py and test_ramp_bound.py.
+ELSEWHERE = ("extended_nu_svc", "ramp_big_m")
 
 
 @functools.cache
@@ -75,6 +80,11 @@ def relaxations(
         "SDP": solve(conic_sdp(data, **common, **bound)),
         "printed SDP": solve(conic_sdp_literal(data, **common, **bound)),
         "SDP dual": solve(conic_sdp_dual(data, **common, **bound)),
+        "SDP without z": solve(conic_sdp_eliminated(data, **common, **bound)),
+        "strengthened SDP": solve(
+            conic_sdp_strengthened(data, slack_bounds="derived", incumbent=incumbent, **common)
+        ),
+        "lift": solve(conic_sdp_lift(data, incumbent=incumbent, partners="none", **common)),
     }
     if mode != "free":
         for word in ("equal", "inverse_norm", "scaled"):
@@ -87,7 +97,7 @@ def test_every_relaxation_of_the_catalogue_is_in_the_table() -> None:
         entry.name
         for entry in CATALOGUE.values()
         if (entry.relaxes or (entry.dual_of and CATALOGUE[entry.dual_of].relaxes))
-        and entry.relaxes != "extended_nu_svc"  # their order is in test_extended_nu.py
+        and entry.relaxes not in ELSEWHERE
     }
     data = points("overlapping", 0, n=8)
     found = relaxations(data, "none", 1.5, (np.zeros(2), 0.0))

@@ -18,12 +18,15 @@ from formulations.catalogue import CATALOGUE, Entry, ProblemClass
 from formulations.data import GramData, TrainingData
 from solvers.classify import classify
 from solvers.errors import LicenceError, ProblemClassError, SizeLimitError, SolverNotInstalledError
+from solvers.quotients import without_quotients
 from solvers.registry import PREFERENCE, SOLVERS, gurobi_is_restricted
 from solvers.result import Status, Verdict
 from solvers.solve import solve
 from solvers.standard_form import standard_form
 from solvers.transform import is_disjunctive, transformed
 from tests import witness
+from tests.lift_witness import derived_lift
+from tests.strengthened_witness import closed_limits, known_objective, strengthened
 from tests.witness import INTERCEPTS, points
 
 # Relative to max(1, |optimum|). Interior point methods stop at 1e-8. SCIP accepts rows violated by
@@ -81,6 +84,12 @@ def equal_strengthening(data: TrainingData, mode: str) -> np.ndarray:
 def sdp(data: TrainingData, mode: str) -> float:
     bound = BOUND_ON_B if mode == "free" else None
     return witness.theorem_2(data, mode, penalty=PENALTY, bound_on_b=bound).value
+
+
+def strengthened_sdp(data: TrainingData, mode: str) -> float:
+    known = known_objective(data, mode, PENALTY)
+    limits = closed_limits(data, mode, PENALTY, known, pairs=True)
+    return strengthened(data, mode, PENALTY, limits)
 
 
 def on_circle(times: float) -> Oracle:
@@ -142,6 +151,9 @@ TRIALS = {
     "ramp_big_m": Trial(
         lambda d, m: witness.ramp_optimum(d, m, C), {"C": C, "big_m": "derived"}, FEW
     ),
+    "ramp_relaxed": Trial(
+        lambda d, m: witness.ramp_relaxation(d, m, C, 2 * BIG_M), {"C": C, "big_m": 2 * BIG_M}
+    ),
     "conic_fixed": Trial(
         lambda d, m: witness.fixed_strengthening(d, m, PENALTY, equal_strengthening(d, m)),
         MIXED | {"strengthening": equal_strengthening},
@@ -149,6 +161,11 @@ TRIALS = {
     ),
     "conic_sdp": Trial(sdp, MIXED),
     "conic_sdp_literal": Trial(sdp, MIXED),
+    "conic_sdp_eliminated": Trial(sdp, MIXED),
+    "conic_sdp_strengthened": Trial(strengthened_sdp, MIXED | {"conflicts": "pairs"}),
+    "conic_sdp_lift": Trial(
+        lambda d, m: derived_lift(d, m, PENALTY), MIXED | {"partners": "none"}, FEW
+    ),
     "conic_sdp_dual": Trial(lambda d, m: -sdp(d, m), MIXED),
     "conic_sdp_budget": Trial(
         lambda d, m: witness.theorem_2(d, m, budget=BUDGET, bound_on_b=BOUND_ON_B).value,
@@ -219,7 +236,8 @@ def test_catalogue_claims_the_class_the_classifier_finds(name: str) -> None:
         model = built(name, mode)
         if is_disjunctive(model):
             model = transformed(model, "bigm")
-        assert classify(standard_form(model)).problem_class is CATALOGUE[name].problem_class
+        form = standard_form(without_quotients(model))
+        assert classify(form).problem_class is CATALOGUE[name].problem_class
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
@@ -235,7 +253,7 @@ def test_a_solver_without_licence_takes_every_entry(entry: Entry) -> None:
 def test_solvers_that_cannot_take_a_class_are_refused_with_those_that_can(entry: Entry) -> None:
     model = built(entry.name, TRIALS[entry.name].intercepts[0])
     for solver, info in SOLVERS.items():
-        if entry.problem_class in info.classes:
+        if entry.problem_class in info.classes | info.by_name:
             continue
         with pytest.raises(ProblemClassError) as refusal:
             solve(model, solver)

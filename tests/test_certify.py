@@ -233,6 +233,7 @@ def test_the_sdp_bound_beside_the_solver_is_one(
     data, penalty = witness.points("overlapping", seed, n=8), 2.0
     truth = brute_force.zero_one_optima(data, [penalty], intercept)[0]
     monkeypatch.setattr(proofs, "SET_LIMIT", 0)  # no enumeration
+    monkeypatch.setattr(proofs, "POINT_LIMIT_OF_CONFLICTS", 0)  # and no search
     words = {"penalty": penalty, "big_m": "derived", "intercept": intercept}
     case = case_of(tm.zero_one_big_m(data, **words))
     assert case.origin is not None
@@ -265,8 +266,9 @@ def test_any_strengthening_gives_a_bound_and_no_false_one() -> None:
     assert proofs.bound_of_strengthening(origin, np.full(8, -0.1)) is None
 
 
-def test_borrowed_multipliers_travel_with_the_result() -> None:
+def test_borrowed_multipliers_travel_with_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """SCIP gives none; those of the bound are in the facts, so that certify can use them."""
+    monkeypatch.setattr("solvers.algorithms.ramp_bound.VERTEX_LIMIT", 0)
     result = solved("ramp_big_m", solver="scip")
     kept = result.certificate.facts[BOUND_DUALS]
     assert len(kept["margin"]) == 12

@@ -23,6 +23,7 @@ from solvers.certify import Case, Certified, certify
 from solvers.classify import classify
 from solvers.conic_form import Multipliers
 from solvers.quadratics import LocalQuadratic, Quadratic, QuadraticRow
+from solvers.quotients import without_quotients
 from solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny
 from solvers.standard_form import PsdRow, StandardForm, standard_form
 from solvers.transform import is_disjunctive, transformed
@@ -38,7 +39,7 @@ def form_of(name: str) -> StandardForm:
     model = CATALOGUE[name].build(data, **dict(parse_settings(SETTINGS[name].split())))
     if is_disjunctive(model):
         model = transformed(model, model.origin.parameters["transformation"])
-    return standard_form(model)
+    return standard_form(without_quotients(model))
 
 
 # --- the unit -------------------------------------------------------------------------------------

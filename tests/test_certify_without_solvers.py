@@ -27,6 +27,7 @@ from tests.command_line import ROOT, run, write_csv
 
 SOLVER_PACKAGES = ("highspy", "clarabel", "pyscipopt", "gurobipy", "mosek", "scs", "piqp", "osqp")
 DATA = witness.points("overlapping", 5, n=12)
+WIDE = witness.points("separable", 5, n=20, d=7)  # beyond the enumeration of capped sets
 
 CERTIFY_ALL = """
 import json, sys
@@ -56,7 +57,10 @@ SAVED = {
     "SOCP": ("conic_fixed", "penalty=1.3 strengthening=scaled", "clarabel", 0, "weak duality"),
     "SDP": ("conic_sdp", "penalty=1.3", "clarabel", 0, "weak duality"),
     "MIQP, enumerated": ("zero_one_big_m", "penalty=1.3 big_m=derived", "scip", 0, "enumeration"),
-    "MIQP, a claim": ("ramp_big_m", "C=0.7 big_m=derived", "scip", 0, "continuous relaxation"),
+    "MIQP, capped sets": ("ramp_big_m", "C=0.7 big_m=derived", "scip", 0, "capped points"),
+    "MIQP, a claim": (
+        "ramp_big_m", "C=0.3 big_m=derived intercept=penalised", "scip", 0, "continuous relaxation",
+    ),
     "infeasible": ("hard_margin_svc", "", "highs", 3, "exact rational Farkas bound"),
 }
 
@@ -84,10 +88,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One saved result of each kind beside its data."""
     path = tmp_path_factory.mktemp("saved")
     file = write_csv(path / "train.csv", DATA)
+    wide = write_csv(path / "wide.csv", WIDE)
     for kind, (name, settings, solver, _, _) in SAVED.items():
         words = ["--set", *settings.split()] if settings else []
         out = path / f"{kind}.json"
-        answer = run("solve", name, "--data", file, *words, "--solver", solver, "--out", out)
+        data = wide if kind == "MIQP, a claim" else file
+        answer = run("solve", name, "--data", data, *words, "--solver", solver, "--out", out)
         assert answer.code in (0, 3), answer.stderr
     loaded = TrainingData(DATA.X, DATA.y, spec=str(file))
     result = unbounded_result()
@@ -215,7 +221,8 @@ def test_records_say_which_software_they_went_through(folder: Path) -> None:
         assert record["versions"]["pyomo"] == pyomo.version.version
         assert record["versions"]["python"] == sys.version.split()[0]
         assert record["solver"]["version"]
-        assert record["data"]["sha256"] == DATA.sha256
+        data = WIDE if path.stem == "MIQP, a claim" else DATA
+        assert record["data"]["sha256"] == data.sha256
 
 
 def test_files_from_before_rays_and_versions_are_read(folder: Path, tmp_path: Path) -> None:

@@ -23,10 +23,13 @@ from experiments.commands.settings import parse_row, parse_settings, parse_value
 from experiments.commands.streams import emit, stdout_to_stderr
 from formulations.catalogue import CATALOGUE
 from formulations.data import TrainingData
+from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.registry import SOLVERS
 from solvers.result import SCHEMA, Certificate, SolveResult, Status, Verdict
 from tests import witness
 from tests.command_line import ROOT, finish, run, start, write_csv
+from tests.lift_witness import derived_lift
+from tests.strengthened_witness import closed_limits, strengthened
 
 SEPARABLE = witness.points("separable", 3, n=10)
 OVERLAPPING = witness.points("overlapping", 3, n=10)
@@ -48,6 +51,19 @@ def scaled_strengthening(data: TrainingData) -> np.ndarray:
 
 def hinge(intercept: str, norm_cost: float, costs: Any) -> float:
     return witness.hinge(OVERLAPPING, intercept, norm_cost, costs).value
+
+
+def strengthened_sdp() -> float:
+    """From the optimum, which the search for an incumbent finds here."""
+    known = witness.zero_one_optimum(OVERLAPPING, "penalised", PENALTY)
+    limits = closed_limits(OVERLAPPING, "penalised", PENALTY, known)
+    return strengthened(OVERLAPPING, "penalised", PENALTY, limits)
+
+
+def lift() -> float:
+    """From the optimum too."""
+    known = zero_one_enumeration(OVERLAPPING, penalty=PENALTY, intercept="penalised")
+    return derived_lift(OVERLAPPING, "penalised", PENALTY, (known.w, known.b))
 
 
 def on_circle() -> float:
@@ -123,6 +139,10 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"C={C} big_m=derived",
         lambda: witness.ramp_optimum(OVERLAPPING, "free", C),
     ),
+    "ramp_relaxed": (
+        f"C={C} big_m={BIG_M}",
+        lambda: witness.ramp_relaxation(OVERLAPPING, "free", C, BIG_M),
+    ),
     "conic_fixed": (
         f"penalty={PENALTY} strengthening=scaled",
         lambda: witness.fixed_strengthening(
@@ -137,6 +157,12 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"penalty={PENALTY}",
         lambda: witness.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,
     ),
+    "conic_sdp_eliminated": (
+        f"penalty={PENALTY}",
+        lambda: witness.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,
+    ),
+    "conic_sdp_strengthened": (f"penalty={PENALTY}", strengthened_sdp),
+    "conic_sdp_lift": (f"penalty={PENALTY} partners=none", lift),
     "conic_sdp_dual": (
         f"penalty={PENALTY}",
         lambda: -witness.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,
@@ -214,7 +240,10 @@ def test_version() -> None:
 def test_no_command_prints_the_help_as_an_error() -> None:
     answer = run()
     assert (answer.code, answer.stdout) == (2, "")
-    for command in ("list", "show", "solvers", "solve", "compare", "export", "certify", "predict"):
+    for command in (
+        "list", "show", "solvers", "solve", "compare", "export", "certify", "predict",
+        "cross-validate",
+    ):  # fmt: skip
         assert re.search(rf"^  {command} ", answer.stderr, re.MULTILINE)
 
 

@@ -25,6 +25,7 @@ from solvers import fusion, registry
 from solvers.errors import LicenceError, NumberError, ProblemClassError
 from solvers.result import Status, Verdict
 from tests import cbf, witness
+from tests.strengthened_witness import closed_limits, known_objective, strengthened
 from tests.witness import points
 
 mosek = pytest.importorskip("mosek", reason="mosek is not installed")
@@ -79,6 +80,13 @@ def priced_sdp() -> float:
     return witness.theorem_2(DATA, "penalised", penalty=PENALTY).value
 
 
+def strengthened_sdp() -> float:
+    limits = closed_limits(
+        DATA, "penalised", PENALTY, known_objective(DATA, "penalised", PENALTY)
+    )
+    return strengthened(DATA, "penalised", PENALTY, limits)
+
+
 Problem = tuple[Callable[[], pyo.ConcreteModel], Callable[[], float]]
 PROBLEMS: dict[str, Problem] = {
     "small_lp": (small_lp, lambda: 47 / 3),
@@ -106,7 +114,13 @@ PROBLEMS: dict[str, Problem] = {
         lambda: tm.conic_sdp(DATA, penalty=PENALTY, intercept="free", intercept_bound=BOUND),
         free_sdp,
     ),
+    "conic_sdp_strengthened": (
+        lambda: tm.conic_sdp_strengthened(DATA, penalty=PENALTY), strengthened_sdp
+    ),
     "conic_sdp_literal": (lambda: tm.conic_sdp_literal(DATA, penalty=PENALTY), priced_sdp),
+    "conic_sdp_eliminated": (
+        lambda: tm.conic_sdp_eliminated(DATA, penalty=PENALTY), priced_sdp
+    ),
     "conic_sdp_dual": (
         lambda: tm.conic_sdp_dual(DATA, penalty=PENALTY), lambda: -priced_sdp()
     ),
@@ -674,6 +688,7 @@ def test_an_integer_solution_comes_back_with_its_bound(
     monkeypatch.setattr(mosek.Task, "getsolsta", lambda task, kind: getattr(mosek.solsta, solution))
     monkeypatch.setattr(mosek.Task, "getdouinf", lambda task, item: bounds[-1])
     monkeypatch.setattr("solvers.algorithms.proofs.SET_LIMIT", 1)  # no bound of our own
+    monkeypatch.setattr("solvers.algorithms.proofs.POINT_LIMIT_OF_CONFLICTS", 0)
     result = tm.solve(tm.zero_one_big_m(FEW, penalty=PENALTY, big_m="derived"), "mosek")
     optimum = witness.zero_one_optimum(FEW, "penalised", PENALTY)
     assert result.objective == near(optimum)

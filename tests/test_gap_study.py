@@ -15,20 +15,20 @@ import pytest
 from rich.console import Console
 
 from experiments import gap_study, render
+from experiments.bound_order import is_weaker, order_violations
 from experiments.commands import comparing
 from experiments.gap_study import (
     BREAST_CANCER,
     CLUSTERED,
     EXACT,
     INSTANCES,
-    LADDER,
+    RELAXATIONS,
     Instance,
-    Rung,
     Study,
-    is_weaker,
-    order_violations,
 )
 from experiments.gap_table import percent, seconds_text, to_frame, to_json, to_latex
+from experiments.ladder import LADDER
+from experiments.rungs import Rung
 from formulations.catalogue import CATALOGUE
 from solvers.comparison import Bound
 from solvers.result import Status, Verdict
@@ -37,7 +37,8 @@ from tests.command_line import run, write_csv
 
 SPEC = "synthetic:clustered,n=40,d=2,sigma=0.5,seed=0"
 SMALL = Instance("small", "Forty points", SPEC, {"penalty": 1.0})
-LABELS = [rung.name for rung in LADDER]
+LABELS = [rung.name for rung in RELAXATIONS]
+RUNGS = [rung.name for rung in LADDER]
 
 
 def last(studies: Iterator[Study]) -> Study:
@@ -59,14 +60,15 @@ def row(study: Study, label: str) -> Bound:
 
 
 def test_every_rung_bounds_the_exact_problem_by_the_catalogue() -> None:
-    for rung in LADDER:
+    for rung in (*RELAXATIONS, *LADDER):
         entry = CATALOGUE[rung.formulation]
         bounded = entry.relaxes or CATALOGUE[str(entry.dual_of)].relaxes
         assert bounded == EXACT.formulation
-    assert len(set(LABELS)) == len(LADDER)
+    assert len(set(LABELS)) == len(RELAXATIONS)
+    assert len(set(RUNGS)) == len(LADDER)
 
 
-def test_the_ladder_is_in_order(study: Study) -> None:
+def test_the_relaxations_are_in_order(study: Study) -> None:
     """M = 1000 <= hinge <= big-M; each fixed strengthening <= SDP; everything <= optimum."""
     bounds = {label: row(study, label).bound for label in LABELS}
     assert None not in bounds.values()
@@ -109,7 +111,7 @@ def test_the_exact_problem_by_brute_force() -> None:
 
 def test_a_study_grows_by_one_row_at_a_time() -> None:
     told: list[str] = []
-    grown = list(gap_study.run(SMALL, LADDER[:2], say=told.append))
+    grown = list(gap_study.run(SMALL, RELAXATIONS[:2], say=told.append))
     assert [len(s.comparison.rows) for s in grown] == [0, 1, 2]
     assert [len(s.rungs) for s in grown] == [0, 1, 2]
     assert [text.partition(": ")[2] for text in told] == [
@@ -279,12 +281,12 @@ REFUSED = {
     "own data": (["conic_sdp:normalise=zscore"], "give normalise with --set"),
     "name": (["conic_spd"], "did you mean conic_sdp"),
     "nothing": ([], "--ladder"),
-    "kernel": (["conic_sdp", "--set", "kernel=rbf", "width=1"], "not a kernel matrix"),
+    "kernel": (["conic_sdp_strengthened", "--set", "kernel=rbf", "width=1"], "not a kernel matrix"),
     "key": (["conic_sdp", "--set", "strengtening=equal"], "nothing here has"),
     "csv": (["conic_sdp", "--csv", "table.xlsx"], ".csv"),
     "plot": (["conic_sdp", "--plot", "gaps.bmp"], ".png or .pdf or .svg"),
     "exact": (["conic_sdp", "--exact", "zero_one_bigm"], "did you mean zero_one_big_m"),
-    "solver": (["conic_sdp", "--solver", "highs"], "highs cannot take MIQP"),
+    "solver": (["conic_sdp", "--solver", "highs"], "highs cannot take SDP"),
 }
 
 
@@ -298,7 +300,12 @@ def test_refused_comparisons_are_2_with_one_line(case: str, train: Path) -> None
 
 
 def test_rows_without_data_are_refused() -> None:
-    for words in (["conic_sdp"], ["--ladder"], ["--set", "penalty=1"], ["--exact", "c_svc:C=1"]):
+    for words in (
+        ["conic_sdp"],
+        ["--ladder", "--set", "penalty=1"],
+        ["--set", "penalty=1"],
+        ["--exact", "c_svc:C=1"],
+    ):
         answer = run("compare", *words)
         assert answer.code == 2
         assert "--data" in answer.complaint
@@ -355,7 +362,7 @@ def test_interrupted_keeps_the_rows_that_are_finished(
     answer = run("compare", *words, "--json")
     assert answer.code == 130
     (found,) = answer.json["studies"]
-    assert [r["label"] for r in found["rows"]] == LABELS[:2]
+    assert [r["label"] for r in found["rows"]] == RUNGS[:2]
     assert "2 rows are finished" in answer.stderr
     assert len((tmp_path / "gaps.csv").read_text().splitlines()) == 1 + 2 + 1
 
@@ -424,9 +431,11 @@ def test_csv_keeps_instance_label_and_entry(study: Study, tmp_path: Path) -> Non
         "instance", "formulation", "entry", "value", "certified bound", "absolute gap",
         "relative gap", "solver", "status", "seconds", "certificate",
     ]  # fmt: skip
-    assert len(rows) == 2 * (len(LADDER) + 1)
-    assert [r["entry"] for r in rows[: len(LADDER)]] == [rung.formulation for rung in LADDER]
-    assert rows[len(LADDER)]["entry"] == EXACT.formulation
+    assert len(rows) == 2 * (len(RELAXATIONS) + 1)
+    assert [r["entry"] for r in rows[: len(RELAXATIONS)]] == [
+        rung.formulation for rung in RELAXATIONS
+    ]
+    assert rows[len(RELAXATIONS)]["entry"] == EXACT.formulation
     sdp = row(study, "SDP")
     assert float(rows[LABELS.index("SDP")]["certified bound"]) == sdp.bound, "full precision"
 
@@ -440,7 +449,7 @@ def test_latex_has_the_shape_of_a_table(study: Study) -> None:
     declared = re.search(r"\\begin\{tabular\}\{([lrc]+)\}", text)
     assert declared is not None
     lines = [line for line in text.splitlines() if line.endswith(r"\\")]
-    assert len(lines) == 1 + 2 * (len(LADDER) + 1)
+    assert len(lines) == 1 + 2 * (len(RELAXATIONS) + 1)
     for line in lines:
         assert len(re.findall(r"(?<!\\)&", line)) == len(declared[1]) - 1
         assert not re.search(r"(?<!\\)[%_#$]", line), "special characters are escaped"

@@ -385,6 +385,10 @@ def test_no_builder_takes_an_array_with_one_bad_entry(word: str, bad: float, pla
             CATALOGUE[name].build(DATA, C=1.0, class_weight=(1.0, bad))
 
 
+# Rows are derived from the penalty: a new one needs a new model, and nothing can be set in place.
+REBUILT = ("conic_sdp_strengthened", "conic_sdp_lift")
+
+
 @pytest.mark.parametrize("bad", [NAN, INF, -1.0, 0.0])
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_no_mutable_param_carries_a_bad_number_into_a_solver(name: str, bad: float) -> None:
@@ -400,7 +404,10 @@ def test_no_mutable_param_carries_a_bad_number_into_a_solver(name: str, bad: flo
         entry = found[0] if found.is_indexed() else found
         with pytest.raises(ValueError):  # noqa: PT011  (Pyomo's sentence or ours)
             _set_and_solve(entry, bad, model)
-    assert tried or not set(NUMERIC) & set(chosen)
+    if name in REBUILT:
+        assert not hasattr(CATALOGUE[name].build(DATA, **chosen), "penalty")
+    else:
+        assert tried or not set(NUMERIC) & set(chosen)
 
 
 def _set_and_solve(entry: Any, bad: float, model: pyo.ConcreteModel) -> None:

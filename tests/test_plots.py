@@ -12,8 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from experiments import gap_study
-from experiments.gap_study import LADDER, Instance, Rung, Study
+from experiments.gap_study import RELAXATIONS, Instance, Study
 from experiments.plots import MISSING, SUFFIXES, gap_figure, save_figure
+from experiments.rungs import Rung
 from solvers.result import Certificate, Verdict
 
 SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
@@ -23,7 +24,7 @@ LOOSE = Rung("zero_one_hinge", {"big_m": 1}, "hinge loss, M = 1")
 @pytest.fixture(scope="module")
 def study() -> Study:
     instance = Instance("small", "Sixteen points", SPEC, {"penalty": 1.0})
-    *_, finished = gap_study.run(instance, [*LADDER, LOOSE])
+    *_, finished = gap_study.run(instance, [*RELAXATIONS, LOOSE])
     return finished
 
 
@@ -38,7 +39,7 @@ def test_bars_are_as_long_as_the_gaps(study: Study) -> None:
     assert labels == [rung.name for rung in study.rungs]
     comparison = study.comparison
     texts = {round(t.get_position()[1]): t.get_text() for t in axes.texts[:-1]}
-    for position, row in enumerate(comparison.rows[: len(LADDER)]):
+    for position, row in enumerate(comparison.rows[: len(RELAXATIONS)]):
         gap = comparison.relative_gap(row)
         assert gap is not None
         centres = [
@@ -53,7 +54,7 @@ def test_rows_without_a_bound_are_hatched_and_say_so(study: Study) -> None:
     (axes,) = gap_figure([study]).axes
     hatched = [bar for bar in axes.patches if bar.get_hatch()]
     (bar,) = hatched
-    assert bar.get_y() + bar.get_height() / 2 == pytest.approx(len(LADDER))
+    assert bar.get_y() + bar.get_height() / 2 == pytest.approx(len(RELAXATIONS))
     assert bar.get_width() == 100
     assert [t.get_text() for t in axes.texts if "bound" in t.get_text()] == ["no bound"]
 
@@ -102,10 +103,11 @@ def test_every_text_lies_inside_and_none_on_another(study: Study) -> None:
 
 def test_letters_are_readable_at_the_width_of_a_page(study: Study) -> None:
     """At 800 pixels no letter is smaller than 9 points at 100 dots an inch."""
-    figure = gap_figure([study])
-    scale = 800 / (figure.get_figwidth() * 100)
-    texts = [t for axes in figure.axes for t in (*axes.texts, *axes.get_yticklabels())]
-    assert min(t.get_fontsize() for t in texts if t.get_text()) * scale >= 9
+    for studies in ([study], [study] * 3):
+        figure = gap_figure(studies)
+        scale = 800 / (figure.get_figwidth() * 100)
+        texts = [t for axes in figure.axes for t in (*axes.texts, *axes.get_yticklabels())]
+        assert min(t.get_fontsize() for t in texts if t.get_text()) * scale >= 9
 
 
 def luminance(colour: str) -> float:
@@ -140,3 +142,31 @@ def test_nothing_finished_is_nothing_to_draw(study: Study) -> None:
     empty = replace(study, rungs=(), comparison=replace(study.comparison, rows=()))
     with pytest.raises(ValueError, match="no finished row"):
         gap_figure([empty])
+
+
+def test_more_than_two_studies_stand_side_by_side_with_the_same_rows(study: Study) -> None:
+    """A row that one study left out keeps its place there, and says so."""
+    label = study.comparison.rows[2].label
+    rest = tuple(row for row in study.comparison.rows if row.label != label)
+    other = replace(study, comparison=replace(study.comparison, rows=rest))
+    figure = drawn(gap_figure([other, study, study]))
+    first, second, third = figure.axes
+    labels = [row.label for row in study.comparison.rows]
+    assert [text.get_text() for text in first.get_yticklabels()] == labels
+    assert first.get_ylim() == second.get_ylim() == third.get_ylim()
+    (left_out,) = [text for text in first.texts if text.get_text() == "left out"]
+    assert left_out.get_position()[1] == 2
+    assert not [text for text in second.texts if text.get_text() == "left out"]
+    for axes, shown in ((first, other), (second, study)):
+        for row in shown.comparison.rows:
+            gap = shown.comparison.relative_gap(row)
+            if gap is None:
+                continue
+            place = labels.index(row.label)
+            bars = [
+                bar for bar in axes.patches
+                if abs(bar.get_y() + bar.get_height() / 2 - place) < 1e-9
+            ]  # fmt: skip
+            assert min(bar.get_width() for bar in bars) == pytest.approx(100 * gap)
+    low, high = first.get_ylim()
+    assert low > high, "the first row is on top"

@@ -10,7 +10,9 @@ import pytest
 
 import tightmargin as tm
 from experiments.datasets import load
+from experiments.gap_study import INSTANCES, LADDER_INSTANCES, RELAXATIONS
 from experiments.generators import outlier_data
+from experiments.ladder import LADDER
 from experiments.preparation import prepare
 from experiments.readme_table import BEGIN, END, markdown
 from tests.command_line import run
@@ -22,6 +24,25 @@ def test_the_table_of_formulations_is_the_catalogue():
     table = README.partition(BEGIN)[2].partition(END)[0].strip()
     assert table == markdown(), "run python -m experiments.readme_table"
     assert set(re.findall(r"^\| `(\w+)`", table, flags=re.M)) == set(tm.catalogue)
+
+
+@pytest.mark.parametrize(("marker", "rungs"), [("gaps", RELAXATIONS), ("ladder", LADDER)])
+def test_its_gap_tables_have_the_rungs_of_the_code_in_their_order(marker, rungs):
+    table = README.partition(f"<!-- {marker}: begin -->")[2].partition(f"<!-- {marker}: end -->")[0]
+    head, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
+    ]
+    assert [row[0] for row in rows] == [*(rung.name for rung in rungs), "0-1 optimum (exact)"]
+    instances = INSTANCES if marker == "gaps" else LADDER_INSTANCES
+    names = [cell.removesuffix(": proven bound") for cell in head if cell.endswith("proven bound")]
+    assert names == [instance.name for instance in instances]
+    # Every printed gap is that of the printed bound.
+    for column in range(1, 2 * len(instances), 2):
+        upper = float(rows[-1][column])
+        for row in rows[:-1]:
+            if row[column] != "-":
+                gap = float(row[column + 1].removesuffix(" %"))
+                assert gap == pytest.approx(100 * (1 - float(row[column]) / upper), abs=0.06)
 
 
 def test_every_builder_is_at_the_front_door():

@@ -13,9 +13,10 @@ import pytest
 from formulations.array_var import ArrayVar
 from formulations.conic import conic_sdp
 from formulations.rotated_cones import Factor, RotatedCones, complement
-from formulations.rows import dot, total
+from formulations.rows import dot, rows_by_index, total
 from solvers.classify import classify
 from solvers.conic_form import conic_form
+from solvers.errors import NumberError
 from solvers.solve import solve
 from solvers.standard_form import StandardForm, standard_form
 from tests.witness import points
@@ -141,3 +142,54 @@ def test_a_slope_and_a_constant_of_a_factor() -> None:
     m.goal = pyo.Objective(expr=m.s[0])
     assert solve(m).objective == pytest.approx(4.0, abs=1e-6)
     assert str(m.cone[0].expr) == "x[0]**2  <=  s[0]*(3.0 - 2.0*t[0])"
+
+
+def scaled(arrays: bool) -> pyo.ConcreteModel:
+    """Min t sum s with x_i^2 <= t s_i and x_i >= i + 1: the sum of squares, whatever t is."""
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, 3)
+    m.t = pyo.Param(initialize=2.5, mutable=True)
+    m.x = ArrayVar(m.I, lower=np.arange(1.0, 5.0))
+    m.s = ArrayVar(m.I)
+    m.cone = (
+        RotatedCones(m.I, m.x, m.s, m.t)
+        if arrays
+        else rows_by_index(m.I, lambda i: m.x[i] ** 2 <= m.t * m.s[i])
+    )
+    m.objective = pyo.Objective(expr=m.t * sum(m.s[i] for i in m.I))
+    return m
+
+
+@pytest.mark.parametrize("copied", ["", "clone", "pickle"])
+@pytest.mark.parametrize("edit", ["none", "param", "fixed", "touched", "deactivated"])
+def test_a_cone_scaled_by_a_param_is_the_ordinary_row(edit: str, copied: str) -> None:
+    ours, plain = scaled(arrays=True), scaled(arrays=False)
+    if copied:
+        ours = ours.clone() if copied == "clone" else pickle.loads(pickle.dumps(ours))
+    for m in (ours, plain):
+        match edit:
+            case "param":
+                m.t.set_value(0.25)
+            case "fixed":
+                m.x[1].fix(7.0)
+            case "touched":
+                m.cone[2].set_value(m.x[2] ** 2 <= m.t * m.s[2] + 1)
+            case "deactivated":
+                m.cone[3].deactivate()
+                m.s[3].setlb(0.0)
+    mine, theirs = rows(standard_form(ours)), rows(standard_form(plain))
+    assert set(mine) == set(theirs)
+    for name, (terms, constant) in theirs.items():
+        assert mine[name][0] == pytest.approx(terms), name
+        assert mine[name][1] == pytest.approx(constant), name
+    expected = {"none": 30, "param": 30, "fixed": 75, "touched": 29, "deactivated": 14}[edit]
+    assert solve(ours, "clarabel").objective == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("number", "words"), [(np.nan, "is nan"), (None, "has no value")])
+def test_a_bad_param_of_a_cone_is_named(number: float | None, words: str) -> None:
+    m = scaled(arrays=True)
+    m.t = number
+    m.objective.set_value(m.x[0])
+    with pytest.raises(NumberError, match=rf"(row cone\[0\].*s\[0\]|Param t) {words}"):
+        solve(m)

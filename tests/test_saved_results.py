@@ -45,9 +45,13 @@ SETTINGS = {
     "zero_one_relaxed": "penalty=1.3 big_m=derived",
     "zero_one_hinge": "penalty=1.3 big_m=derived",
     "ramp_big_m": "C=0.7 big_m=derived",
+    "ramp_relaxed": "C=0.7 big_m=derived",
     "conic_fixed": "penalty=1.3 strengthening=scaled",
     "conic_sdp": "penalty=1.3",
     "conic_sdp_literal": "penalty=1.3",
+    "conic_sdp_eliminated": "penalty=1.3",
+    "conic_sdp_strengthened": "penalty=1.3 conflicts=pairs",
+    "conic_sdp_lift": "penalty=1.3 partners=2",
     "conic_sdp_dual": "penalty=1.3",
     "conic_sdp_budget": "budget=0.25",
 }

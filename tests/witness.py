@@ -16,6 +16,7 @@ import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
+from pyomo.core.expr.numeric_expr import DivisionExpression, ProductExpression, SumExpression
 from pyomo.repn import generate_standard_repn
 from scipy.optimize import linprog, nnls
 
@@ -306,6 +307,14 @@ def ramp_optimum(data: TrainingData, intercept: str, C: float) -> float:
     return best
 
 
+def ramp_relaxation(data: TrainingData, intercept: str, C: float, big_m: Array | float) -> float:
+    """Brooks with 0 <= z <= 1: 1/2 norm + C sum (xi + 2 z), u + xi + M z >= 1, 0 <= xi <= 2."""
+    h, xi, z = _Hyperplane(data, intercept), cp.Variable(data.n), cp.Variable(data.n)
+    rows = [h.u + xi + cp.multiply(np.broadcast_to(big_m, data.n), z) >= 1]
+    rows += [xi >= 0, xi <= 2, z >= 0, z <= 1]
+    return _minimum(h.norm / 2 + C * cp.sum(xi + 2 * z), rows)
+
+
 # --- conic relaxations ---------------------------------------------------------------------------
 
 
@@ -362,6 +371,25 @@ def theorem_2(
     weight = np.asarray(v.value)
     w, b = (weight, 0.0) if intercept == "none" else (weight[:-1], float(weight[-1]))
     return Witness(value, w, b, {"z": np.asarray(z.value), "W": np.asarray(W.value)})
+
+
+def kernel_theorem_2(signed_gram: Array, penalty: float) -> float:
+    """Cepeda et al., last problem of appendix A: an n x n matrix variable, no factor.
+
+    signed_gram holds y_i y_j k(x_i, x_j), plus y_i y_j where the intercept is penalised.
+    """
+    n = len(signed_gram)
+    lifted = cp.Variable((n + 1, n + 1), PSD=True)
+    A, alpha, z = lifted[:n, :n], lifted[:n, n], cp.Variable(n)
+    u = signed_gram @ alpha
+    rows = [lifted[n, n] == 1, z >= 0, z <= 1]
+    for i, column in enumerate(signed_gram):
+        cell = cp.sum(cp.multiply(np.outer(column, column), A)) - 2 * u[i] + 1
+        rows.append(
+            cell >= cp.quad_over_lin(cp.pos(1 - u[i]), z[i])
+            + cp.quad_over_lin(cp.neg(1 - u[i]), 1 - z[i])
+        )  # fmt: skip
+    return _minimum(cp.sum(cp.multiply(signed_gram, A)) + penalty * cp.sum(z), rows)
 
 
 # --- any convex Pyomo model ----------------------------------------------------------------------
@@ -427,11 +455,25 @@ class _PyomoReader:
 
     def quadratic(self, expression: Any) -> Any:
         repn = generate_standard_repn(expression, quadratic=True)
-        assert repn.nonlinear_expr is None
+        if repn.nonlinear_expr is not None:
+            rest, repn.nonlinear_expr = repn.nonlinear_expr, None
+            return self.quotients(rest, 1.0) + self.quadratic(repn.to_expression(sort=False))
         if not repn.quadratic_vars:
             return self._affine(repn)
         members, Q = self._matrix(repn)
         return cp.quad_form(cp.hstack(members), cp.psd_wrap(Q)) + self._affine(repn)
+
+    def quotients(self, e: Any, factor: float) -> Any:
+        """Sums of multiples of squares over affine functions."""
+        if isinstance(e, SumExpression):
+            return sum(self.quotients(part, factor) for part in e.args)
+        a, b = e.args
+        if isinstance(e, ProductExpression):
+            return self.quotients(b, factor * float(pyo.value(a)))
+        assert isinstance(e, DivisionExpression)
+        (base, two) = a.args
+        assert pyo.value(two) == 2
+        return factor * cp.quad_over_lin(self.affine(base), self.affine(b))
 
     def row(self, body: Any, low: Any, high: Any) -> list[Any]:
         repn = generate_standard_repn(body, quadratic=True)

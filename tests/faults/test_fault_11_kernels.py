@@ -28,6 +28,13 @@ SMALLEST = float(np.linalg.eigvalsh(SIGMOID)[0])
 ON_KERNELS = [name for name, entry in CATALOGUE.items() if GramData in entry.takes]
 PRICES: dict[str, dict[str, Any]] = {
     "c_svc_dual": {"C": 1.0}, "nu_svc_dual": {"nu": 0.5}, "kernel_soft_margin_svc": {"ridge": 0.1},
+    "zero_one_big_m": {"penalty": 1.0, "big_m": "derived"},
+    "zero_one_relaxed": {"penalty": 1.0, "big_m": "derived"},
+    "zero_one_hinge": {"penalty": 1.0, "big_m": "derived"},
+    "conic_fixed": {"penalty": 1.0, "strengthening": "scaled"},
+    "conic_sdp": {"penalty": 1.0}, "conic_sdp_literal": {"penalty": 1.0},
+    "conic_sdp_dual": {"penalty": 1.0}, "conic_sdp_eliminated": {"penalty": 1.0},
+    "conic_sdp_budget": {"budget": 0.25},
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ entries is derived here; factors that differ stand in families.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from formulations.catalogue import CATALOGUE, ProblemClass
 from formulations.data import TrainingData
+from formulations.slack_bounds import SlackBounds
 from tests.metamorphic.families import FAMILIES, UNPRICED
 
 Array = NDArray[np.float64]
@@ -68,10 +69,13 @@ class Change:
 
 def _per_point(parameters: Parameters, move: Callable[[Array], Array]) -> Parameters:
     """Hyperparameters with those of the points moved."""
-    return {
-        name: move(value) if name in OF_POINTS and isinstance(value, np.ndarray) else value
-        for name, value in parameters.items()
-    }
+
+    def moved(name: str, value: Any) -> Any:
+        if isinstance(value, SlackBounds):
+            return replace(value, lower=move(value.lower), upper=move(value.upper))
+        return move(value) if name in OF_POINTS and isinstance(value, np.ndarray) else value
+
+    return {name: moved(name, value) for name, value in parameters.items()}
 
 
 def permuted(trial: Trial, rng: np.random.Generator) -> Change:
@@ -143,11 +147,18 @@ def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
     return Change(before, Trial(trial.name, more, trial.parameters, trial.mode), 1.0, back)
 
 
+def _times(value: Any, factor: float) -> Any:
+    """A hyperparameter in other units; bounds have the norm and an objective in them."""
+    if isinstance(value, SlackBounds):
+        return replace(value, norm2=value.norm2 * factor, cutoff=value.cutoff * factor)
+    return value * factor
+
+
 def scaled_by(trial: Trial, c: float) -> Change:
     """Points times c, for intercepts without a price."""
     family = FAMILIES[trial.name]
     p = dict(trial.parameters)
-    p |= {name: p[name] * c**power for name, power in family.scaled.items()}
+    p |= {name: _times(p[name], c**power) for name, power in family.scaled.items()}
     after = Trial(trial.name, TrainingData(trial.data.X * c, trial.data.y), p, trial.mode)
     return Change(trial, after, c**family.optimum, lambda w, b: (w / c**family.w, b / c**family.b))
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import TrainingData
+from formulations.slack_bounds import SlackBounds
 from solvers.algorithms.ranges import nu_range
 from tests.metamorphic import values
 
@@ -163,6 +164,11 @@ def price_and_big_m(rng: np.random.Generator, data: TrainingData, mode: str) -> 
     return price(rng, data, mode) | {"big_m": rng.uniform(30, 60, data.n)}
 
 
+def cost_and_big_m(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Large enough that no violation is above its M at the optimum."""
+    return {"C": float(rng.uniform(0.1, 1)), "big_m": rng.uniform(30, 60, data.n)}
+
+
 def cost_and_derived(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     return {"C": float(rng.uniform(0.1, 1)), "big_m": "derived"}
 
@@ -175,6 +181,20 @@ def price_and_strengthening(
     gamma = rng.uniform(0.2, 1, data.n)
     largest = float(np.linalg.eigvalsh(points.T @ (gamma[:, None] * points))[-1])
     return price(rng, data, mode) | {"strengthening": 0.45 * gamma / largest}
+
+
+def price_and_limits(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Bounds of the violations that nobody proved: they state a problem all the same."""
+    lower, upper = -rng.uniform(4, 8, data.n), rng.uniform(4, 8, data.n)
+    limit = float(rng.uniform(2, 4))
+    norm2 = float(rng.uniform(1, 4))
+    stated = SlackBounds(lower, upper, norm2, (-limit, limit), 30.0, "stated by a test")
+    return price(rng, data, mode) | {"slack_bounds": stated}
+
+
+def price_and_few_limits(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """The same without products of pairs, whose choice depends on how many points are near."""
+    return price_and_limits(rng, data, mode) | {"partners": "none"}
 
 
 def price_and_bound(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
@@ -288,7 +308,11 @@ FAMILIES: dict[str, Family] = {
     # ||w||^2 / 2 + C sum min(2, xi_i), as c_svc.
     "ramp_big_m": Family(
         cost_and_derived, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.ramp, sizes=(6,),
-        proof="claim",
+    ),
+    # 2 xi_i / M_i instead of the capped loss.
+    "ramp_relaxed": Family(
+        cost_and_big_m, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.ramp_relaxed,
+        curvature=0.5,
     ),
     # Loss 2 sqrt(penalty gamma) v - gamma v^2 of v = 1 - u: falls by c^2 with both prices.
     "conic_fixed": Family(
@@ -303,6 +327,20 @@ FAMILIES: dict[str, Family] = {
     # Equal in value to conic_sdp.
     "conic_sdp_literal": Family(
         price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
+    ),
+    # Equal in value to conic_sdp.
+    "conic_sdp_eliminated": Family(
+        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
+    ),
+    # The same with bounds: v_i keeps its own, and the norm follows.
+    "conic_sdp_strengthened": Family(
+        price_and_limits, -2, -1, 0, {"penalty": -2, "slack_bounds": -2}, {"penalty": 0.5},
+        least="prices",
+    ),
+    # The same for every product with z_i, where the cutoff does not bind.
+    "conic_sdp_lift": Family(
+        price_and_few_limits, -2, -1, 0, {"penalty": -2, "slack_bounds": -2}, {"penalty": 0.5},
+        least="prices",
     ),
     # tr W with sum z_i <= budget n.
     "conic_sdp_budget": Family(budget_and_bound, -2, -1, 0, least="prices"),

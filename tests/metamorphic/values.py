@@ -133,6 +133,12 @@ def ramp(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> fl
     return norm2(w, b, mode) / 2 + p["C"] * float(loss.sum())
 
 
+def ramp_relaxed(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
+    """2 C / M a unit of violation; a given M is above 2 and above every violation."""
+    loss = (2 / p["big_m"]) * hinge(scores(data, w, b))
+    return norm2(w, b, mode) / 2 + p["C"] * float(loss.sum())
+
+
 def conic(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
     """Proposition 1 of Cepeda et al.: 2 sqrt(penalty gamma) v - gamma v^2, flat from its top on."""
     v, gamma = hinge(scores(data, w, b)), p["strengthening"]

@@ -1,0 +1,194 @@
+"""The hinge and the conic estimator of Cepeda et al. (2024), fitted over a grid of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.c_svc import c_svc
+from formulations.conic_budget import budget_grid
+from formulations.data import TrainingData
+from formulations.hyperplane import weight_and_intercept
+from formulations.parameters import INTERCEPTS, one_of
+from solvers.algorithms.conic_path import conic_path
+from solvers.algorithms.conic_path_result import LOW_RANK, ConicRow
+from solvers.result import Certificate, SolveResult, Status, Verdict
+from solvers.solve import solve
+
+Array = NDArray[np.float64]
+Say = Callable[[str], None]
+GRID = 100
+SYMBOLS = {"hinge": "beta", "conic": "kappa"}  # the hyperparameter in the paper
+METHODS = tuple(SYMBOLS)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """One trained hyperplane with its proof.
+
+    Attributes
+    ----------
+    hyperparameter : float
+        beta or kappa.
+    w, b : array (d,) or None, float
+        The hyperplane; w is None when the solve left no point.
+    objective, bound : float or None
+        Value of the training problem, c_svc or conic_sdp_budget, and the proven lower bound on it.
+    """
+
+    hyperparameter: float
+    w: Array | None
+    b: float
+    objective: float | None
+    bound: float | None
+    status: Status
+    certificate: Certificate
+    seconds: float
+
+    @property
+    def certified(self) -> bool:
+        """Whether our own computation proves this to be the estimator."""
+        return self.w is not None and self.certificate.verdict is Verdict.CERTIFIED
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong with an uncertified fit; empty for a certified one."""
+        if self.certified:
+            return ""
+        reason = self.certificate.reason or f"the solve ended {self.status}"
+        return f"{self.certificate.verdict}: {reason}"
+
+
+def hinge_grid(count: int = GRID) -> Array:
+    """Values of beta, k / (count + 1) for k = 1 to count: evenly inside (0, 1), (count,).
+
+    Section 5.1.2 of the paper: penalty = beta / (1 - beta).
+
+    Raises
+    ------
+    ValueError
+        count is no whole number of at least 1.
+    """
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise ValueError(f"count must be a whole number of at least 1, got {count!r}")
+    return np.arange(1, count + 1) / (count + 1)
+
+
+def papers_grid(method: str, count: int = GRID) -> Array:
+    """So many values of beta (section 5.1.2) or of kappa (Appendix C), rising, (count,).
+
+    Raises
+    ------
+    ValueError
+        Unknown method, or count is no whole number of at least 1.
+    """
+    one_of("method", method, METHODS)
+    return hinge_grid(count) if method == "hinge" else budget_grid(count)
+
+
+def checked_grid(method: str, grid: Sequence[float] | Array) -> Array:
+    """The grid as a rising array of distinct values that belong to the method.
+
+    Raises
+    ------
+    ValueError
+        Unknown method, or naming the value.
+    """
+    symbol = SYMBOLS[one_of("method", method, METHODS)]
+    values = np.asarray(grid, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"grid must be a list of values of {symbol}, got {grid!r}")
+    inside = (values > 0) & ((values < 1) if method == "hinge" else (values <= 1))
+    if not inside.all():
+        end = "1)" if method == "hinge" else "1]"
+        raise ValueError(f"grid: {symbol} must lie in (0, {end}, got {values[~inside][0]:g}")
+    return np.unique(values)
+
+
+def fits(
+    method: str,
+    data: TrainingData,
+    grid: Sequence[float] | Array,
+    *,
+    intercept: str = "penalised",
+    solver: str = "auto",
+    time_limit: float | None = None,
+    say: Say = lambda text: None,
+) -> tuple[Fit, ...]:
+    """Train one estimator at every value of the grid, each fit with its certificate.
+
+    Parameters
+    ----------
+    method : str
+        hinge: min ||w||^2 + b^2 + beta / (1 - beta) sum_i (1 - u_i)_+ (the paper's (2) and section
+        5.1.2), solved as c_svc, which minimises half of it: C = beta / (2 (1 - beta)).
+        conic: the SDP with the row sum_i z_i <= kappa n (Appendix C), by conic_path.
+    grid : sequence of float
+        beta in (0, 1), or kappa in (0, 1].
+    intercept : str
+        The paper's is penalised. The conic method takes that or none.
+    solver : str
+        For every hinge fit, and for conic fits that need an interior-point solver.
+    time_limit : float, optional
+        Seconds for each fit.
+
+    Returns
+    -------
+    tuple of Fit
+        By rising hyperparameter.
+
+    Raises
+    ------
+    ValueError
+        Unknown method, or a value or an intercept that does not belong to it.
+    KeyboardInterrupt
+        Ctrl-C; half a grid has no choice.
+    """
+    values = checked_grid(method, grid).tolist()
+    if method == "hinge":
+        one_of("intercept", intercept, INTERCEPTS)
+        limits = {"solver": solver, "time_limit": time_limit}
+        found = []
+        for k, beta in enumerate(values, start=1):
+            say(f"beta {beta:.4g}, {k} of {len(values)}")
+            found.append(_hinge(data, beta, intercept, limits))
+        return tuple(found)
+    path = conic_path(
+        data, budgets=values, intercept=intercept, solver=solver, time_limit=time_limit, say=say
+    )
+    if path.left_out:
+        raise KeyboardInterrupt
+    return tuple(sorted(map(_conic, path.rows), key=lambda fit: fit.hyperparameter))
+
+
+def _hinge(data: TrainingData, beta: float, intercept: str, limits: dict[str, Any]) -> Fit:
+    model = c_svc(data, C=beta / (1 - beta) / 2, intercept=intercept)
+    found: SolveResult = solve(model, **limits)
+    w, b = None, 0.0
+    if found.objective is not None and not found.ray:
+        w, b = weight_and_intercept(None, found.values, found.duals)
+    return Fit(
+        beta, w, b, found.objective, found.bound, found.status, found.certificate, found.seconds
+    )
+
+
+def _conic(row: ConicRow) -> Fit:
+    how = "closed form" if row.method == LOW_RANK else "weak duality"
+    proven = row.verdict is Verdict.CERTIFIED
+    certificate = Certificate(
+        row.verdict,
+        reason="" if proven else f"the proven gap is {row.gap:.3g} {row.stop}".rstrip(),
+        level="paper",
+        gap=row.gap / max(1.0, abs(row.value)),
+        bound=row.lower_bound,
+        bound_method=f"{how} of the strengthening dual, {row.method}",
+        facts={"penalty": row.penalty, "rank_of_lift": row.rank, "errors": row.errors},
+    )
+    status = Status.OPTIMAL if proven else Status.INACCURATE
+    return Fit(
+        row.budget, row.w, row.b, row.value, row.lower_bound, status, certificate, row.seconds
+    )
