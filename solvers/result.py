@@ -10,7 +10,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -303,6 +303,8 @@ def scale_of(certificate: Certificate) -> float:
 
 def plain(value: Any) -> Any:
     """JSON-ready copy: arrays as lists, infinities and missing numbers as null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):

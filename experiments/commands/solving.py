@@ -21,6 +21,7 @@ from experiments.commands.settings import (
 )
 from experiments.commands.streams import complain, emit, working
 from experiments.preparation import Prepared, prepare
+from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE
 from solvers.algorithms.conflict_search.search import Stop
 from solvers.algorithms.prepare import build, entry_named
@@ -160,6 +161,8 @@ def prepared_model(
             f"{name} reads points, not a kernel matrix: leave kernel out, or take one of "
             f"{', '.join(able)}"
         )
+    if wants_tightening(hyperparameters):
+        hyperparameters = with_tightened(entry, prepared.data, hyperparameters)
     return prepared, build(name, prepared.data, **hyperparameters)
 
 
