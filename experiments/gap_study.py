@@ -15,7 +15,7 @@ from typing import Any
 from experiments.bound_order import order_violations
 from experiments.datasets import load
 from experiments.preparation import PREPROCESSING, Prepared, prepare
-from experiments.rungs import Effort, Outcomes, Problem, Rung, Say
+from experiments.rungs import Effort, LeftOutError, Outcomes, Problem, Rung, Say
 from formulations.catalogue import CATALOGUE
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.prepare import entry_named
@@ -180,7 +180,12 @@ def run(
     steps = _steps(study, spent, say) if any(rung.need for rung in rungs) else None
     for k, rung in enumerate(rungs, start=1):
         say(f"{instance.name}: {rung.name} ({k} of {len(rungs)})")
-        found, seconds = ({}, 0.0) if steps is None else steps.parameters(rung)
+        try:
+            found, seconds = ({}, 0.0) if steps is None else steps.parameters(rung)
+        except LeftOutError as why:
+            study = replace(study, left_out=(*study.left_out, f"{rung.name}: {why}"))
+            yield study
+            continue
         (row,) = compare(
             prepared.data,
             [(rung.formulation, {**rung.parameters, **found})],
@@ -190,7 +195,7 @@ def run(
         ).rows
         row = replace(row, seconds=row.seconds + seconds)
         comparison = replace(comparison, rows=(*comparison.rows, row))
-        study = replace(study, rungs=tuple(rungs[:k]), comparison=comparison)
+        study = replace(study, rungs=(*study.rungs, rung), comparison=comparison)
         yield study
 
 

@@ -120,6 +120,28 @@ def test_published_optima_are_proven_again(name: str, C: int, data_folder: Path)
     assert found.gap <= 2 * GAP
 
 
+@pytest.mark.parametrize("short", [1e-5, 1e-8])
+@pytest.mark.parametrize("seed", range(2))
+def test_points_a_hair_below_the_margin_are_kept_where_that_is_cheap(
+    seed: int, short: float
+) -> None:
+    """The search's own hyperplanes are exact to 1e-5 or so with a free intercept."""
+    data = overlapping(18, 2, seed)
+    far = TrainingData(data.X + np.array([40.0, -30.0]) * (data.y[:, None] > 0), data.y)
+    first = zero_one_enumeration(far, penalty=0.01, intercept="free")
+    near = np.flatnonzero(np.abs(margins(far, first.w, first.b) - 1) < 1e-9)
+    across = np.array([-first.w[1], first.w[0]]) / np.linalg.norm(first.w)
+    step = first.w / (first.w @ first.w)
+    new = [far.X[i] - short * far.y[i] * step + t * across for i in near for t in (-0.5, 0.5)]
+    y = [far.y[i] for i in near for _ in (0, 1)]
+    more = TrainingData(np.vstack([far.X, new]), np.r_[far.y, y])
+    found = conflict_search(more, penalty=0.01, intercept="free")
+    exact = zero_one_enumeration(more, penalty=0.01, intercept="free")
+    assert exact.objective < first.objective + 0.01
+    assert found.objective == pytest.approx(exact.objective, rel=2 * GAP)
+    assert found.gap <= 2 * GAP
+
+
 # --- limits --------------------------------------------------------------------------------------
 
 

@@ -299,6 +299,16 @@ def test_refused_comparisons_are_2_with_one_line(case: str, train: Path) -> None
     assert expected in answer.complaint
 
 
+def test_a_solver_that_cannot_take_a_row_is_refused_before_the_exact_problem(
+    train: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gap_study, "compare", lambda *a, **k: pytest.fail("something was solved"))
+    words = ["--data", train, "--set", "penalty=1.3", "--solver", "highs"]
+    answer = run("compare", "zero_one_relaxed:big_m=1000", "conic_sdp", *words)
+    assert answer.code == 2
+    assert "conic_sdp: highs cannot take SDP models; installed solvers" in answer.complaint
+
+
 def test_rows_without_data_are_refused() -> None:
     for words in (
         ["conic_sdp"],
