@@ -27,7 +27,6 @@ from cuts.endings import StopReason
 from cuts.extended_nu_path import extended_nu_path
 from cuts.hull import hull_search
 from cuts.outer_loop import cutting_plane
-from cuts.search_certificate import certified_search
 from cuts.search_engines import HULL_UP_TO
 from cuts.search_result import SearchResult
 from formulations.catalogue import Origin
@@ -51,6 +50,7 @@ from solvers.classify import classify
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
+from solvers.search_certificate import certified_search
 from solvers.solve import describe, solve
 from solvers.standard_form import standard_form
 from solvers.values import load_values, named_values, point_with

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import pyomo.environ as pyo
@@ -17,10 +17,14 @@ from solvers.comparison import Bound, Comparison
 from solvers.related import refuse_other_data, refuse_other_price, refuse_unrelated
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
+from solvers.zero_one_searched import is_searched, solve_by_conflicts
 
 if TYPE_CHECKING:
     pass
 
+SEARCH_LIMITS = {"time_limit", "threads", "seed", "log"}  # what the conflict search understands
+
+Answer = Callable[..., SolveResult]
 Spec = Any  # a name, a (name, parameters) pair, or a Pyomo model
 
 
@@ -72,7 +76,8 @@ def compare(
     relaxations : sequence
         Names, (name, parameters) pairs, or models, edited ones included.
     exact : name, pair, model, or a result already at hand
-        What they relax, by default zero_one_big_m.
+        What they relax, by default zero_one_big_m. Unless a solver is named, a 0-1 loss model of
+        up to 1000 points goes to the conflict search, which proves what it says.
     parameters : mapping
         Hyperparameters common to all; a row takes those it knows, its own come first.
     solvers : sequence of names, or "all", optional
@@ -110,15 +115,15 @@ def compare(
         _refuse_unknown(common)
     say = progress or (lambda text: None)
 
-    def run(spec: Spec) -> tuple[pyo.ConcreteModel, SolveResult]:
+    def run(spec: Spec, answer: Answer = solve) -> tuple[pyo.ConcreteModel, SolveResult]:
         model = spec if isinstance(spec, pyo.ConcreteModel) else _built(spec, data, common)
         say(f"solving {label_of(spec)}")
-        return model, solve(model, solver, **limits)
+        return model, answer(model, solver, **limits)
 
     if isinstance(exact, SolveResult):
         exact_result, exact_name = exact, exact.formulation
     else:
-        model, exact_result = run(exact)
+        model, exact_result = run(exact, _exact_answer)
         exact_name = exact_result.formulation or model.name
     rows = []
     for k, spec in enumerate(relaxations):
@@ -146,6 +151,14 @@ def _to_solve(specs: Sequence[Spec], solver: str) -> Sequence[Spec]:
     if solver != "auto":
         raise ValueError("give either solver, for a gap table, or solvers, to compare them")
     return specs
+
+
+def _exact_answer(model: pyo.ConcreteModel, solver: str, **limits: Any) -> SolveResult:
+    """The exact problem: by the conflict search where that is free to, else by a solver."""
+    if solver != "auto" or not set(limits) <= SEARCH_LIMITS or not is_searched(model):
+        return solve(model, solver, **limits)
+    words = {word: value for word, value in limits.items() if word != "log"}
+    return solve_by_conflicts(model, **words)
 
 
 def labelled_models(

@@ -59,7 +59,11 @@ SAVED = {
     "MIQP, enumerated": ("zero_one_big_m", "penalty=1.3 big_m=derived", "scip", 0, "enumeration"),
     "MIQP, capped sets": ("ramp_big_m", "C=0.7 big_m=derived", "scip", 0, "capped points"),
     "MIQP, a claim": (
-        "ramp_big_m", "C=0.3 big_m=derived intercept=penalised", "scip", 0, "continuous relaxation",
+        "ramp_big_m",
+        "C=0.3 big_m=derived intercept=penalised",
+        "scip",
+        0,
+        "continuous relaxation",
     ),
     "infeasible": ("hard_margin_svc", "", "highs", 3, "exact rational Farkas bound"),
 }

@@ -111,9 +111,7 @@ PUBLISHED = [("n60d2ATj0", 1), ("n60d5ATj1", 1), ("n60d5ATj0", 10), ("n60d10ATj0
 def test_published_optima_are_proven_again(name: str, C: int, data_folder: Path) -> None:
     folder = data_folder / "hard_margin_loss"
     with (folder / "published_bounds.csv").open() as stream:
-        (row,) = [
-            r for r in csv.DictReader(stream) if r["instance"] == name and float(r["C"]) == C
-        ]
+        (row,) = [r for r in csv.DictReader(stream) if r["instance"] == name and float(r["C"]) == C]
     found = conflict_search(load(str(folder / name)), penalty=2.0 * C, intercept="free")
     assert found.stop is Stop.PROVEN
     assert found.objective / 2 == pytest.approx(float(row["benders_upper"]), abs=5e-6)

@@ -81,9 +81,7 @@ def priced_sdp() -> float:
 
 
 def strengthened_sdp() -> float:
-    limits = closed_limits(
-        DATA, "penalised", PENALTY, known_objective(DATA, "penalised", PENALTY)
-    )
+    limits = closed_limits(DATA, "penalised", PENALTY, known_objective(DATA, "penalised", PENALTY))
     return strengthened(DATA, "penalised", PENALTY, limits)
 
 

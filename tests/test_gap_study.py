@@ -17,6 +17,7 @@ from rich.console import Console
 from experiments import gap_study, render
 from experiments.bound_order import is_weaker, order_violations
 from experiments.commands import comparing
+from experiments.datasets import load
 from experiments.gap_study import (
     BREAST_CANCER,
     CLUSTERED,
@@ -28,10 +29,15 @@ from experiments.gap_study import (
 )
 from experiments.gap_table import percent, seconds_text, to_frame, to_json, to_latex
 from experiments.ladder import LADDER
+from experiments.preparation import prepare
 from experiments.rungs import Rung
 from formulations.catalogue import CATALOGUE
+from formulations.data import TrainingData
+from formulations.zero_one import zero_one_big_m
+from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.comparison import Bound
 from solvers.result import Status, Verdict
+from solvers.solve import solve
 from tests import witness
 from tests.command_line import run, write_csv
 
@@ -96,10 +102,12 @@ def test_gaps_are_those_of_independent_models(study: Study) -> None:
     assert gap == pytest.approx((upper - sdp) / upper, abs=1e-6)
     exact = study.comparison.exact
     assert exact is not None
-    assert exact.solver == "scip"
-    assert exact.certificate.solver_bound == pytest.approx(upper, rel=1e-6)
-    assert "enumeration" in exact.certificate.bound_method
+    assert exact.solver == "tightmargin"
+    assert exact.certificate.bound_method.startswith("conflict search over")
     assert exact.certificate.verdict is Verdict.CERTIFIED
+    by_scip = solve(zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip")
+    assert by_scip.certificate.bound_method.startswith("enumeration of")
+    assert by_scip.objective == pytest.approx(upper, rel=1e-6)
 
 
 def test_the_exact_problem_by_brute_force() -> None:
@@ -119,6 +127,15 @@ def test_a_study_grows_by_one_row_at_a_time() -> None:
     ]  # fmt: skip
 
 
+def enumerated(instance: Instance) -> float:
+    """The optimum again, without the conflict search."""
+    words = {word: number for word, number in instance.settings.items() if word != "penalty"}
+    data = prepare(load(instance.spec), words).data
+    assert isinstance(data, TrainingData)
+    penalty = float(instance.settings["penalty"])
+    return zero_one_enumeration(data, penalty=penalty, intercept="penalised").objective
+
+
 @pytest.mark.slow
 def test_the_main_study(tmp_path: Path) -> None:
     """What `make gaps` prints, on both instances: proven, ordered, and as telling as expected."""
@@ -128,12 +145,11 @@ def test_the_main_study(tmp_path: Path) -> None:
     assert answer.code == 0, answer.stderr
     studies = answer.json["studies"]
     assert [s["instance"] for s in studies] == [i.name for i in INSTANCES]
-    for found in studies:
+    for found, instance in zip(studies, INSTANCES, strict=True):
         assert found["violations"] == []
+        assert found["upper"] == pytest.approx(enumerated(instance), rel=1e-6)
         assert found["exact"]["certificate"]["verdict"] == "CERTIFIED"
-        assert found["exact"]["certificate"]["solver_bound"] == pytest.approx(
-            found["upper"], rel=1e-6
-        )
+        assert found["exact"]["solver"]["name"] == "tightmargin"
         gaps = {r["label"]: r["relative_gap"] for r in found["rows"]}
         assert list(gaps) == LABELS
         assert gaps["big-M, M = 1000"] > 0.99
@@ -406,7 +422,7 @@ def test_the_table_for_people(study: Study, monkeypatch: pytest.MonkeyPatch) -> 
         assert re.search(rf" {re.escape(percent(gap))} ", line)
         assert line.rstrip().endswith("CERTIFIED")
     assert "0-1 optimum (exact)" in text
-    assert re.search(r"optimum proven by enumeration of [\d,]+ active sets; scip", text)
+    assert re.search(r"optimum proven by conflict search over [\d,]+ nodes", text)
     assert "penalty = 1.0" in text
 
 

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from cuts import zero_one_searched as searched_module
-from cuts.zero_one_searched import SEARCHED_ZERO_ONE, solve_by_conflicts
-from experiments.commands.solving import chosen_method, met_its_limit
+from experiments.commands.options import met_its_limit
+from experiments.commands.solving import chosen_method
 from formulations.catalogue import CATALOGUE
 from formulations.data import TrainingData
 from formulations.zero_one import zero_one_big_m
+from solvers import zero_one_searched as searched_module
 from solvers.algorithms import proofs
 from solvers.algorithms.conflict_search.search import Stop
 from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
+from solvers.zero_one_searched import SEARCHED_ZERO_ONE, solve_by_conflicts
 from tests.command_line import run, write_csv
 
 

@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from cuts.endings import StopReason
 from experiments.datasets import load
 from experiments.preparation import Prepared, prepare
 from formulations.data import TrainingData
+from solvers.algorithms.conflict_search.search import Stop
 from solvers.registry import SOLVERS
 from solvers.result import SolveResult, Status, Verdict
 
@@ -149,6 +151,13 @@ def was_interrupted(result: SolveResult) -> bool:
     return result.status is Status.INTERRUPTED or "interrupted" in result.message
 
 
+def met_its_limit(result: SolveResult) -> bool:
+    """Whether a search of ours ended at its time limit, with a point and a proven bound."""
+    limits = (StopReason.TIME_LIMIT, Stop.TIME_LIMIT)
+    stopped = result.certificate.facts.get("stop") in limits
+    return stopped and result.status is Status.FEASIBLE and result.bound is not None
+
+
 def exit_code(result: SolveResult) -> int:
     """0 optimum, 1 not certified, 3 infeasible or unbounded, 4 limit with incumbent, 130."""
     match result.status:
@@ -156,6 +165,8 @@ def exit_code(result: SolveResult) -> int:
             return 130
         case Status.INFEASIBLE | Status.UNBOUNDED | Status.INFEASIBLE_OR_UNBOUNDED:
             return 3
+    if met_its_limit(result):
+        return 4
     if result.objective is None or result.certificate.verdict is Verdict.NOT_CERTIFIED:
         return 1
     return 0 if result.status is Status.OPTIMAL else 4

@@ -8,10 +8,8 @@ from typing import Annotated
 import pyomo.environ as pyo
 import typer
 
-from cuts.endings import StopReason
 from cuts.search_engines import SOLVERS_THAT_SEARCH
 from cuts.searched import SEARCHED, SEARCHES, solve_by_search
-from cuts.zero_one_searched import CONFLICT_SEARCH, SEARCHED_ZERO_ONE, solve_by_conflicts
 from experiments.commands import options
 from experiments.commands.settings import (
     Settings,
@@ -23,11 +21,11 @@ from experiments.commands.streams import complain, emit, working
 from experiments.preparation import Prepared, prepare
 from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE
-from solvers.algorithms.conflict_search.search import Stop
 from solvers.algorithms.prepare import build, entry_named
 from solvers.isolated import solve_isolated
-from solvers.result import SolveResult, Status, Verdict
+from solvers.result import SolveResult, Verdict
 from solvers.solve import solve
+from solvers.zero_one_searched import CONFLICT_SEARCH, SEARCHED_ZERO_ONE, solve_by_conflicts
 
 DIRECT = "direct"
 METHODS = (DIRECT, *SEARCHES, *SOLVERS_THAT_SEARCH)
@@ -91,14 +89,7 @@ def solve_command(
     explain(result, out)
     if options.was_interrupted(result):
         return 130
-    return 4 if met_its_limit(result) else options.exit_code(result)
-
-
-def met_its_limit(result: SolveResult) -> bool:
-    """Whether a search of ours ended at its time limit, with a point and a proven bound."""
-    limits = (StopReason.TIME_LIMIT, Stop.TIME_LIMIT)
-    stopped = result.certificate.facts.get("stop") in limits
-    return stopped and result.status is Status.FEASIBLE and result.bound is not None
+    return options.exit_code(result)
 
 
 def chosen_method(

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 import pyomo.environ as pyo
 
-from cuts.search_certificate import certified_search
 from formulations.catalogue import Origin
 from formulations.zero_one_loss import margins
 from solvers.algorithms.conflict_search.search import (
@@ -23,6 +22,7 @@ from solvers.classify import classify
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
+from solvers.search_certificate import certified_search
 from solvers.solve import describe
 from solvers.standard_form import standard_form
 from solvers.values import load_values, named_values, point_with
@@ -30,8 +30,18 @@ from solvers.versions import versions
 
 CONFLICT_SEARCH = "conflict-search"
 SEARCHED_ZERO_ONE = ("zero_one_big_m", "zero_one_bilinear")
+POINTS = 1000
 GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 STATUS = {Stop.PROVEN: Status.OPTIMAL, Stop.INTERRUPTED: Status.INTERRUPTED}
+
+
+def is_searched(model: pyo.ConcreteModel) -> bool:
+    """Whether gap tables leave this model to the conflict search: POINTS at most, not edited."""
+    if not isinstance(getattr(model, "origin", None), Origin):
+        return False
+    if model.origin.entry not in SEARCHED_ZERO_ONE or model.origin.data.n > POINTS:
+        return False
+    return unedited_origin(model, standard_form(model)) is not None
 
 
 def solve_by_conflicts(
