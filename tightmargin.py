@@ -6,6 +6,7 @@
 'CERTIFIED'
 """
 
+from cuts.bound_tightening import tighten
 from cuts.branch_and_cut import branch_and_cut
 from cuts.extended_nu_path import extended_nu_path
 from cuts.hull import hull_search
@@ -36,6 +37,7 @@ from formulations.ramp import ramp_big_m, ramp_relaxed
 from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc, weighted_svc
 from formulations.zero_one import zero_one_big_m, zero_one_hinge, zero_one_relaxed
 from formulations.zero_one_logic import zero_one_bilinear, zero_one_disjunctive
+from solvers.algorithms.conflict_search.search import conflict_search
 from solvers.algorithms.conic_path import conic_path, penalty_grid
 from solvers.algorithms.extended_nu_local import extended_nu_local
 from solvers.algorithms.prepare import build
@@ -44,6 +46,7 @@ from solvers.compare import compare
 from solvers.isolated import solve_isolated
 from solvers.result import SolveResult
 from solvers.solve import solve
+from solvers.zero_one_searched import solve_by_conflicts
 
 __version__ = "0.1.0"
 
@@ -59,6 +62,7 @@ __all__ = [
     "c_svc_dual",
     "catalogue",
     "compare",
+    "conflict_search",
     "conic_fixed",
     "conic_path",
     "conic_sdp",
@@ -91,8 +95,10 @@ __all__ = [
     "ramp_relaxed",
     "soft_margin_svc",
     "solve",
+    "solve_by_conflicts",
     "solve_by_search",
     "solve_isolated",
+    "tighten",
     "weighted_svc",
     "zero_one_big_m",
     "zero_one_bilinear",

@@ -1,4 +1,4 @@
-"""Published instances of the 0-1 loss by the conflict search; writes ZERO_ONE.md.
+"""Published instances of the 0-1 loss by the conflict search; ZERO_ONE.md and the README's table.
 
 python -m benchmarks.zero_one [--limit SECONDS] [--jobs N] [--again]
 
@@ -25,7 +25,7 @@ from benchmarks import claim
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from experiments.datasets import data_folder, load
-from solvers.algorithms.conflict_search.search import conflict_search
+from solvers.algorithms.conflict_search.search import Stop, conflict_search
 
 LIMIT = 600.0  # processor seconds, as many as the published runs had
 SMALL = tuple((f"n60d{d}ATj{j}", C) for d in (2, 5, 10) for j in range(5) for C in (1, 10, 100))
@@ -207,6 +207,38 @@ def page(
     ]) + "\n"  # fmt: skip
 
 
+BEGIN, END = "<!-- zero-one: begin -->", "<!-- zero-one: end -->"
+
+
+def quoted(runs: Mapping[tuple[str, int], Run], table: Mapping[tuple[str, int], Published]) -> str:
+    """The table of the README: mean gap of every cell."""
+    rows = [
+        ("n", "d", "C", "plain branch and bound", "combinatorial Benders cuts", "conflict search",
+         "proven optimal"),
+        ("---",) * 7,
+    ]  # fmt: skip
+    for n, d, C in CELLS:
+        keys = [(f"n{n}d{d}ATj{j}", C) for j in range(3)]
+        if all(key in runs for key in keys):
+            gaps = (
+                mean(table[key].baseline_gap for key in keys),
+                mean(table[key].benders_gap for key in keys),
+                mean(runs[key].gap for key in keys),
+            )
+            closed = [runs[key].seconds for key in keys if runs[key].stop == Stop.PROVEN]
+            told = f"{len(closed)} of 3"
+            if closed:
+                told += f", {min(closed):.0f} to {max(closed):.0f} s"
+            rows.append((str(n), str(d), str(C), *(f"{percent(gap)} %" for gap in gaps), told))
+    return _table(rows)
+
+
+def quote(text: str, table: str) -> str:
+    """Text of the README with its table replaced."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}"
+
+
 def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -237,6 +269,9 @@ def main(words: Sequence[str] | None = None) -> None:
         )
     written = page(runs, published(folder), asked.limit, claim.kept_or_measured())
     PAGE.write_text(written, encoding="utf-8")
+    readme = ROOT / "README.md"
+    text = quote(readme.read_text(encoding="utf-8"), quoted(runs, published(folder)))
+    readme.write_text(text, encoding="utf-8")
     sys.stdout.write(written)
 
 
