@@ -85,6 +85,31 @@ def test_integer_points_with_ties_and_repetitions(
     assert found.lower_bound <= optimum * (1 + 1e-9) + 1e-12
 
 
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("d", [1, 2])
+def test_points_at_zero_are_violated_where_nothing_can_keep_them(d: int, intercept: str) -> None:
+    X = np.array([[0.0], [0.0], [1.0], [2.0], [-1.0], [2.0], [-2.0], [0.0]]) * np.ones(d)
+    data = TrainingData(X, np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0]))
+    found = conflict_search(data, penalty=3.0, intercept=intercept)
+    (optimum,) = zero_one_optima(data, (3.0,), intercept)
+    assert found.stop is Stop.PROVEN
+    assert found.objective == pytest.approx(optimum, rel=2 * GAP)
+    assert found.gap <= 2 * GAP
+
+
+def test_a_bound_that_rounding_keeps_open_is_not_called_proven(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(searching, "NEAR", -1.0)  # no hyperplane of the search's is ever taken
+    data = overlapping(16, 2, 15)
+    found = conflict_search(
+        data, penalty=1.0, intercept="free", incumbent=(np.zeros(2), 1.0), gap=1e-6
+    )
+    assert found.stop is Stop.NUMERICAL
+    optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
+    assert found.lower_bound <= optimum
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_optimum_follows_a_change_of_units(unit: float) -> None:
     data = overlapping(20, 2, 3)

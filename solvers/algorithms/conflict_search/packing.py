@@ -194,11 +194,13 @@ class _Work:
         """The bound of a packing; the last height is that of all points left over."""
         own = float(self.norm2[row])
         self.bound[row] = paid + packed(heights, own, self.penalty)
+        if self.branch[row] == NOBODY and left.any():
+            self.branch[row] = int(np.flatnonzero(left)[0])
         # A point outside the packing that is violated is paid for on top of it.
         if paid + self.penalty + packed(heights[:-1], own, self.penalty) >= self.target:
             self.kept[row] |= left
-        if self.branch[row] == NOBODY and left.any():
-            self.branch[row] = int(np.flatnonzero(left)[0])
+            if self.branch[row] != NOBODY and left[self.branch[row]]:
+                self.branch[row] = NOBODY  # without a conflict all free points are left over
         if self.bound[row] >= self.target:
             self._prune(np.array([row]))
 

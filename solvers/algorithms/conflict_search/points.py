@@ -22,6 +22,7 @@ Index = NDArray[np.intp]
 
 LARGEST = 5000  # points; their Gram matrix takes 200 MB
 COLUMN = 1e3
+LEAST = 1e-100  # stands for a length of 0
 ROUNDING = 1e-14  # relative, of sums over a working set: about 40 times the unit roundoff
 
 
@@ -134,8 +135,9 @@ def certified_norm2(points: SignedPoints, members: Index, alpha: Array) -> Array
     slack = ROUNDING * (alpha * points.reach[members]).sum(axis=-1)
     length = np.sqrt((s * s).sum(axis=-1)) + slack
     certain = total * (1 - ROUNDING * (1 + points.intercept_limit))
-    # An empty or one-sided set proves 0; a set that nothing keeps has a length of about `slack`.
-    bound = _ratio(np.maximum(certain, 0.0), length) / points.scale
+    # An empty or one-sided set proves 0. A set that nothing keeps has a length of about `slack`,
+    # and of exactly 0 for a point at 0 without an intercept.
+    bound = np.maximum(certain, 0.0) / np.maximum(length, LEAST) / points.scale
     return bound * bound * (1 - 16 * EPS)
 
 

@@ -45,6 +45,7 @@ class Stop(StrEnum):
     TIME_LIMIT = "time_limit"
     STEP_LIMIT = "step_limit"
     INTERRUPTED = "interrupted"
+    NUMERICAL = "numerical"  # a node without a free point whose own hyperplane is lost to rounding
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,8 @@ def conflict_search(
             search.restart()
     except KeyboardInterrupt:
         stop = Stop.INTERRUPTED
+    if stop is Stop.PROVEN and search.lower_bound < search.target:
+        stop = Stop.NUMERICAL
     seconds = clock() - started
     search.note(seconds, say, last_one=True)
     return ConflictSearch(

@@ -219,11 +219,12 @@ class _State:
         stuck = endless & ~conflict  # rounding leaves less than the target
         joins = ~conflict & ~stuck & (full <= limits[each, leaving])
         leaves = ~(conflict | stuck | joins)
-        kept = conflict | stuck | joins
+        kept = conflict | joins
         self.members[active] = np.where(kept[:, None], members, sets.members)
-        self.alpha[active] = np.where(kept[:, None], widened, alpha)
+        held = np.where(stuck[:, None], sets.alpha, alpha)
+        self.alpha[active] = np.where(kept[:, None], widened, held)
         self.count[active] = np.where(kept, place + 1, place)
-        self.entering[active] = np.where(kept, NOBODY, entering)
+        self.entering[active] = np.where(kept | stuck, NOBODY, entering)
         self.entered[active] = entered
         self._drop(active[leaves], leaving[leaves])
         self.conflict[active] = conflict
