@@ -38,6 +38,12 @@ def overlapping(n: int, d: int, seed: int) -> TrainingData:
     return TrainingData(rng.normal(size=(n, d)) + 0.4 * y[:, None], y)
 
 
+def from_scratch(data: TrainingData, penalty: float, intercept: str) -> ConflictSearch:
+    """A search that has to find the optimum itself: a bound that is too high would prune it."""
+    nothing = (np.zeros(data.d), 0.0)
+    return conflict_search(data, penalty=penalty, intercept=intercept, incumbent=nothing)
+
+
 def check_result(data: TrainingData, penalty: float, intercept: str, found: ConflictSearch) -> None:
     """The result's own numbers agree with each other."""
     value = zero_one_objective(data, found.w, found.b, penalty=penalty, intercept=intercept)
@@ -54,7 +60,7 @@ def check_result(data: TrainingData, penalty: float, intercept: str, found: Conf
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_optimum_is_that_of_enumeration(seed: int, penalty: float, intercept: str) -> None:
     data = overlapping(24, 3, seed)
-    found = conflict_search(data, penalty=penalty, intercept=intercept)
+    found = from_scratch(data, penalty, intercept)
     exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
     check_result(data, penalty, intercept, found)
     assert found.stop is Stop.PROVEN
@@ -72,13 +78,13 @@ coordinates = st.integers(-3, 3)
     penalty=st.sampled_from([0.05, 1.0, 40.0]),
     intercept=st.sampled_from(INTERCEPTS),
 )
-@settings(max_examples=30)
+@settings(max_examples=100)
 def test_integer_points_with_ties_and_repetitions(
     points: list[tuple[int, int, int]], penalty: float, intercept: str
 ) -> None:
     rows = np.array(points, dtype=float)
     data = TrainingData(rows[:, :2], rows[:, 2])
-    found = conflict_search(data, penalty=penalty, intercept=intercept)
+    found = from_scratch(data, penalty, intercept)
     (optimum,) = zero_one_optima(data, (penalty,), intercept)
     check_result(data, penalty, intercept, found)
     assert found.objective == pytest.approx(optimum, rel=2 * GAP, abs=1e-9)
@@ -90,7 +96,7 @@ def test_integer_points_with_ties_and_repetitions(
 def test_points_at_zero_are_violated_where_nothing_can_keep_them(d: int, intercept: str) -> None:
     X = np.array([[0.0], [0.0], [1.0], [2.0], [-1.0], [2.0], [-2.0], [0.0]]) * np.ones(d)
     data = TrainingData(X, np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0]))
-    found = conflict_search(data, penalty=3.0, intercept=intercept)
+    found = from_scratch(data, 3.0, intercept)
     (optimum,) = zero_one_optima(data, (3.0,), intercept)
     assert found.stop is Stop.PROVEN
     assert found.objective == pytest.approx(optimum, rel=2 * GAP)
@@ -137,7 +143,7 @@ def test_published_optima_are_proven_again(name: str, C: int, data_folder: Path)
     folder = data_folder / "hard_margin_loss"
     with (folder / "published_bounds.csv").open() as stream:
         (row,) = [r for r in csv.DictReader(stream) if r["instance"] == name and float(r["C"]) == C]
-    found = conflict_search(load(str(folder / name)), penalty=2.0 * C, intercept="free")
+    found = from_scratch(load(str(folder / name)), 2.0 * C, "free")
     assert found.stop is Stop.PROVEN
     assert found.objective / 2 == pytest.approx(float(row["benders_upper"]), abs=5e-6)
     assert found.gap <= 2 * GAP

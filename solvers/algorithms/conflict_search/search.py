@@ -20,7 +20,12 @@ from numpy.typing import NDArray
 
 from formulations.data import TrainingData
 from formulations.parameters import positive
-from formulations.zero_one_loss import margins, scale_onto_margin, zero_one_objective
+from formulations.zero_one_loss import (
+    margins,
+    scale_onto_margin,
+    trivial_points,
+    zero_one_objective,
+)
 from solvers.algorithms.conflict_search.packing import Nodes, bounded
 from solvers.algorithms.conflict_search.points import SignedPoints, hyperplane, signed_points
 from solvers.algorithms.conflict_search.working_sets import empty_sets, refreshed
@@ -182,16 +187,18 @@ class _Search:
     ) -> None:
         self.data, self.penalty, self.intercept = data, penalty, intercept
         self.gap, self.points = gap, points
-        self.w, self.b = np.asarray(incumbent[0], dtype=float), float(incumbent[1])
-        self.objective = self._value(self.w, self.b)
-        self.suspects = margins(data, self.w, self.b) < 1
+        # The search itself meets only hyperplanes with points on their margin.
+        trivial = trivial_points(data, penalty=penalty, intercept=intercept)[0]
+        self.w, self.b, self.objective = trivial.w, trivial.b, np.inf
+        self._take(trivial.w, trivial.b)
+        self._take(np.asarray(incumbent[0], dtype=float), float(incumbent[1]))
         largest = points.largest
         self.width = max(1, min(BATCH, NUMBERS // (largest * max(largest, data.n))))
         self.heap: list[tuple[float, int, int, bytes]] = []
         self.batch: list[tuple[float, int, int, bytes]] = []
         self.leaves = np.inf  # least bound of a node without a free point
         self.nodes = self.steps = self.numbered = 0
-        self.rooted = False
+        self.rooted, self.proven = False, 0.0
         self.seed, self.next_restart = 0, FIRST_RESTART
         self.trace: list[TracePoint] = []
 
@@ -205,11 +212,11 @@ class _Search:
 
     @property
     def lower_bound(self) -> float:
-        """Least bound over all open nodes; what was pruned reached some target."""
-        if not self.rooted:
-            return 0.0
-        waiting = [node[0] for node in (*self.batch, *self.heap[:1])]
-        return min([self.target, self.leaves, *waiting])
+        """Least bound over all open nodes, the best so far; what was pruned reached some target."""
+        if self.rooted:
+            waiting = [node[0] for node in (*self.batch, *self.heap[:1])]
+            self.proven = max(self.proven, min([self.target, self.leaves, *waiting]))
+        return min(self.proven, self.objective)
 
     def note(
         self, seconds: float, say: Callable[[TracePoint], None], *, last_one: bool = False
