@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.algorithms.incumbent import zero_one_incumbent
 from solvers.result import Verdict
 from solvers.solve import solve
+from tests.command_line import run, write_csv
 
 INTERCEPTS = ("free", "penalised", "none")
 
@@ -150,6 +152,20 @@ def test_an_m_below_the_slack_bounds_is_named(tightened: Setting) -> None:
     small = bounds.big_m.values / 2
     model = zero_one_hinge(DATA, big_m=small, slack_bounds=bounds, **words)
     assert "below the proven value" in solve(model).certificate.unproven
+
+
+def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
+    data, file = write_csv(tmp_path / "points.csv", DATA), tmp_path / "r.json"
+    words = ["zero_one_big_m", "--data", str(data), "--set", "penalty=1", "big_m=tightened"]
+    done = run("solve", *words, "--out", str(file), "--json")
+    assert done.code == 0, done.stderr
+    exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
+    assert done.json["objective"] == pytest.approx(exact, rel=1e-6)
+    assert done.json["parameters"]["slack_bounds"]["proof"]
+    assert run("certify", str(file)).code == 0
+    refused = run("solve", "ramp_big_m", *words[1:3], "--set", "C=1", "big_m=tightened")
+    assert refused.code == 2
+    assert "takes no tightened bounds" in refused.stderr
 
 
 def hinge_with(bounds: SlackBounds) -> str:
