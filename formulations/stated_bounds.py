@@ -117,7 +117,12 @@ def _extra(
 
 
 def _sets_of(data: TrainingData, conflicts: Iterable[Iterable[int]]) -> Conflicts:
-    sets = tuple(tuple(int(i) for i in points) for points in conflicts)
+    try:
+        sets = tuple(tuple(int(i) for i in points) for points in conflicts)
+    except (TypeError, ValueError) as why:
+        raise ValueError(
+            f"conflicts must be none, pairs or sets of points, got {conflicts!r}"
+        ) from why
     for points in sets:
         if not points or not all(0 <= i < data.n for i in points):
             raise ValueError(f"conflicts: each needs points from 0 to {data.n - 1}, got {points}")

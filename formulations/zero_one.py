@@ -52,7 +52,7 @@ def zero_one_big_m(
     big_m: ArrayLike | str,
     intercept: str = "penalised",
     incumbent: Hyperplane | None = None,
-    slack_bounds: SlackBounds | Mapping[str, Any] | None = None,
+    slack_bounds: SlackBounds | Mapping[str, Any] | str | None = None,
 ) -> pyo.ConcreteModel:
     """0-1 loss SVM: a fixed price for every point inside the margin or beyond.
 
@@ -67,7 +67,7 @@ def zero_one_big_m(
     incumbent : (w, b), optional
         A known hyperplane, for "derived"; its objective is recomputed. The best closed-form point
         otherwise (solvers.algorithms.incumbent finds better ones).
-    slack_bounds : SlackBounds, optional
+    slack_bounds : SlackBounds or "derived", optional
         What holds at some optimum (slack_bounds.py; cuts.bound_tightening.tighten proves it).
         "derived" then takes M_i from it, the bounds of z_i decide what it decides, and its
         conflicts become rows
@@ -100,7 +100,7 @@ def zero_one_relaxed(
     big_m: ArrayLike | str,
     intercept: str = "penalised",
     incumbent: Hyperplane | None = None,
-    slack_bounds: SlackBounds | Mapping[str, Any] | None = None,
+    slack_bounds: SlackBounds | Mapping[str, Any] | str | None = None,
 ) -> pyo.ConcreteModel:
     """Continuous relaxation of zero_one_big_m: 0 <= z_i <= 1.
 
@@ -131,7 +131,7 @@ def zero_one_hinge(
     big_m: ArrayLike | str,
     intercept: str = "penalised",
     incumbent: Hyperplane | None = None,
-    slack_bounds: SlackBounds | Mapping[str, Any] | None = None,
+    slack_bounds: SlackBounds | Mapping[str, Any] | str | None = None,
 ) -> pyo.ConcreteModel:
     """The relaxation (4) read as a hinge loss: z_i without its upper limit.
 
@@ -161,7 +161,7 @@ def _add_rows(
     big_m: ArrayLike | str,
     intercept: str,
     incumbent: Hyperplane | None,
-    slack_bounds: SlackBounds | Mapping[str, Any] | None,
+    slack_bounds: SlackBounds | Mapping[str, Any] | str | None,
 ) -> SlackBounds | None:
     bounds = None
     if slack_bounds is not None:

@@ -33,14 +33,16 @@ Inject = Callable[[str, Change], None]
 @pytest.fixture
 def inject(monkeypatch: pytest.MonkeyPatch) -> Inject:
     """Change the result of one formulation on its way into the table."""
-    honest = comparing.solve
 
     def of(formulation: str, change: Change) -> None:
-        def solve(model: Any, *rest: Any, **more: Any) -> SolveResult:
-            result = honest(model, *rest, **more)
-            return change(result) if result.formulation == formulation else result
+        for way in ("solve", "solve_by_conflicts"):
+            honest = getattr(comparing, way)
 
-        monkeypatch.setattr(comparing, "solve", solve)
+            def answer(model: Any, *rest: Any, honest: Any = honest, **more: Any) -> SolveResult:
+                result = honest(model, *rest, **more)
+                return change(result) if result.formulation == formulation else result
+
+            monkeypatch.setattr(comparing, way, answer)
 
     return of
 

@@ -17,6 +17,7 @@ NUMBERS: dict[str, float] = {
 WORDS: dict[str, Any] = {
     "intercept": "free", "scale": "takeda", "transformation": "bigm", "both_sides": False,
     "class_balance": "uniform", "strengthening": "scaled", "w_ref": "mean_difference",
+    "slack_bounds": "derived", "conflicts": "none", "products": "none", "partners": "none",
 }  # fmt: skip
 
 
