@@ -197,7 +197,7 @@ def page(
         "the gaps count, not the seconds.",
         f"## 60 points: optima proven, and equal to the published ones to {SAME:g}",
         _table([*small, *small_lines(runs, table)]),
-        "## The instances the literature left open",
+        "## Larger instances, most of them open in the literature",
         _table([*large, *large_lines(runs, table)]),
         "## An instance of the paper that is unsolved there after ten minutes",
         f"Cepeda, Gomez & Han 2024: `{claim.SPEC}`, penalty 1. Plain SCIP gets the seconds that\n"
