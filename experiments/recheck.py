@@ -28,7 +28,7 @@ from solvers.algorithms.proofs import (
     closed_bound,
 )
 from solvers.backend import Claim
-from solvers.certificates.bounds import BOUND_DUALS
+from solvers.certificates.bounds import BOUND_DUALS, BOUND_POINT
 from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, certify_point
 from solvers.classify import classify
 from solvers.conic_form import Multipliers
@@ -211,7 +211,9 @@ def _bound_from_multipliers(
 ) -> tuple[float | None, str]:
     """Weak duality at the saved multipliers on the model built again."""
     _refuse_missing(result.values, case)
-    x = point_with(case.model, case.form, np.zeros(case.form.n), result.values)
+    at = result.certificate.facts.get(BOUND_POINT, {})
+    values = dict(result.values) | {name: np.asarray(at[name], dtype=float) for name in at}
+    x = point_with(case.model, case.form, np.zeros(case.form.n), values)
     claim = Claim(Status.OPTIMAL, x, saved_multipliers(duals, case.form, case.classification))
     found = certify_point(case, claim, closing=False).certificate
     return found.bound, found.bound_method

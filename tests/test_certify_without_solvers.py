@@ -60,7 +60,7 @@ SAVED = {
     "MIQP, capped sets": ("ramp_big_m", "C=0.7 big_m=derived", "scip", 0, "capped points"),
     "MIQP, a claim": (
         "ramp_big_m",
-        "C=0.3 big_m=derived intercept=penalised",
+        "C=0.1 big_m=derived intercept=penalised",
         "scip",
         0,
         "continuous relaxation",

@@ -21,12 +21,13 @@ from solvers.exact_lp import METHOD as EXACT_METHOD
 from solvers.exact_lp import exact_lp_bound
 from solvers.registry import SOLVERS
 from solvers.result import plain
-from solvers.values import named_duals
+from solvers.values import named_duals, named_values
 
 Array = NDArray[np.float64]
 
 # Fact under which multipliers of others are kept, so that the bound can be proven again.
 BOUND_DUALS = "bound_duals"
+BOUND_POINT = "bound_point"  # of a quadratic program, whose weak duality is taken at a point
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ def model_bound(case: Case, claim: Claim) -> Bound:
             return Bound(reason=f"no multipliers: {other.message}")
         duals, x, origin = other.duals, other.x, " from clarabel"
         facts = {BOUND_DUALS: plain(named_duals(form, duals))}
+        if form.is_quadratic:
+            facts |= {BOUND_POINT: plain(named_values(case.model, form, x))}
     relaxed = " of the continuous relaxation" if form.integer.any() else ""
     linear = not form.is_quadratic and not form.psd
     exact = exact_lp_bound(form, duals.rows) if linear else None

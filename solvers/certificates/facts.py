@@ -17,6 +17,7 @@ MODEL_FACTS = {
     "dual_matrix_eigenvalue": "smallest eigenvalue of their multipliers, the dual slack matrices",
     "no_duals": "why the result holds no duals",
     "bound_duals": "multipliers behind the bound, by row, where the solver gave none",
+    "bound_point": "the point of the relaxation they belong to, where its objective is quadratic",
 }
 
 INTEGER_FACTS = {
