@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from solvers.clarabel import cones
+from solvers.clarabel import cones, is_panic
 from solvers.conic_form import ConicForm, pack, unpack
 
 Array = NDArray[np.float64]
@@ -130,10 +130,9 @@ class ProvenMinimum:
             self._solver.update(q=cost, b=b)
             return self._solver.solve()
         except BaseException as error:
-            # Rust code that meets a NaN panics, which is no Exception, and leaves a solver that
-            # cannot be used again.
-            if type(error).__name__ != "PanicException":
+            if not is_panic(error):
                 raise
+            # What it leaves cannot be used again.
             self._solver = _prepared(self.conic, self.seconds)
             return None
 

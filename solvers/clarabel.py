@@ -95,11 +95,21 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     )
     pressed = Event()
     solver.set_termination_callback(lambda info: pressed.is_set())
-    finished = supervised(solver.solve, pressed.set, log=limits.log)
+    try:
+        finished = supervised(solver.solve, pressed.set, log=limits.log)
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        return Claim(Status.ERROR, message=f"broke down: {error}", version=clarabel.__version__)
     claim = _claim(finished.value, conic, n_rows)
     words = unused("clarabel", limits, "seed")
     message = claim.message + (words and f"; {words}")
     return reported(replace(claim, message=message, version=clarabel.__version__), finished)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether Rust code broke down, as Clarabel does where it meets a NaN: this is no Exception."""
+    return type(error).__name__ == "PanicException"
 
 
 def _claim(solution: Any, conic: ConicForm, n_rows: int) -> Claim:
