@@ -31,15 +31,23 @@ from solvers.versions import versions
 CONFLICT_SEARCH = "conflict-search"
 SEARCHED_ZERO_ONE = ("zero_one_big_m", "zero_one_bilinear")
 POINTS = 1000
+NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
 GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 STATUS = {Stop.PROVEN: Status.OPTIMAL, Stop.INTERRUPTED: Status.INTERRUPTED}
 
 
 def is_searched(model: pyo.ConcreteModel) -> bool:
-    """Whether gap tables leave this model to the conflict search: POINTS at most, not edited."""
+    """Whether gap tables leave this model to the conflict search.
+
+    It states the 0-1 problem (a given M may state less), has POINTS at most, and is not edited.
+    """
     if not isinstance(getattr(model, "origin", None), Origin):
         return False
-    if model.origin.entry not in SEARCHED_ZERO_ONE or model.origin.data.n > POINTS:
+    origin = model.origin
+    if origin.entry not in SEARCHED_ZERO_ONE or origin.data.n > POINTS:
+        return False
+    given = origin.parameters.get("big_m", "derived")
+    if not isinstance(given, str):
         return False
     return unedited_origin(model, standard_form(model)) is not None
 
@@ -120,7 +128,7 @@ def solve_by_conflicts(
         solver="tightmargin",
         version=versions()["tightmargin"],
         seconds=time.perf_counter() - began,
-        message=_message(found),
+        message=_message(found) if certified.objective is not None else NO_POINT,
         problem_class=str(case.classification.problem_class),
         seed=limits.seed,
         threads=limits.threads,

@@ -19,7 +19,7 @@ from solvers.algorithms.conflict_search.search import Stop
 from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve
-from solvers.zero_one_searched import SEARCHED_ZERO_ONE, solve_by_conflicts
+from solvers.zero_one_searched import SEARCHED_ZERO_ONE, is_searched, solve_by_conflicts
 from tests.command_line import run, write_csv
 
 
@@ -80,6 +80,15 @@ def test_only_models_of_the_0_1_loss_as_they_were_built() -> None:
         solve_by_conflicts(model)
     with pytest.raises(ValueError, match="zero_one_big_m or zero_one_bilinear"):
         solve_by_conflicts(tm.catalogue["c_svc"].build(DATA, C=1.0))
+
+
+def test_a_model_whose_m_cuts_the_optimum_off_says_so_and_goes_to_a_solver_in_tables() -> None:
+    small = zero_one_big_m(DATA, penalty=1.0, big_m=0.5)
+    result = solve_by_conflicts(small)
+    assert result.objective is None
+    assert "big-M is too small" in result.message
+    assert not is_searched(small)
+    assert is_searched(zero_one_big_m(DATA, penalty=1.0, big_m="derived"))
 
 
 def test_the_method_belongs_to_the_0_1_loss() -> None:

@@ -37,6 +37,7 @@ Mask = NDArray[np.bool_]
 
 BATCH = 256  # nodes at a time: fewer leave the interpreter waiting more
 NUMBERS = 8_000_000  # of the largest array of a batch
+ENTRIES = 150_000  # of all Gram matrices of a batch, which a time limit waits for
 GAP = 1e-6
 NEAR = 1e-9
 FIRST_RESTART = 4000  # nodes; the heuristic is run again whenever their number has doubled
@@ -193,7 +194,8 @@ class _Search:
         self._take(trivial.w, trivial.b)
         self._take(np.asarray(incumbent[0], dtype=float), float(incumbent[1]))
         largest = points.largest
-        self.width = max(1, min(BATCH, NUMBERS // (largest * max(largest, data.n))))
+        most = min(NUMBERS // (largest * max(largest, data.n)), ENTRIES // largest**2)
+        self.width = max(1, min(BATCH, most))
         self.heap: list[tuple[float, int, int, bytes]] = []
         self.batch: list[tuple[float, int, int, bytes]] = []
         self.leaves = np.inf  # least bound of a node without a free point
