@@ -1,0 +1,87 @@
+"""The point every method for the rigorous SVM ends in: its bound holds, its value is a loss."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formulations.data import GramData, TrainingData
+from solvers.algorithms.rsvm_point import hinge_sum, rsvm_point
+from solvers.result import Verdict
+from tests.witness import points
+
+
+def optimum(data: TrainingData, norm_bound: float) -> tuple[float, np.ndarray, np.ndarray, float]:
+    """(3)-(5) in another modelling layer: value, multipliers of the margin rows, w and b."""
+    w, b, xi = cp.Variable(data.d), cp.Variable(), cp.Variable(data.n, nonneg=True)
+    margin = cp.multiply(data.y, data.X @ w + b) >= 1 - xi
+    problem = cp.Problem(cp.Minimize(cp.sum(xi)), [margin, cp.norm(w) <= norm_bound])
+    exact = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    problem.solve(solver="CLARABEL", **exact)
+    assert problem.status == "optimal"
+    return float(problem.value), margin.dual_value, w.value, float(b.value)
+
+
+@pytest.mark.parametrize("kind", ["separable", "overlapping", "unbalanced"])
+@pytest.mark.parametrize("norm_bound", [0.05, 0.4, 1.0, 20.0])
+def test_the_bound_and_the_value_enclose_the_optimum(kind: str, norm_bound: float) -> None:
+    data = points(kind, 3, n=16)
+    value, alpha, w, b = optimum(data, norm_bound)
+    found = rsvm_point(data, norm_bound, alpha, (w, b))
+    assert found.lower_bound <= value + 1e-7
+    assert found.value >= value - 1e-7
+    assert found.gap <= 1e-6
+    assert np.linalg.norm(found.w) <= norm_bound * (1 + 1e-14)
+    assert found.value == hinge_sum(data, found.w, found.b)
+
+
+@given(st.integers(0, 10**6), st.floats(0.01, 30.0))
+def test_any_multipliers_prove_a_bound_and_any_hyperplane_a_value(seed: int, bound: float) -> None:
+    data = points("overlapping", seed % 7, n=12)
+    rng = np.random.default_rng(seed)
+    found = rsvm_point(
+        data, bound, rng.uniform(-0.2, 1.2, data.n), (5 * rng.standard_normal(2), rng.normal())
+    )
+    value, *_ = optimum(data, bound)
+    assert found.lower_bound <= value + 1e-7 * max(1.0, value)
+    assert found.value >= value - 1e-7 * max(1.0, value)
+    assert float(found.alpha.min()) >= 0
+    assert float(found.alpha.max()) <= 1
+    assert abs(data.y @ found.alpha) <= 1e-12
+
+
+def test_without_any_multiplier_the_given_hyperplane_is_kept() -> None:
+    data = points("separable", 1, n=12)
+    value, _, w, b = optimum(data, 100.0)
+    assert value == pytest.approx(0, abs=1e-7)
+    found = rsvm_point(data, 100.0, np.zeros(data.n), (w * (1 + 1e-6), b * (1 + 1e-6)))
+    assert (found.value, found.lower_bound, found.gamma) == (0.0, 0.0, 0.0)
+    assert found.verdict is Verdict.CERTIFIED
+    assert found.relative_gap is None
+
+
+def test_without_anything_the_loss_of_the_smaller_class_is_all_there_is() -> None:
+    data = points("unbalanced", 1, n=12)
+    found = rsvm_point(data, 1.0, np.zeros(data.n))
+    assert found.value == 2 * min(data.n_pos, data.n_neg)
+    assert found.verdict is Verdict.NOT_CERTIFIED
+
+
+def test_a_kernel_matrix_and_its_points_agree() -> None:
+    data = points("overlapping", 5, n=14)
+    _, alpha, _, _ = optimum(data, 0.7)
+    linear = rsvm_point(data, 0.7, alpha)
+    gram = rsvm_point(GramData(data.X @ data.X.T, data.y), 0.7, alpha)
+    assert gram.value == pytest.approx(linear.value, rel=1e-10)
+    assert gram.lower_bound == pytest.approx(linear.lower_bound, rel=1e-10)
+
+
+def test_a_wrong_multiplier_is_not_certified() -> None:
+    data = points("overlapping", 5, n=14)
+    _, alpha, w, b = optimum(data, 0.7)
+    wrong = np.where(np.arange(data.n) == int(np.argmax(alpha)), alpha - 1e-3, alpha)
+    found = rsvm_point(data, 0.7, wrong, (w, b))
+    assert found.verdict is Verdict.NOT_CERTIFIED
