@@ -34,17 +34,28 @@ from formulations.feature_rank import orthonormal_reduction
 from formulations.margin_svc import hard_margin_svc, max_margin_svc
 from formulations.nu_svc import nu_svc, nu_svc_dual
 from formulations.ramp import ramp_big_m, ramp_relaxed
+from formulations.reduced_hull import reduced_hull_svc
+from formulations.rsvm import rsvm, rsvm_relaxed
+from formulations.rsvm_dual import rsvm_dual, rsvm_dual_perspective
+from formulations.rsvm_kernel import rsvm_kernel_relaxed
+from formulations.rsvm_maps import equivalence
 from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc, weighted_svc
+from formulations.vc_bound import vc_bound
 from formulations.zero_one import zero_one_big_m, zero_one_hinge, zero_one_relaxed
 from formulations.zero_one_logic import zero_one_bilinear, zero_one_disjunctive
 from solvers.algorithms.conflict_search.search import conflict_search
 from solvers.algorithms.conic_path import conic_path, penalty_grid
+from solvers.algorithms.decomposition import decomposition
 from solvers.algorithms.extended_nu_local import extended_nu_local
+from solvers.algorithms.h_limit import h_limit
 from solvers.algorithms.prepare import build
 from solvers.algorithms.ranges import nu_range
+from solvers.algorithms.risk_minimisation import risk_table
+from solvers.algorithms.rsvm_path import rsvm_path, solve_rsvm
 from solvers.compare import compare
 from solvers.isolated import solve_isolated
 from solvers.result import SolveResult
+from solvers.rsvm_searched import solve_by_rsvm
 from solvers.solve import solve
 from solvers.zero_one_searched import solve_by_conflicts
 
@@ -73,6 +84,8 @@ __all__ = [
     "conic_sdp_literal",
     "conic_sdp_strengthened",
     "cutting_plane",
+    "decomposition",
+    "equivalence",
     "extended_nu_local",
     "extended_nu_path",
     "extended_nu_svc",
@@ -81,6 +94,7 @@ __all__ = [
     "extended_nu_svc_linearised_dual",
     "extended_nu_svc_polar",
     "extended_nu_svc_reverse",
+    "h_limit",
     "hard_margin_svc",
     "hull_search",
     "kernel_soft_margin_svc",
@@ -93,12 +107,23 @@ __all__ = [
     "penalty_grid",
     "ramp_big_m",
     "ramp_relaxed",
+    "reduced_hull_svc",
+    "risk_table",
+    "rsvm",
+    "rsvm_dual",
+    "rsvm_dual_perspective",
+    "rsvm_kernel_relaxed",
+    "rsvm_path",
+    "rsvm_relaxed",
     "soft_margin_svc",
     "solve",
     "solve_by_conflicts",
+    "solve_by_rsvm",
     "solve_by_search",
     "solve_isolated",
+    "solve_rsvm",
     "tighten",
+    "vc_bound",
     "weighted_svc",
     "zero_one_big_m",
     "zero_one_bilinear",

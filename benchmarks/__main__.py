@@ -18,6 +18,7 @@ from benchmarks import (
     dual_loop,
     nu_lp,
     nu_lp_memory,
+    rsvm,
 )
 from benchmarks.measuring import ROOT
 from benchmarks.report import Table, quoted, results, with_quotation
@@ -32,6 +33,7 @@ MEASURES: tuple[Callable[[], list[Table]], ...] = (
     partial(conic_forms.measure, d=3),
     partial(conic_forms.measure, d=10),
     conic_path.measure,
+    rsvm.measure,
 )
 
 

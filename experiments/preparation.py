@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from formulations.catalogue import CATALOGUE, Origin
 from formulations.data import GramData, TrainingData
+from formulations.gram_normaliser import GramNormaliser, centred_gram
 from formulations.kernel_pca import TOLERANCE, KernelPca, fit_kernel_pca
 from formulations.kernels import KERNELS, cross_gram, gram_data
-from formulations.preprocess import Normaliser, normalise
+from formulations.preprocess import NORMALISERS, Normaliser, finite_points, known_word, normalise
 from solvers.result import SolveResult
 
 Array = NDArray[np.float64]
@@ -42,17 +43,26 @@ class Prepared:
         components.
     components : KernelPca or None
         Where the points of `data` are kernel principal components.
+    centring : GramNormaliser or None
+        Where a precomputed kernel is centred: a new point is then its kernel values against the
+        training points and, as one number more, k(x, x).
     """
 
     raw: TrainingData
     data: TrainingData | GramData
     record: Mapping[str, Any]
     components: KernelPca | None = None
+    centring: GramNormaliser | None = None
 
     @property
     def remark(self) -> str:
-        """What the preparation left out of the data, for the message of a result."""
-        return "" if self.components is None else self.components.summary
+        """What the preparation did to the data that its numbers do not show, for the message."""
+        texts = []
+        if self.centring is not None and self.centring.shift:
+            texts.append(f"{self.centring.shift:.6g} was added to the diagonal before centring")
+        if self.components is not None:
+            texts.append(self.components.summary)
+        return "; ".join(texts)
 
     def scores(self, X: ArrayLike, w: Array, b: float) -> Array:
         """Decision values <w, f(x)> + b of new points.
@@ -61,7 +71,7 @@ class Prepared:
         ----------
         X : array (m, d)
             Points before preprocessing; for a precomputed kernel its rows against the training
-            points, (m, n).
+            points, (m, n), and where that is centred one column more, k(x, x).
         w, b : array (rank,), float
             The hyperplane in the coordinates of `data.factor`.
 
@@ -71,7 +81,8 @@ class Prepared:
             Points that preprocessing refuses.
         """
         if self.components is not None:
-            return self.components.apply(X) @ w + b
+            points = X if self.centring is None else self._kernel_rows(X)
+            return self.components.apply(points) @ w + b
         if "kernel" not in self.record:
             mapped = Normaliser.from_json(self.record).apply(X) if self.record else X
             return np.asarray(mapped) @ w + b
@@ -82,8 +93,19 @@ class Prepared:
 
     def _kernel_rows(self, X: ArrayLike) -> Array:
         if self.record["kernel"] == "precomputed":
-            return np.asarray(X, dtype=np.float64)
+            return np.asarray(X, dtype=np.float64) if self.centring is None else self._centred(X)
         return cross_gram(self.raw, X, **self.record)
+
+    def _centred(self, X: ArrayLike) -> Array:
+        assert self.centring is not None
+        points, n = finite_points("X", X), self.centring.n
+        if points.shape[1] != n + 1:
+            raise ValueError(
+                f"with kernel=precomputed normalise=centred a new point x is its {n} kernel values "
+                f"against the training points and then k(x, x): {n + 1} numbers, got "
+                f"{points.shape[1]}"
+            )
+        return self.centring.apply_cross(points[:, :n], points[:, n])
 
 
 def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
@@ -93,7 +115,8 @@ def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
     ----------
     options : mapping
         Some of normalise, kernel, width, degree, coef0, kpca and kpca_tolerance;
-        kernel=precomputed reads the points as a kernel matrix, and shift is what `GramData` takes.
+        kernel=precomputed reads the points as a kernel matrix, shift is what `GramData` takes, and
+        of the normalisers only centred has something to act on, after the shift.
         kpca is what `fit_kernel_pca` calls keep: full, a number of components or a share of the
         variance.
 
@@ -147,31 +170,44 @@ def _precomputed(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
         )
     shift = options.get("shift", 0.0)
     record = {"kernel": "precomputed"} | ({"shift": shift} if "shift" in options else {})
-    return Prepared(raw, GramData(raw.X, raw.y, spec=raw.spec, shift=shift), record)
+    data = GramData(raw.X, raw.y, spec=raw.spec, shift=shift)
+    if options.get("normalise", "none") == "none":
+        return Prepared(raw, data, record)
+    centred, fitted = centred_gram(data)
+    return Prepared(raw, centred, record | {"normalise": "centred"}, centring=fitted)
 
 
 def _in_components(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
     """Points in the components of their kernel, linear where none is named."""
     how = {word: value for word, value in options.items() if word not in KPCA_WORDS}
-    points = _kernel_points(raw, how)
+    points, centring = _kernel_points(raw, how)
     kernel = {} if isinstance(points, GramData) else {"kernel": "linear"} | how
     tolerance = options.get("kpca_tolerance", TOLERANCE)
     found = fit_kernel_pca(points, keep=options["kpca"], tolerance=tolerance, **kernel)
     record = {"kernel": "linear"} | dict(options) | {"components": found.to_json()}
-    return Prepared(raw, found.data, record, found)
+    return Prepared(raw, found.data, record, found, centring)
 
 
-def _kernel_points(raw: TrainingData, how: Mapping[str, Any]) -> TrainingData | GramData:
+def _kernel_points(
+    raw: TrainingData, how: Mapping[str, Any]
+) -> tuple[TrainingData | GramData, GramNormaliser | None]:
     """What a kernel PCA is fitted on: a kernel matrix where the points are one."""
-    return prepare(raw, how).data if how.get("kernel") == "precomputed" else raw
+    if how.get("kernel") != "precomputed":
+        return raw, None
+    prepared = prepare(raw, how)
+    return prepared.data, prepared.centring
 
 
 def _refuse_extra(options: Mapping[str, Any]) -> None:
     extra = [word for word in options if word not in ("kernel", "normalise", "shift")]
-    if options.get("normalise", "none") != "none":
-        extra.append("normalise")
     if extra:
         raise ValueError(f"kernel=precomputed leaves nothing for {extra[0]} to do: leave it out")
+    how = known_word(options.get("normalise", "none"), "normalise", NORMALISERS)
+    if how not in ("none", "centred"):
+        raise ValueError(
+            f"kernel=precomputed leaves nothing for normalise to do by {how}, which acts on points:"
+            " write centred, which acts on kernel values, or leave it out"
+        )
 
 
 def restore(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
@@ -190,11 +226,11 @@ def _components_again(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
     kept = ("normalise", "shift", *KERNEL_WORDS)
     how = {word: value for word, value in record.items() if word in kept}
     how["kernel"] = record["kernel"]
-    points = _kernel_points(raw, how)
+    points, centring = _kernel_points(raw, how)
     found = KernelPca.from_json(
         points, {} if isinstance(points, GramData) else how, record["components"]
     )
-    return Prepared(raw, found.data, record, found)
+    return Prepared(raw, found.data, record, found, centring)
 
 
 def origin_of(result: SolveResult, prepared: Prepared) -> Origin:

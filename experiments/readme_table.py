@@ -12,8 +12,9 @@ from formulations import CATALOGUE
 BEGIN, END = "<!-- formulations: begin -->", "<!-- formulations: end -->"
 
 _FAMILIES = ("margin_svc", "c_svc", "soft_margin", "nu_svc", "extended_nu_svc",
-             "extended_nu_linearised", "cvar", "zero_one", "zero_one_logic", "ramp", "conic",
-             "conic_eliminated", "conic_dual", "conic_strengthened", "conic_lift")  # fmt: skip
+             "extended_nu_linearised", "cvar", "rsvm", "rsvm_dual", "rsvm_kernel", "reduced_hull",
+             "zero_one", "zero_one_logic", "ramp", "conic", "conic_eliminated", "conic_dual",
+             "conic_strengthened", "conic_lift")  # fmt: skip
 
 
 def markdown() -> str:

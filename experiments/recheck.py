@@ -31,14 +31,13 @@ from solvers.backend import Claim
 from solvers.certificates.bounds import BOUND_DUALS, BOUND_POINT
 from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, certify_point
 from solvers.classify import classify
-from solvers.conic_form import Multipliers
 from solvers.infeasibility import checked_infeasibility
 from solvers.quotients import without_quotients
 from solvers.result import SolveResult, Status, Verdict
-from solvers.standard_form import StandardForm, standard_form
+from solvers.standard_form import standard_form
 from solvers.transform import is_disjunctive, transformed
 from solvers.unboundedness import ray_proof
-from solvers.values import point_with, variables
+from solvers.values import multipliers_by_name, point_with, variables
 
 Array = NDArray[np.float64]
 
@@ -175,7 +174,7 @@ def _no_optimum(result: SolveResult, case: Case) -> Recheck:
     words = ""
     if result.status is Status.INFEASIBLE:
         form = replace(case.form, sense=1)
-        multipliers = saved_multipliers(result.duals, form, case.classification)
+        multipliers = multipliers_by_name(result.duals, form, case.classification)
         proof = checked_infeasibility(form, multipliers.rows)
         what, words = "no point", "" if proof is None else proof.words
     else:
@@ -214,7 +213,7 @@ def _bound_from_multipliers(
     at = result.certificate.facts.get(BOUND_POINT, {})
     values = dict(result.values) | {name: np.asarray(at[name], dtype=float) for name in at}
     x = point_with(case.model, case.form, np.zeros(case.form.n), values)
-    claim = Claim(Status.OPTIMAL, x, saved_multipliers(duals, case.form, case.classification))
+    claim = Claim(Status.OPTIMAL, x, multipliers_by_name(duals, case.form, case.classification))
     found = certify_point(case, claim, closing=False).certificate
     return found.bound, found.bound_method
 
@@ -223,41 +222,6 @@ def _refuse_missing(values: Mapping[str, Array], case: Case, what: str = "the re
     missing = [c.name for c in variables(case.model) if len(c) and c.name not in values]
     if missing:
         raise ValueError(f"{what} holds no values of {', '.join(missing)}")
-
-
-def saved_multipliers(
-    duals: Mapping[str, Any], form: StandardForm, classification: Any
-) -> Multipliers:
-    """Multipliers of a saved result in the order of the model; zeros where none were saved.
-
-    Those of the variables' bounds are not saved: the repair in dual_bound finds them again.
-
-    Raises
-    ------
-    ValueError
-        Arrays that do not fit the rows of the model.
-    """
-    arrays = {name: np.asarray(array, dtype=float) for name, array in duals.items()}
-    rest = {name: iter(np.atleast_1d(array)) for name, array in arrays.items()}
-
-    def of(row: Any, absent: Array) -> Array:
-        component = row.parent_component()
-        name = component.name
-        if name not in arrays:
-            return absent
-        found = next(rest[name], None) if component.is_indexed() else arrays[name]
-        if found is None or np.shape(found) != np.shape(absent):
-            raise ValueError(f"the saved multipliers of {name} do not fit the model")
-        return np.asarray(found)
-
-    rows = np.array([float(of(row, np.zeros(()))) for row in form.rows])
-    cones = {
-        id(row.data): of(row.data, np.zeros(len(reading.cone.b)))
-        for row, reading in zip(form.quadratic, classification.readings, strict=True)
-        if reading.cone is not None
-    }
-    cones |= {id(row.data): of(row.data, np.zeros((row.order, row.order))) for row in form.psd}
-    return Multipliers(form.sense * rows, np.zeros(form.n), cones)
 
 
 def _compared(

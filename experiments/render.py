@@ -12,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from experiments.equivalence_page import equivalence_rows
 from experiments.gap_study import Study
 from experiments.gap_table import percent, seconds_text
 from formulations.catalogue import Entry
@@ -185,6 +186,8 @@ def _point(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     for word, fact in result.certificate.facts.items():
         if fact is not None and np.ndim(fact) == 0 and not isinstance(fact, dict):
             yield word.replace("_", " "), _fact_text(fact)
+    if "equivalence" in result.certificate.facts:
+        yield from equivalence_rows(result.certificate.facts["equivalence"])
     yield "remark", result.message
 
 

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from formulations.checked_arrays import DENSE_LIMIT_BYTES
 from formulations.data import Array, GramData, TrainingData
+from formulations.gram_normaliser import fit_gram_normaliser
 from formulations.preprocess import NORMALISERS, finite_points, fit_normaliser, known_word
 
 KERNELS = ("linear", "rbf", "poly")
@@ -125,17 +126,6 @@ def _kernel_diagonal(kind: str, A: Array, degree: int | None, coef0: float | Non
     return _refuse_overflow(kind, values)
 
 
-def _lengths(points: str, squared: Array, size: Array) -> Array:
-    """Distances to the mean in feature space, refused where rounding is all there is."""
-    on_mean = np.flatnonzero(squared <= 100 * np.finfo(float).eps * size)
-    if on_mean.size:
-        raise ValueError(
-            f"row {on_mean[0]} of {points} is the mean of the training points in feature space and "
-            f"has no direction ({on_mean.size} such rows): remove it, or choose another normalise"
-        )
-    return np.sqrt(squared)
-
-
 def _centred_in_feature_space(kernel: str, kind: str) -> bool:
     """Whether centring needs the Gram matrix: for a linear kernel the points are more exact."""
     return known_word(kind, "normalise", NORMALISERS) == "centred" and kernel != "linear"
@@ -152,11 +142,9 @@ def gram_data(
 ) -> GramData:
     """Kernel matrix of the training points.
 
-    `zscore` and `unit` act on the points, before the kernel. `centred` acts in feature space, as
-    Bi and Vapnik do: with k the kernel and means over the training points,
-
-        k0(x, x') = k(x, x') - mean_q k(x, x_q) - mean_p k(x_p, x') + mean_pq k(x_p, x_q)
-        k1(x, x') = k0(x, x') / sqrt(k0(x, x) k0(x', x'))
+    `zscore`, `unit` and `zscore_unit` act on the points, before the kernel. `centred` acts in
+    feature space, as Bi and Vapnik do: see `GramNormaliser`. For a linear kernel that is the same
+    as acting on the points, which is more exact and done instead.
 
     Parameters
     ----------
@@ -185,13 +173,8 @@ def gram_data(
         gram = kernel_matrix(kernel, points, points, width=width, degree=degree, coef0=coef0)
         return GramData(gram, data.y, spec=data.spec)
     gram = _kernel(kernel, data.X, data.X, width, degree, coef0, less_one=True)
-    means = gram.mean(axis=0)
-    centred = gram - means[:, None] - means[None, :] + means.mean()
-    size = np.abs(np.diag(gram)) + np.abs(means)
-    lengths = _lengths("data.X", np.diag(centred).copy(), size)
-    on_sphere = centred / np.outer(lengths, lengths)
-    np.fill_diagonal(on_sphere, 1.0)
-    return GramData((on_sphere + on_sphere.T) / 2, data.y, spec=data.spec)
+    fitted = fit_gram_normaliser(gram, "data.X")
+    return GramData(fitted.training(gram), data.y, spec=data.spec)
 
 
 def cross_gram(
@@ -238,17 +221,5 @@ def cross_gram(
         )  # fmt: skip
     gram = _kernel(kernel, data.X, data.X, width, degree, coef0, less_one=True)
     rows = _kernel(kernel, points, data.X, width, degree, coef0, less_one=True)
-    means, row_means = gram.mean(axis=0), rows.mean(axis=1)
     own = _kernel_diagonal(kernel, points, degree, coef0)
-    new = _lengths(
-        "X",
-        own - 2 * row_means + means.mean(),
-        np.abs(own) + np.abs(row_means) + np.abs(means.mean()),
-    )
-    trained = _lengths(
-        "data.X",
-        np.diag(gram) - 2 * means + means.mean(),
-        np.abs(np.diag(gram)) + np.abs(means),
-    )
-    centred = rows - row_means[:, None] - means[None, :] + means.mean()
-    return centred / np.outer(new, trained)
+    return fit_gram_normaliser(gram, "data.X").apply_cross(rows, own)

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from formulations.data import Array, TrainingData
 
-NORMALISERS = ("none", "zscore", "unit", "centred")
+NORMALISERS = ("none", "zscore", "unit", "centred", "zscore_unit")
+ROUNDING = 32 * np.finfo(float).eps  # of the numbers a mean is made of: what is left on it
 
 
 def known_word(word: str, argument: str, allowed: tuple[str, ...]) -> str:
@@ -48,14 +49,13 @@ def finite_points(name: str, values: ArrayLike, d: int | None = None) -> Array:
 
 def _on_sphere(points: Array, smallest: Array | float, complaint: str) -> Array:
     """Rows divided by their norms; a row with no entry above `smallest` is refused."""
-    largest = np.abs(points).max(axis=1)
-    directionless = np.flatnonzero(largest <= smallest)
+    directionless = np.flatnonzero((np.abs(points) <= smallest).all(axis=1))
     if directionless.size:
         raise ValueError(
             f"row {directionless[0]} of X {complaint} and has no direction "
             f"({directionless.size} such rows): remove it, or choose normalise none or zscore"
         )
-    scaled = points / largest[:, None]
+    scaled = points / np.abs(points).max(axis=1, keepdims=True)
     return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
 
 
@@ -66,16 +66,22 @@ class Normaliser:
     Attributes
     ----------
     kind : str
-        `none`, `zscore` (x - mean) / sd, `unit` x / ||x||, `centred` (x - mean) / ||x - mean||.
+        `none`, `zscore` z = (x - mean) / sd, `unit` x / ||x||, `centred`
+        (x - mean) / ||x - mean||, and `zscore_unit` z / ||z|| without the constant columns, which
+        is what Bi & Vapnik 2003 do in section 6.
     d : int
-        Number of features.
+        Number of features, before any is dropped.
     shift : array (d,) or None
-        Mean of the training points, for `zscore` and `centred`.
+        Mean of the training points, for all kinds but `none` and `unit`.
     scale : array (d,) or None
-        Standard deviation (ddof = 0) of the training points, for `zscore`.
+        Standard deviation (ddof = 0) of the training points, for `zscore` and `zscore_unit`.
     constant_columns : tuple of int
         Columns without spread in the training points. `zscore` gives them scale 1, so that they
-        are 0 on the training points but not on new ones: drop them if that matters.
+        are 0 on the training points but not on new ones; `zscore_unit` drops them, whatever new
+        points hold there.
+    largest : float or None
+        Largest |cell| of the training points, for `centred`: a mean is known to its rounding.
+        Results saved before it was kept lack it.
     """
 
     kind: str
@@ -83,11 +89,12 @@ class Normaliser:
     shift: Array | None = None
     scale: Array | None = None
     constant_columns: tuple[int, ...] = ()
+    largest: float | None = None
 
     def __post_init__(self) -> None:
         for name, expected in (
-            ("shift", self.kind in ("zscore", "centred")),
-            ("scale", self.kind == "zscore"),
+            ("shift", self.kind not in ("none", "unit")),
+            ("scale", self.kind in ("zscore", "zscore_unit")),
         ):
             values = getattr(self, name)
             if (values is not None) != expected:
@@ -103,6 +110,19 @@ class Normaliser:
             object.__setattr__(self, name, array)
         if self.scale is not None and not (self.scale > 0).all():
             raise ValueError("scale must hold positive numbers")
+        if self.largest is not None and not 0 <= self.largest < np.inf:
+            raise ValueError(f"largest must be a finite number, got {self.largest}")
+        if not set(self.constant_columns) <= set(range(self.d)):
+            raise ValueError(f"constant_columns must lie in 0 to {self.d - 1}")
+        if self.kind == "zscore_unit" and not self.kept.size:
+            raise ValueError("every column of X is constant: normalise zscore_unit drops them all")
+
+    @property
+    def kept(self) -> NDArray[np.intp]:
+        """Columns of X that a mapped point is made of."""
+        if self.kind != "zscore_unit":
+            return np.arange(self.d)
+        return np.setdiff1d(np.arange(self.d), self.constant_columns)
 
     def apply(self, X: ArrayLike) -> Array:
         """Map points.
@@ -114,14 +134,15 @@ class Normaliser:
 
         Returns
         -------
-        array (m, d)
+        array (m, len(kept))
             A new array.
 
         Raises
         ------
         ValueError
-            Wrong shape or non-finite cell; for `unit` a zero row, for `centred` a row that is the
-            training mean (to rounding): neither has a direction. The row is named.
+            Wrong shape or non-finite cell; for `unit` a zero row, for `centred` and `zscore_unit`
+            a row that is the training mean (to rounding, in the columns kept): neither has a
+            direction. The row is named.
         """
         points = finite_points("X", X, self.d)
         if self.kind == "none":
@@ -129,14 +150,22 @@ class Normaliser:
         if self.kind == "unit":
             return _on_sphere(points, 0.0, "is zero")
         assert self.shift is not None
-        moved = points - self.shift
-        if self.scale is not None:
-            return moved / self.scale
+        points, shift = points[:, self.kept], self.shift[self.kept]
+        scale = 1.0 if self.scale is None else self.scale[self.kept]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (points - shift) / scale
+        away = np.flatnonzero(~np.isfinite(scaled).all(axis=1))
+        if away.size:
+            raise ValueError(f"row {away[0]} of X lies beyond double precision: rescale it")
+        if self.kind == "zscore":
+            return scaled
         # The mean itself is rounded: what is left of a point on it is noise, not a direction.
-        size = np.maximum(np.abs(points).max(axis=1), np.abs(self.shift).max())
-        return _on_sphere(
-            moved, 32 * np.finfo(float).eps * size, "is the mean of the training points"
-        )
+        if self.kind == "zscore_unit":
+            noise = ROUNDING * np.maximum(np.abs(points), np.maximum(np.abs(shift), scale)) / scale
+            return _on_sphere(scaled, noise, "is the training mean in every column that varies")
+        size = np.maximum(np.abs(points).max(axis=1, keepdims=True), np.abs(shift).max())
+        size = np.maximum(size, self.largest or 0.0)
+        return _on_sphere(scaled, ROUNDING * size, "is the mean of the training points")
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, to be saved beside a result."""
@@ -146,6 +175,7 @@ class Normaliser:
             "shift": None if self.shift is None else self.shift.tolist(),
             "scale": None if self.scale is None else self.scale.tolist(),
             "constant_columns": list(self.constant_columns),
+            "largest": self.largest,
         }
 
     @classmethod
@@ -168,6 +198,7 @@ class Normaliser:
             saved["shift"],
             saved["scale"],
             tuple(int(column) for column in saved["constant_columns"]),
+            saved.get("largest"),
         )
 
 
@@ -184,7 +215,8 @@ def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:
     Raises
     ------
     ValueError
-        Unknown kind, wrong shape, a non-finite cell, or a column whose spread overflows.
+        Unknown kind, wrong shape, a non-finite cell, a column whose spread overflows, or, for
+        `zscore_unit`, no column that varies.
     """
     known_word(kind, "normalise", NORMALISERS)
     points = finite_points("X", X)
@@ -203,9 +235,10 @@ def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:
     bad = np.flatnonzero(~(np.isfinite(shift) & np.isfinite(scale) & (scale > 0)))
     if bad.size:
         raise ValueError(f"column {bad[0]} of X spreads beyond double precision: rescale it")
-    return Normaliser(
-        kind, points.shape[1], shift, scale if kind == "zscore" else None, constant_columns=columns
-    )
+    d = points.shape[1]
+    if kind == "centred":
+        return Normaliser(kind, d, shift, None, columns, float(np.abs(points).max()))
+    return Normaliser(kind, d, shift, scale, columns)
 
 
 def normalise(data: TrainingData, kind: str) -> tuple[TrainingData, Normaliser]:

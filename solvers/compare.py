@@ -16,6 +16,7 @@ from solvers.answers import ALL, answers
 from solvers.comparison import Bound, Comparison
 from solvers.related import refuse_other_data, refuse_other_price, refuse_unrelated
 from solvers.result import SolveResult, Status, Verdict
+from solvers.rsvm_searched import is_rigorous, solve_by_rsvm
 from solvers.solve import solve
 from solvers.zero_one_searched import is_searched, solve_by_conflicts
 
@@ -77,7 +78,8 @@ def compare(
         Names, (name, parameters) pairs, or models, edited ones included.
     exact : name, pair, model, or a result already at hand
         What they relax, by default zero_one_big_m. Unless a solver is named, a 0-1 loss model of
-        up to 1000 points goes to the conflict search, which proves what it says.
+        up to 1000 points goes to the conflict search, which proves what it says, and a rigorous
+        SVM with a free intercept to the methods of its own.
     parameters : mapping
         Hyperparameters common to all; a row takes those it knows, its own come first.
     solvers : sequence of names, or "all", optional
@@ -154,11 +156,14 @@ def _to_solve(specs: Sequence[Spec], solver: str) -> Sequence[Spec]:
 
 
 def _exact_answer(model: pyo.ConcreteModel, solver: str, **limits: Any) -> SolveResult:
-    """The exact problem: by the conflict search where that is free to, else by a solver."""
-    if solver != "auto" or not set(limits) <= SEARCH_LIMITS or not is_searched(model):
-        return solve(model, solver, **limits)
-    words = {word: value for word, value in limits.items() if word != "log"}
-    return solve_by_conflicts(model, **words)
+    """The exact problem: by a search of our own where that is free to, else by a solver."""
+    if solver == "auto" and set(limits) <= SEARCH_LIMITS:
+        words = {word: value for word, value in limits.items() if word != "log"}
+        if is_searched(model):
+            return solve_by_conflicts(model, **words)
+        if is_rigorous(model):
+            return solve_by_rsvm(model, **words)
+    return solve(model, solver, **limits)
 
 
 def labelled_models(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from solvers.backend import Claim
 from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, Certified, certify_point
+from solvers.conic_form import Multipliers
 from solvers.result import Status, Verdict
 
 Array = NDArray[np.float64]
@@ -24,6 +25,7 @@ def certified_search(
     bound: float | None,
     proof: str,
     facts: Mapping[str, Any],
+    duals: Multipliers | None = None,
 ) -> Certified:
     """The point checked, and the search's bound where it is the better one.
 
@@ -39,8 +41,10 @@ def certified_search(
         What proves it.
     facts : mapping
         Added to the certificate's.
+    duals : Multipliers, optional
+        Of the model's rows, from which a bound is proven as well.
     """
-    checked = certify_point(case, Claim(status, x), closing=False)
+    checked = certify_point(case, Claim(status, x, duals), closing=False)
     certificate, objective = checked.certificate, checked.objective
     certificate = replace(certificate, facts={**certificate.facts, **facts})
     best, method = certificate.bound, certificate.bound_method

@@ -12,6 +12,7 @@ from pyomo.gdp import Disjunct
 
 from formulations.array_var import ArrayVar
 from formulations.cones import lower_pairs, order, symmetric
+from solvers.classify import Classification
 from solvers.conic_form import Multipliers
 from solvers.standard_form import StandardForm
 
@@ -131,6 +132,41 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
     return {
         component.name: _in_index_order(component, entries) for component, entries in found.values()
     }
+
+
+def multipliers_by_name(
+    duals: Mapping[str, Any], form: StandardForm, classification: Classification
+) -> Multipliers:
+    """Inverse of `named_duals`: in the order of the model, zeros where none are named.
+
+    Those of the variables' bounds have no name: the repair in dual_bound finds them again.
+
+    Raises
+    ------
+    ValueError
+        Arrays that do not fit the rows of the model.
+    """
+    arrays = {name: np.asarray(array, dtype=float) for name, array in duals.items()}
+    rest = {name: iter(np.atleast_1d(array)) for name, array in arrays.items()}
+
+    def of(row: Any, absent: Array) -> Array:
+        component = row.parent_component()
+        name = component.name
+        if name not in arrays:
+            return absent
+        found = next(rest[name], None) if component.is_indexed() else arrays[name]
+        if found is None or np.shape(found) != np.shape(absent):
+            raise ValueError(f"the saved multipliers of {name} do not fit the model")
+        return np.asarray(found)
+
+    rows = np.array([float(of(row, np.zeros(()))) for row in form.rows])
+    cones = {
+        id(row.data): of(row.data, np.zeros(len(reading.cone.b)))
+        for row, reading in zip(form.quadratic, classification.readings, strict=True)
+        if reading.cone is not None
+    }
+    cones |= {id(row.data): of(row.data, np.zeros((row.order, row.order))) for row in form.psd}
+    return Multipliers(form.sense * rows, np.zeros(form.n), cones)
 
 
 def _in_index_order(component: Any, entries: dict[Any, Any]) -> Array:

@@ -24,12 +24,14 @@ from benchmarks import (
     nu_lp,
     nu_lp_memory,
     nu_lp_routes,
+    rsvm,
 )
 from benchmarks.measuring import MEGABYTE, in_turns, peak_growth, quiet, stop_before_run
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
 from experiments.generators import outlier_data
 from solvers.backend import Limits
 from solvers.clarabel import run_conic
+from solvers.result import Verdict
 from tests.cbf import read
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -183,6 +185,28 @@ def test_a_path_that_differs_from_the_solver_is_no_benchmark() -> None:
     unproven = replace(path, left_out=(2.0,))
     with pytest.raises(RuntimeError, match="not certified"):
         conic_path.certified(unproven)
+
+
+def test_rsvm_runs() -> None:
+    kernel, linear = rsvm.measure(30, 2, 2)
+    socp = rsvm.SOCP.format(count=2)
+    assert_complete([kernel], [OURS, rsvm.SEGMENTS, rsvm.DECOMPOSITION, rsvm.LIBSVM, socp])
+    assert_complete([linear], [OURS, rsvm.DECOMPOSITION, rsvm.ONE_BY_ONE])
+    asked = {line.route: line.at_least for line in kernel.lines}
+    assert (asked[rsvm.SEGMENTS], asked[socp]) == (2.0, 20.0)
+
+
+def test_a_loss_that_differs_from_the_proven_one_is_no_benchmark() -> None:
+    data = rsvm.linear_problem(30, 2)
+    bound = rsvm.spread(data, 2)[0]
+    loss = tm.solve(tm.rsvm(data, norm_bound=bound)).objective
+    assert loss is not None
+    rsvm.refuse_difference(data, [bound], [loss])
+    for wrong in (loss * 1.001, float("nan")):
+        with pytest.raises(RuntimeError, match="a route"):
+            rsvm.refuse_difference(data, [bound], [wrong])
+    with pytest.raises(RuntimeError, match="not certified"):
+        rsvm.refuse_unproven([Verdict.CERTIFIED, Verdict.NOT_CERTIFIED])
 
 
 # --- measuring -----------------------------------------------------------------------------------

@@ -34,8 +34,8 @@ CASES = [
     for mode in INTERCEPTS
 ]
 PENALTIES = (0.4, 1.5)
-# Problems whose relaxations are ordered in test_extended_nu.py and test_ramp_bound.py.
-ELSEWHERE = ("extended_nu_svc", "ramp_big_m")
+# Problems whose relaxations are ordered in test_extended_nu.py, test_ramp_bound.py, test_rsvm.py.
+ELSEWHERE = ("extended_nu_svc", "ramp_big_m", "rsvm")
 
 
 @functools.cache

@@ -39,6 +39,7 @@ SCIP_ON_CONES = 1e-4
 CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 
 C, RIDGE, PI, NU, PENALTY, BUDGET, BOUND_ON_B = 0.7, 0.05, 0.3, 0.6, 1.3, 0.25, 12.0
+H = 0.5  # below the norms of the w that solve rsvm_relaxed
 LOW_NU = 0.3  # below nu_bar = 0.41 of the points, where the extended nu-SVC is not convex
 UNPRICED = ("free", "none")
 
@@ -81,6 +82,10 @@ def equal_strengthening(data: TrainingData, mode: str) -> np.ndarray:
     return np.full(data.n, 0.9 / np.linalg.eigvalsh(columns.T @ columns)[-1])
 
 
+def rigorous_dual(data: TrainingData, mode: str) -> float:
+    return -witness.capacity_dual(data.X @ data.X.T, data.y, H, mode)
+
+
 def sdp(data: TrainingData, mode: str) -> float:
     bound = BOUND_ON_B if mode == "free" else None
     return witness.theorem_2(data, mode, penalty=PENALTY, bound_on_b=bound).value
@@ -110,6 +115,7 @@ def linearised(data: TrainingData, mode: str) -> float:
 
 
 BIG_M = np.linspace(12.0, 25.0, OVERLAPPING.n)
+HULL_BOUND = 2 / (NU * OVERLAPPING.n)
 MIXED = {"penalty": PENALTY}
 
 TRIALS = {
@@ -141,6 +147,15 @@ TRIALS = {
         lambda d, m: -linearised(d, m), {"nu": LOW_NU, "w_ref": reference}
     ),
     "min_cvar": Trial(on_circle(1 / LOW_NU), {"beta": 1 - LOW_NU}, intercepts=UNPRICED),
+    "rsvm": Trial(lambda d, m: witness.least_loss(d, m, H).value, {"norm_bound": H}),
+    "rsvm_relaxed": Trial(lambda d, m: witness.least_loss(d, m).value),
+    "rsvm_kernel_relaxed": Trial(lambda d, m: witness.kernel_least_loss(d.X @ d.X.T, d.y, m)),
+    "rsvm_dual": Trial(rigorous_dual, {"norm_bound": H}),
+    "rsvm_dual_perspective": Trial(rigorous_dual, {"norm_bound": H}),
+    "reduced_hull_svc": Trial(
+        lambda d, m: witness.hull_distance(d.X @ d.X.T, d.y, HULL_BOUND, m),
+        {"hull_bound": HULL_BOUND},
+    ),
     "zero_one_big_m": Trial(zero_one, MIXED | {"big_m": "derived"}, FEW),
     "zero_one_bilinear": Trial(zero_one, MIXED, FEW),
     "zero_one_disjunctive": Trial(zero_one, MIXED, FEW),
@@ -388,6 +403,9 @@ def test_a_gram_matrix_and_its_points_are_the_same_data(mode: str) -> None:
     """The eigenvector factor of X X' turns the points, which no machine notices."""
     gram = GramData(OVERLAPPING.X @ OVERLAPPING.X.T, OVERLAPPING.y)
     assert gram.d == 2
-    for name in ("c_svc_dual", "nu_svc_dual", "kernel_soft_margin_svc"):
+    for name in (
+        "c_svc_dual", "nu_svc_dual", "kernel_soft_margin_svc", "rsvm_dual",
+        "rsvm_dual_perspective", "rsvm_kernel_relaxed", "reduced_hull_svc",
+    ):  # fmt: skip
         result = solve(CATALOGUE[name].build(gram, intercept=mode, **TRIALS[name].parameters))
         assert result.objective == pytest.approx(optimum(name, mode), abs=2e-7)

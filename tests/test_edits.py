@@ -64,6 +64,14 @@ SUBJECTS = {
         {"nu": 0.4, "w_ref": [1.0, 0.4]}, "alpha", ("nu", 0.55), rows="line"
     ),
     "min_cvar": Subject({"beta": 0.6}, "w", ("beta", 0.45), rows="tail"),
+    "rsvm": Subject({"norm_bound": 0.3}, "w", ("norm_bound", 0.2), tilt=0.01),
+    "rsvm_relaxed": Subject({}, "w", None, tilt=0.01, step=8),
+    "rsvm_kernel_relaxed": Subject({}, "v", None, tilt=0.01, step=8),
+    "rsvm_dual": Subject({"norm_bound": 0.3}, "alpha", ("norm_bound", 0.2), rows="weight"),
+    "rsvm_dual_perspective": Subject(
+        {"norm_bound": 0.3}, "alpha", ("norm_bound", 0.2), rows="weight"
+    ),
+    "reduced_hull_svc": Subject({"hull_bound": 0.3}, "alpha", ("hull_bound", 0.27), rows="weight"),
     "zero_one_relaxed": Subject({"penalty": 1.3, "big_m": 30.0}, "w", ("penalty", 4.0)),
     "zero_one_hinge": Subject({"penalty": 1.3, "big_m": 30.0}, "w", ("penalty", 4.0)),
     "conic_fixed": Subject(
@@ -83,7 +91,7 @@ SUBJECTS = {
     "zero_one_disjunctive": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="keep", data=FEW),
 }
 BOUNDED = ("max_margin_svc", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_polar",
-           "min_cvar")  # fmt: skip
+           "min_cvar", "rsvm")  # fmt: skip
 CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 CONVEX_NAMES = [name for name in SUBJECTS if CATALOGUE[name].problem_class in CONVEX]
 MIXED_NAMES = [name for name in SUBJECTS if name not in CONVEX_NAMES]

@@ -193,13 +193,18 @@ PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
         "extended_nu_svc_linearised_dual",
         {"nu": 0.25, "w_ref": "mean_difference"},
     ),
+    "rsvm": ("rsvm_dual", {"norm_bound": 0.7}),
     "conic_sdp": ("conic_sdp_dual", {"penalty": 1.3}),
 }
 
 
+# Second forms of a dual, tested against the first one in test_rsvm.py.
+OTHER_DUALS = {"rsvm_dual_perspective": "rsvm"}
+
+
 def test_every_dual_of_the_catalogue_is_paired() -> None:
-    duals = {entry.dual_of: name for name, entry in CATALOGUE.items() if entry.dual_of}
-    assert duals == {primal: dual for primal, (dual, _) in PAIRS.items()}
+    duals = {name: entry.dual_of for name, entry in CATALOGUE.items() if entry.dual_of}
+    assert duals == {dual: primal for primal, (dual, _) in PAIRS.items()} | OTHER_DUALS
 
 
 @pytest.mark.parametrize("mode", INTERCEPTS)
@@ -296,6 +301,12 @@ def test_penalised_intercept_is_a_constant_column(seed: int) -> None:
         ("weighted_svc", {"ridge": 0.05, "pi": 0.4}),
         ("nu_svc", {"nu": 0.6}),
         ("nu_svc_dual", {"nu": 0.6}),
+        ("rsvm", {"norm_bound": 0.7}),
+        ("rsvm_dual", {"norm_bound": 0.7}),
+        ("rsvm_dual_perspective", {"norm_bound": 0.7}),
+        ("rsvm_relaxed", {}),
+        ("rsvm_kernel_relaxed", {}),
+        ("reduced_hull_svc", {"hull_bound": 0.2}),
         ("zero_one_relaxed", {"penalty": 1.3, "big_m": 20.0}),
         ("zero_one_hinge", {"penalty": 1.3, "big_m": 20.0}),
         ("conic_fixed", {"penalty": 1.3, "strengthening": "scaled"}),

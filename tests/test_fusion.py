@@ -35,7 +35,7 @@ DATA = points("overlapping", 1, n=10)
 SEPARABLE = points("separable", 1, n=10)
 FEW = points("overlapping", 2, n=7)
 GAMMA = np.full(DATA.n, 0.005)
-C, NU, PENALTY, BUDGET, BOUND = 0.7, 0.6, 1.3, 0.25, 12.0
+C, NU, PENALTY, BUDGET, BOUND, H = 0.7, 0.6, 1.3, 0.25, 12.0, 0.5
 GRAM = DATA.X @ DATA.X.T
 
 
@@ -102,6 +102,17 @@ PROBLEMS: dict[str, Problem] = {
     "max_margin_svc": (
         lambda: tm.max_margin_svc(SEPARABLE),
         lambda: witness.max_margin(SEPARABLE, "free").value,
+    ),
+    "rsvm": (
+        lambda: tm.rsvm(DATA, norm_bound=H), lambda: witness.least_loss(DATA, "free", H).value
+    ),
+    "rsvm_dual": (
+        lambda: tm.rsvm_dual(DATA, norm_bound=H),
+        lambda: -witness.capacity_dual(GRAM, DATA.y, H, "free"),
+    ),
+    "rsvm_dual_perspective": (
+        lambda: tm.rsvm_dual_perspective(DATA, norm_bound=H),
+        lambda: -witness.capacity_dual(GRAM, DATA.y, H, "free"),
     ),
     "conic_fixed": (
         lambda: tm.conic_fixed(DATA, penalty=PENALTY, strengthening=GAMMA),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.data import GramData, TrainingData
-from solvers.algorithms.rsvm_point import hinge_sum, rsvm_point
+from formulations.rsvm_checks import hinge_sum
+from solvers.algorithms.rsvm_point import rsvm_point
 from solvers.result import Verdict
 from tests.witness import points
 

@@ -176,6 +176,41 @@ def nu_is_solvable(data: TrainingData, intercept: str, nu: float, costs: Array) 
     return problem.status == cp.OPTIMAL
 
 
+# --- rigorous machines ---------------------------------------------------------------------------
+
+
+def least_loss(data: TrainingData, intercept: str, norm_bound: float = np.inf) -> Witness:
+    """Bi & Vapnik (3)-(5): the least sum of [1 - u_i]_+ at a norm of at most H; (13) without it."""
+    h = _Hyperplane(data, intercept)
+    rows = [h.norm <= norm_bound**2] if np.isfinite(norm_bound) else []
+    return h.witness(_minimum(cp.sum(cp.pos(1 - h.u)), rows))
+
+
+def capacity_dual(gram: Array, y: Array, norm_bound: float, intercept: str) -> float:
+    """Bi & Vapnik (12): the largest e'a - H sqrt(a'Qa) in the unit box."""
+    a, (values, vectors) = cp.Variable(len(y)), np.linalg.eigh(_signed_gram(gram, y, intercept))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    rows = [a >= 0, a <= 1, *([y @ a == 0] if intercept == "free" else [])]
+    return -_minimum(norm_bound * cp.norm(root @ a) - cp.sum(a), rows)
+
+
+def kernel_least_loss(gram: Array, y: Array, intercept: str) -> float:
+    """Bi & Vapnik (18): the least sum of hinge losses of sum_j beta_j y_j k(x_j, .) + b."""
+    beta = cp.Variable(len(y))
+    b = 0.0 if intercept == "none" else cp.Variable()
+    u = cp.multiply(y, gram @ cp.multiply(y, beta) + b)
+    return _minimum(cp.sum(cp.pos(1 - u)))
+
+
+def hull_distance(gram: Array, y: Array, cap: float, intercept: str) -> float:
+    """Bi & Vapnik (16): the least 1/2 a'Qa with class sums 1 (or sum 2), 0 <= a <= D."""
+    a, q = cp.Variable(len(y)), _signed_gram(gram, y, intercept)
+    sums = [cp.sum(a) == 2]
+    if intercept == "free":
+        sums = [cp.sum(a[y > 0]) == 1, cp.sum(a[y < 0]) == 1]
+    return _minimum(cp.quad_form(a, cp.psd_wrap(q)) / 2, [a >= 0, a <= cap, *sums])
+
+
 # --- extended nu machines ------------------------------------------------------------------------
 
 
@@ -487,6 +522,8 @@ class _PyomoReader:
         crossed = np.argwhere(np.triu(Q, 1))
         if np.linalg.eigvalsh(Q)[0] >= -1e-12 * np.abs(Q).max():
             return [cp.quad_form(cp.hstack(members), cp.psd_wrap(Q)) + self._affine(repn) <= high]
+        if not len(crossed):
+            return [self._norm(members, np.diag(Q), repn, high)]
         ((i, j),) = crossed.tolist()
         squares = [np.sqrt(Q[k, k]) * members[k] for k in range(len(members)) if Q[k, k] > 0]
         # k s t + a s + b t + c = k (s + b / k)(t + a / k) when c = a b / k.
@@ -500,6 +537,14 @@ class _PyomoReader:
         top = np.sqrt(abs(k)) * (first + second)
         side = np.sqrt(abs(k)) * (first - second)
         return [cp.SOC(top, cp.hstack([side, *(2 * v for v in squares)]))]
+
+    def _norm(self, members: list[Any], squares: Array, repn: Any, high: Any) -> Any:
+        """||v||^2 <= t^2 where t has a bound t >= 0 of its own."""
+        ((k,),) = np.argwhere(squares < 0).tolist()
+        assert not self._coefficients(repn)
+        assert pyo.value(repn.constant) == high
+        inside = [np.sqrt(q) * v for q, v in zip(squares, members, strict=True) if q > 0]
+        return cp.SOC(np.sqrt(-squares[k]) * members[k], cp.hstack(inside))
 
     def _coefficients(self, repn: Any) -> dict[int, float]:
         """Linear coefficients by the id of our variable."""

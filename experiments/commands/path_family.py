@@ -38,6 +38,8 @@ class Family:
     page : callable(path) -> something to print
     judge : callable(path) -> exit code
         Says on standard error why it is not 0.
+    words : tuple of str
+        Settings of the path itself, which no formulation has.
     """
 
     parameter: Callable[[str], str]
@@ -47,6 +49,7 @@ class Family:
     draw: Callable[[Any, Path, str], None]
     page: Callable[[Any], Any]
     judge: Callable[[Any], int]
+    words: tuple[str, ...] = ()
 
 
 def listed(value: Any) -> tuple[Any, ...]:

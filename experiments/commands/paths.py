@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands import conic_paths, extended_nu_paths, options
+from experiments.commands import conic_paths, extended_nu_paths, options, rsvm_paths
 from experiments.commands.comparing import PICTURES
 from experiments.commands.path_family import ARRAYS, Family, write_document, write_table
 from experiments.commands.settings import parse_settings, refuse_unknown, split_preprocessing
@@ -24,6 +24,7 @@ FAMILIES: dict[str, Family] = {
     extended_nu_paths.ENTRY: extended_nu_paths.FAMILY,
     conic_paths.PENALTY: conic_paths.FAMILY,
     conic_paths.BUDGET: conic_paths.FAMILY,
+    **dict.fromkeys(rsvm_paths.ENTRIES, rsvm_paths.FAMILY),
 }
 
 
@@ -34,7 +35,9 @@ def path_command(
     method: Annotated[
         str,
         typer.Option(
-            metavar="M", help=f"{extended_nu_paths.ENTRY}: {', '.join(extended_nu_paths.METHODS)}."
+            metavar="M",
+            help=f"{extended_nu_paths.ENTRY}: {', '.join(extended_nu_paths.METHODS)}; "
+            f"{rsvm_paths.ENTRIES[0]}: {', '.join(rsvm_paths.METHODS)}.",
         ),
     ] = "auto",
     out: Annotated[
@@ -44,7 +47,8 @@ def path_command(
     plot: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.png", help="Draw the least CVaR, or value and sum z: png, pdf or svg."
+            metavar="FILE.png",
+            help="Draw the least CVaR, value and sum z, or loss, C and nu: png, pdf or svg.",
         ),
     ] = None,
     label: options.Label = None,
@@ -58,14 +62,16 @@ def path_command(
 
     extended_nu_svc over nu, from the largest down (Algorithm 11): --set nu=0.8,0.7,0.6.
     conic_sdp over penalty and conic_sdp_budget over budget, with warm starts: --set penalty=0.1,1
-    or --set budget=0.3,0.1; 100 values when none is named. Leaves with 0 when every value is
+    or --set budget=0.3,0.1; 100 values when none is named. rsvm and rsvm_dual over norm_bound H, or
+    over capacity = H^2 / n: --set norm_bound=1,2,4; the paper's 12 values when none is named, and
+    eta=0.05 vc_form=vapnik for the VC bound that is printed. Leaves with 0 when every value is
     proven, with 1 when one is not, and with 130 after Ctrl-C, which keeps the rows found so far.
     """
     for file, suffixes in ((out, (".json",)), (csv, (".csv",)), (plot, PICTURES)):
         options.writable(file, suffixes)
     found = parse_settings(settings or ())
     family = _family(name)
-    refuse_unknown(found, [name])
+    refuse_unknown(found, [name], family.words)
     preprocessing, own = split_preprocessing(found)
     asked = family.asked(name, own, method)
     with working(f"path of {name}") as say:

@@ -100,10 +100,11 @@ def decision_values(result: SolveResult, X: Array) -> Array:
     record = result.normalisation
     if entry.classifier is weight_and_intercept and "kernel" not in record:
         w, b = weight_and_intercept(None, result.values, result.duals)
-        _refuse_other_features(X, len(w))
+        _refuse_other_features(X, record["d"] if record else len(w))
         return (Normaliser.from_json(record).apply(X) if record else X) @ w + b
     prepared = training_data(result)
-    _refuse_other_features(X, prepared.raw.d)
+    if prepared.centring is None:  # which says itself what a new point is
+        _refuse_other_features(X, prepared.raw.d)
     w, b = entry.classifier(origin_of(result, prepared), result.values, result.duals)
     return prepared.scores(X, w, b)
 

@@ -71,11 +71,19 @@ def split_preprocessing(settings: Settings) -> tuple[Settings, Settings]:
     return data, rest
 
 
-def refuse_unknown(settings: Iterable[str], names: Iterable[str]) -> None:
-    """Raise ValueError for a key that no formulation among `names` has, with the nearest one."""
+def refuse_unknown(
+    settings: Iterable[str], names: Iterable[str], words: Iterable[str] = ()
+) -> None:
+    """Raise ValueError for a key that no formulation among `names` has, with the nearest one.
+
+    Parameters
+    ----------
+    words
+        Of the command itself, known besides.
+    """
     names = list(names)
     own = {key: None for name in names for key in entry_named(name).parameters}
-    known = [*own, *PREPROCESSING]
+    known = [*own, *words, *PREPROCESSING]
     for key in settings:
         if key in known:
             continue

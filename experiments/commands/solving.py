@@ -22,8 +22,10 @@ from experiments.preparation import Prepared, prepare
 from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE
 from solvers.algorithms.prepare import build, entry_named
+from solvers.algorithms.rsvm_result import METHODS as RSVM_METHODS
 from solvers.isolated import solve_isolated
 from solvers.result import SolveResult, Verdict
+from solvers.rsvm_searched import SEARCHED_RSVM, solve_by_rsvm
 from solvers.solve import solve
 from solvers.zero_one_searched import CONFLICT_SEARCH, SEARCHED_ZERO_ONE, solve_by_conflicts
 
@@ -42,7 +44,8 @@ def solve_command(
             help="direct: the whole model goes to the solver. For the extended nu-SVC and its "
             "forms auto (by default), branch-and-cut, hull and cutting-plane prove the global "
             "optimum; local proves nothing; scip or gurobi gets the model. For the 0-1 loss "
-            "conflict-search proves the optimum without a solver.",
+            "conflict-search proves the optimum without a solver. For the rigorous SVM with a "
+            f"free intercept {', '.join(RSVM_METHODS)} (auto by default) prove it.",
         ),
     ] = None,
     out: Annotated[
@@ -62,21 +65,21 @@ def solve_command(
     """Solve one formulation on data and print the result with its certificate."""
     options.writable(out, (".json",))
     own_process = isolate or second_solver is not None
-    method, solver = chosen_method(name, method, solver, by_solver=own_process)
+    found = parse_settings(settings or ())
+    method, solver = chosen_method(
+        name, method, solver, by_solver=own_process, intercept=found.get("intercept", "free")
+    )
     choice = options.SolverChoice(solver, time_limit, threads, seed, log)
     with working(f"solving {name}", log=log):
-        prepared, model = prepared_model(
-            name, data, label, positive, parse_settings(settings or ())
-        )
+        prepared, model = prepared_model(name, data, label, positive, found)
         if method == DIRECT:
             run = solve_isolated if isolate else solve
             result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
         elif method == CONFLICT_SEARCH:
             result = solve_by_conflicts(model, time_limit=time_limit, threads=threads, seed=seed)
         else:
-            result = solve_by_search(
-                model, method, time_limit=time_limit, threads=threads, seed=seed
-            )
+            search = solve_by_rsvm if name in SEARCHED_RSVM else solve_by_search
+            result = search(model, method, time_limit=time_limit, threads=threads, seed=seed)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:
             result.save(out)
@@ -93,7 +96,7 @@ def solve_command(
 
 
 def chosen_method(
-    name: str, method: str | None, solver: str, *, by_solver: bool
+    name: str, method: str | None, solver: str, *, by_solver: bool, intercept: str = "free"
 ) -> tuple[str, str]:
     """Method and solver of a solve.
 
@@ -101,11 +104,14 @@ def chosen_method(
     ----------
     by_solver : bool
         Whether something was asked for that only a solver has: a second one, or its own process.
+    intercept : str
+        Of the model; the methods of the rigorous SVM take the free one.
 
     Returns
     -------
     (method, solver)
-        The method is "direct", one of `cuts.searched.SEARCHES`, or "conflict-search".
+        The method is "direct", one of `cuts.searched.SEARCHES`, "conflict-search", or one of the
+        METHODS of the rigorous SVM.
 
     Raises
     ------
@@ -115,9 +121,11 @@ def chosen_method(
     able: tuple[str, ...] = METHODS if entry_named(name).name in SEARCHED else (DIRECT,)
     if name in SEARCHED_ZERO_ONE:
         able = (DIRECT, CONFLICT_SEARCH)
+    if name in SEARCHED_RSVM:
+        able = (DIRECT, *RSVM_METHODS)
     if method is None:
-        searching = able == METHODS and solver == "auto" and not by_solver
-        method = "auto" if searching else DIRECT
+        ours = "auto" in able and (name not in SEARCHED_RSVM or intercept == "free")
+        method = "auto" if ours and solver == "auto" and not by_solver else DIRECT
     if method not in able:
         raise ValueError(f"{name} has no method {method!r}; it has {', '.join(able)}")
     if method in SOLVERS_THAT_SEARCH:
@@ -147,10 +155,11 @@ def prepared_model(
     preprocessing, hyperparameters = split_preprocessing(settings)
     prepared = prepare(options.load_data(spec, label, positive), preprocessing)
     if not isinstance(prepared.data, entry.takes):
-        able = [e.name for e in CATALOGUE.values() if isinstance(prepared.data, e.takes)]
+        able = [e for e in CATALOGUE.values() if isinstance(prepared.data, e.takes)]
+        nearest = [e.name for e in able if e.dual_of == name] or [e.name for e in able]
         raise ValueError(
             f"{name} reads points, not a kernel matrix: leave kernel out, or take one of "
-            f"{', '.join(able)}"
+            f"{', '.join(nearest)}"
         )
     if wants_tightening(hyperparameters):
         hyperparameters = with_tightened(entry, prepared.data, hyperparameters)

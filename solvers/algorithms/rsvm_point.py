@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from formulations.c_svc import balanced_alpha
 from formulations.data import GramData, TrainingData
 from formulations.recovery import hinge_intercept
+from formulations.rsvm_checks import hinge_sum
 from solvers.result import Verdict
 
 Array = NDArray[np.float64]
@@ -102,6 +103,9 @@ def rsvm_point(
         the multipliers name none; it is scaled into the ball. The better one of this and
         H F'(y o alpha) / sqrt(S) is kept, with the intercept of least loss.
 
+    Multipliers whose dual value is negative are replaced by zeros once they have named their w:
+    zeros prove E >= 0, and are optimal where E = 0.
+
     Returns
     -------
     RsvmPoint
@@ -124,6 +128,8 @@ def rsvm_point(
         offsets.append(float(hyperplane[1]))
         losses.append(hinge_sum(data, candidates[-1], offsets[-1]))
     best = int(np.argmin(losses))
+    if float(alpha.sum()) < norm_bound * length:
+        alpha, length = np.zeros(data.n), 0.0  # they prove less than nothing, and price a free H
     return RsvmPoint(
         norm_bound=float(norm_bound),
         w=candidates[best],
@@ -133,11 +139,6 @@ def rsvm_point(
         lower_bound=_lower_bound(data, norm_bound, alpha, length, reach),
         length=length,
     )
-
-
-def hinge_sum(data: TrainingData | GramData, w: Array, b: float) -> float:
-    """E(w, b)."""
-    return float(np.maximum(0.0, 1 - data.y * (data.factor @ w + b)).sum())
 
 
 def _into_ball(w: Array, radius: float) -> Array:

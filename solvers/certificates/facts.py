@@ -39,10 +39,11 @@ SECOND_SOLVER_FACTS = {
 
 SEARCH_FACTS = {
     "engine": "search of our own that found the point: hull, branch_and_cut, cutting_plane, local, "
-    "ball (the convex problem above nu_bar), boundary (at it) or conflict-search (0-1 loss)",
+    "ball (the convex problem above nu_bar), boundary (at it), conflict-search (0-1 loss), or a "
+    "method of the rigorous SVM",
     "stop": "why it ended, in a word",
     "nodes": "boxes of branch and cut, or nodes of the conflict search",
-    "steps": "steps of the active-set method in the conflict search",
+    "steps": "steps of the active-set method in the conflict search, or of the rigorous SVM's",
     "rounds": "rounds of the hull engine or of the cutting plane loop",
     "linear_programs": "how many it solved",
     "cuts": "how many it used",
@@ -60,6 +61,12 @@ CLASSIFIER_FACTS = {
     "nu_property": "whether margin_error_share <= nu <= support_vector_share, or why not asked",
     "cvar": "conditional value at risk of the margin error, recomputed by sorting",
     "norm_multiplier": "multiplier of the norm row, minus half the objective",
+    "norm": "length of w, with b where it is penalised; of a kernel machine in feature space",
+    "norm_active": "whether that is norm_bound, up to 1e-6 of it",
+    "gamma": "multiplier of half the norm row of rsvm, sqrt(S) / H; 1 / C of the same c_svc",
+    "capacity_price": "sqrt(S) = gamma H: what the loss falls by for a unit more of norm_bound",
+    "hull_distance": "distance of the nearest points of the two (reduced) hulls",
+    "half_distance": "half of it; the hard margin when the hulls are plain and disjoint",
     "side": "on which side of nu_bar the optimum lies",
     "degenerate": "why the optimum says nothing about the points",
     "violations": "points that pay the 0-1 loss: y_i f(x_i) < 1",
@@ -80,6 +87,8 @@ CLASSIFIER_FACTS = {
     "kept": "points that the slack bounds keep for sure",
     "violated": "points that they violate for sure",
     "conflicts": "sets of points of which one is violated",
+    "intercepts": "both ends of the interval of intercepts of least loss",
+    "equivalence": "C, nu, D, ridge and the rest that stand for this norm_bound, see rsvm_maps.py",
     "at_cutoff": "the relaxation reaches the known objective, which is optimal then",
 }
 

@@ -11,7 +11,7 @@ from formulations.data import TrainingData
 
 NUMBERS: dict[str, float] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "budget": 0.5, "beta": 0.5,
-    "big_m": 50.0, "intercept_bound": 9.0,
+    "big_m": 50.0, "intercept_bound": 9.0, "norm_bound": 0.8, "hull_bound": 0.6,
 }  # fmt: skip
 # Words that choose, and flags: the value itself is tried as a number too.
 WORDS: dict[str, Any] = {

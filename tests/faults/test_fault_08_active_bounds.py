@@ -1,4 +1,7 @@
-"""Row 8: a bound on the hyperplane that holds the optimum back is flagged in the result."""
+"""Row 8: a bound on the hyperplane that holds the optimum back is flagged in the result.
+
+The norm bound of the rigorous SVM is meant to: there the result says when it does not.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tightmargin as tm
 from formulations.big_m import derive_intercept_bound
+from solvers.algorithms.h_limit import h_limit, rsvm_at_limit
+from solvers.algorithms.rsvm_point import rsvm_point
+from solvers.result import Verdict
 from tests.brute_force import zero_one_optima
 from tests.command_line import run, write_csv
 from tests.witness import points
@@ -108,3 +115,56 @@ def test_row_08_the_command_line_prints_it(tmp_path: Path) -> None:
     words = ("--set", "penalty=1", "intercept=free", "intercept_bound=3", "--json")
     answer = run("solve", "conic_sdp", "--data", file, *words)
     assert answer.json["certificate"]["facts"]["active_bounds"] == ["intercept_bound"]
+
+
+LIMIT = h_limit(DATA)
+RIGOROUS = [tm.rsvm, tm.rsvm_dual, tm.rsvm_dual_perspective]
+
+
+@pytest.mark.parametrize("build", RIGOROUS)
+@pytest.mark.parametrize("bound", [0, 0.0, -1.0, np.nan, np.inf, "2", None, True, [1.0]])
+def test_row_08_a_norm_bound_that_is_no_positive_number_is_refused(
+    build: Callable[..., Any], bound: Any
+) -> None:
+    with pytest.raises(ValueError, match="norm_bound"):
+        build(DATA, norm_bound=bound)
+    with pytest.raises(ValueError, match="norm_bound"):
+        rsvm_at_limit(DATA, bound, LIMIT)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.9, 0.999])
+def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price(share: float) -> None:
+    H = share * LIMIT.value
+    primal = tm.solve(tm.rsvm(DATA, norm_bound=H))
+    dual = tm.solve(tm.rsvm_dual(DATA, norm_bound=H))
+    assert primal.certificate.facts["norm_active"] is True
+    assert "degenerate" not in dual.certificate.facts
+    price = dual.certificate.facts["capacity_price"]
+    assert price >= LIMIT.gamma_range * LIMIT.value * (1 - 1e-5), "E is convex in H"
+    more = tm.solve(tm.rsvm(DATA, norm_bound=1.0001 * H)).objective
+    assert primal.objective - more == pytest.approx(1e-4 * H * price, rel=0.05)
+    with pytest.raises(ValueError, match="below the limit"):
+        rsvm_at_limit(DATA, H, LIMIT)
+
+
+@pytest.mark.parametrize("factor", [1.001, 3.0, 100.0])
+def test_row_08_a_norm_bound_above_the_limit_is_said_to_be_free(factor: float) -> None:
+    """The loss is that of no bound at all; the models say it, and so does our own point."""
+    H = factor * LIMIT.value
+    primal = tm.solve(tm.rsvm(DATA, norm_bound=H), "clarabel")
+    assert primal.objective == pytest.approx(LIMIT.least_loss, rel=1e-6)
+    for build in (tm.rsvm_dual, tm.rsvm_dual_perspective):
+        dual = tm.solve(build(DATA, norm_bound=H), "clarabel")
+        assert dual.objective == pytest.approx(-LIMIT.least_loss, rel=1e-6)
+        assert "gamma = 0" in dual.certificate.facts["degenerate"]
+    point = rsvm_at_limit(DATA, H, LIMIT)
+    assert (point.gamma, point.verdict) == (0.0, Verdict.CERTIFIED)
+    assert LIMIT.place(H) == "above"
+
+
+def test_row_08_at_the_limit_itself_the_bound_may_be_active_and_free() -> None:
+    """gamma is anything in [0, g]: both ends are certified."""
+    for alpha, gamma in ((LIMIT.alpha, 0.0), (LIMIT.alpha_at_limit, LIMIT.gamma_range)):
+        point = rsvm_point(DATA, LIMIT.value, alpha, (LIMIT.w, LIMIT.b))
+        assert point.verdict is Verdict.CERTIFIED
+        assert point.gamma == pytest.approx(gamma, rel=1e-9, abs=1e-12)

@@ -120,7 +120,7 @@ def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
     twice = TrainingData(np.vstack([data.X, data.X]), np.append(data.y, data.y))
     p = _per_point(trial.parameters, lambda v: np.append(v, v))
     p |= {name: p[name] * factor for name, factor in family.twice.items()}
-    factor = family.cruz if p.get("scale") == "perez_cruz" else 1.0
+    factor = family.cruz if p.get("scale") == "perez_cruz" else family.doubled
     after = Trial(trial.name, twice, p, trial.mode)
     return Change(trial, after, factor, lambda w, b: (w, b))
 

@@ -44,7 +44,9 @@ class Family:
     twice : mapping
         For points that are all there twice: factors of hyperparameters.
     cruz : float
-        Factor of the optimum then in the scale of Perez-Cruz et al.; it stays otherwise.
+        Factor of the optimum then in the scale of Perez-Cruz et al.
+    doubled : float
+        Factor of the optimum then in any other.
     value : callable or None
         Objective of (w, b) by the paper's formula; None where other variables decide.
     weight : str
@@ -74,6 +76,7 @@ class Family:
     scaled: Mapping[str, int] = field(default_factory=dict)
     twice: Mapping[str, float] = field(default_factory=dict)
     cruz: float = 2.0
+    doubled: float = 1.0
     kind: str = "overlapping"
     value: Value | None = None
     weight: str = "w"
@@ -149,6 +152,18 @@ def reference(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[s
     if mode == "penalised":
         w_ref = np.append(w_ref, 0.0)
     return extended_below(rng, data, mode) | {"w_ref": w_ref}
+
+
+def capacity(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Below the largest norm that matters, and above."""
+    return {"norm_bound": float(rng.uniform(0.1, 1.5))}
+
+
+def hull_cap(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """That of the nu-SVC above nu_min, where the reduced hulls are disjoint."""
+    found = nu_range(data, intercept=mode)
+    nu = found.nu_min + float(rng.uniform(0.4, 0.9)) * (found.nu_max - found.nu_min)
+    return {"hull_bound": 2 / (nu * data.n)}
 
 
 def price(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
@@ -278,6 +293,29 @@ FAMILIES: dict[str, Family] = {
     # The optimum of extended_nu_svc over nu = 1 - beta.
     "min_cvar": Family(
         least_risk, 1, 0, 1, value=values.least_risk, least="", dependent=False, proof="directions"
+    ),
+    # sum xi in the ball ||w|| <= H: (w / c, b) has the same u_i, so H falls by c.
+    "rsvm": Family(
+        capacity, 0, -1, 0, {"norm_bound": -1}, doubled=2.0, value=values.rigorous
+    ),
+    # The same without a ball.
+    "rsvm_relaxed": Family(nothing, 0, -1, 0, doubled=2.0, value=values.rigorous),
+    # The same in v = F'(y o beta).
+    "rsvm_kernel_relaxed": Family(
+        nothing, 0, -1, 0, doubled=2.0, value=values.rigorous, weight="v"
+    ),
+    # H ||v|| - sum alpha with the same alpha: v grows by c, H falls by it.
+    "rsvm_dual": Family(
+        capacity, 0, 1, 0, {"norm_bound": -1}, doubled=2.0, weight="", dual=True
+    ),
+    # t stays, and gamma grows by c^2.
+    "rsvm_dual_perspective": Family(
+        capacity, 0, 1, 0, {"norm_bound": -1}, doubled=2.0, weight="", dual=True
+    ),
+    # ||v||^2 / 2, half the squared distance of the hulls; a point that is there twice may weigh
+    # twice as much.
+    "reduced_hull_svc": Family(
+        hull_cap, 2, 1, 2, twice={"hull_bound": 0.5}, weight="v", curvature=0.5, dual=True
     ),
     # ||w||^2 + penalty #violations: (w / c, b) violates the same points. The derived M is made of
     # products ||w|| ||x||, and of no price.

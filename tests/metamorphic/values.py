@@ -49,6 +49,12 @@ def c_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) 
     return norm2(w, b, mode) / 2 + float(costs @ hinge(scores(data, w, b)))
 
 
+def rigorous(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
+    """The loss alone; infinite outside the ball."""
+    outside = norm2(w, b, mode) > (p.get("norm_bound", np.inf) * (1 + ON_MARGIN)) ** 2
+    return np.inf if outside else float(hinge(scores(data, w, b)).sum())
+
+
 def ridge_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
     pi = p.get("pi")
     share = np.ones(data.n) if pi is None else np.where(data.y > 0, 1 - pi, pi)
