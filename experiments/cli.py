@@ -25,6 +25,7 @@ from experiments.commands.exporting import export_command
 from experiments.commands.listing import list_command, show_command, solvers_command
 from experiments.commands.paths import path_command
 from experiments.commands.predicting import predict_command
+from experiments.commands.reproducing import reproduce_command
 from experiments.commands.solving import solve_command
 from experiments.commands.streams import complain
 from experiments.commands.validating import cross_validate_command
@@ -135,6 +136,7 @@ app.command("export")(export_command)
 app.command("certify")(certify_command)
 app.command("predict")(predict_command)
 app.command("cross-validate", epilog=_grammar())(cross_validate_command)
+app.command("reproduce")(reproduce_command)
 
 
 def main() -> None:

@@ -261,7 +261,7 @@ def read_npz(path: Path, label: str, positive: str | None) -> tuple[Array, Array
     """
     if not zipfile.is_zipfile(path):
         raise ValueError("this is no npz archive: write one with np.savez(file, X=X, y=y)")
-    _refuse_damage(path)
+    refuse_damage(path)
     with np.load(path, allow_pickle=False) as archive:
         for wanted in ("X", label):
             if wanted not in archive.files:
@@ -282,7 +282,7 @@ def read_npz(path: Path, label: str, positive: str | None) -> tuple[Array, Array
     return checked.X, checked.y
 
 
-def _refuse_damage(path: Path) -> None:
+def refuse_damage(path: Path) -> None:
     """Compare checksums first: numpy would read damaged headers as Python."""
     try:
         with zipfile.ZipFile(path) as archive:

@@ -35,6 +35,7 @@ SEPARABLE = witness.points("separable", 3, n=10)
 OVERLAPPING = witness.points("overlapping", 3, n=10)
 
 C, RIDGE, PI, NU, PENALTY, BUDGET, BIG_M = 0.7, 0.05, 0.3, 0.6, 1.3, 0.25, 25.0
+H = 0.4  # below 0.55, the least norm of a w that solves rsvm_relaxed
 LOW_NU = 0.25  # below nu_bar = 0.46 of the overlapping points
 
 
@@ -75,6 +76,10 @@ def linearised() -> float:
     return witness.nu_risk_linearised(OVERLAPPING, "free", LOW_NU, costs, w_ref).value
 
 
+def rigorous_dual() -> float:
+    return -witness.capacity_dual(GRAM, OVERLAPPING.y, H, "free")
+
+
 GRAM = OVERLAPPING.X @ OVERLAPPING.X.T
 WEIGHTS = np.where(OVERLAPPING.y > 0, 1 - PI, PI) / OVERLAPPING.n
 
@@ -111,6 +116,18 @@ TRIALS: dict[str, tuple[str, Any]] = {
     "extended_nu_svc_linearised": (f"nu={LOW_NU} w_ref=1,-0.5", linearised),
     "extended_nu_svc_linearised_dual": (f"nu={LOW_NU} w_ref=1,-0.5", lambda: -linearised()),
     "min_cvar": (f"beta={1 - LOW_NU}", lambda: on_circle() / LOW_NU),
+    "rsvm": (f"norm_bound={H}", lambda: witness.least_loss(OVERLAPPING, "free", H).value),
+    "rsvm_relaxed": ("", lambda: witness.least_loss(OVERLAPPING, "free").value),
+    "rsvm_kernel_relaxed": (
+        "",
+        lambda: witness.kernel_least_loss(GRAM, OVERLAPPING.y, "free"),
+    ),
+    "rsvm_dual": (f"norm_bound={H}", rigorous_dual),
+    "rsvm_dual_perspective": (f"norm_bound={H}", rigorous_dual),
+    "reduced_hull_svc": (
+        f"hull_bound={1 / (NU / 2 * OVERLAPPING.n)}",
+        lambda: witness.hull_distance(GRAM, OVERLAPPING.y, 2 / (NU * OVERLAPPING.n), "free"),
+    ),
     "zero_one_big_m": (
         f"penalty={PENALTY} big_m=derived",
         lambda: witness.zero_one_optimum(OVERLAPPING, "penalised", PENALTY),
@@ -242,7 +259,7 @@ def test_no_command_prints_the_help_as_an_error() -> None:
     assert (answer.code, answer.stdout) == (2, "")
     for command in (
         "list", "show", "solvers", "solve", "compare", "export", "certify", "predict",
-        "cross-validate",
+        "cross-validate", "reproduce",
     ):  # fmt: skip
         assert re.search(rf"^  {command} ", answer.stderr, re.MULTILINE)
 

@@ -1,0 +1,1 @@
+"""Bi & Vapnik 2003, Learning with Rigorous Support Vector Machines: section 6."""

@@ -1,0 +1,125 @@
+"""The rigorous SVM over a list of H^2/l on one sample, with what Tables 2 and 3 say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.reproduce.bi_vapnik.samples import Sample
+from formulations.data import TrainingData
+from formulations.rsvm_maps import equivalence
+from solvers.algorithms.rsvm_path import rsvm_path
+from solvers.algorithms.rsvm_result import RsvmRow
+from solvers.result import Verdict
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shares of points on the wrong side, in percent.
+
+    Attributes
+    ----------
+    errors : float
+        Of all points.
+    false_positive : float
+        Of the points labelled -1.
+    false_negative : float
+        Of the points labelled +1.
+    """
+
+    errors: float
+    false_positive: float
+    false_negative: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One solution.
+
+    Attributes
+    ----------
+    ratio : float
+        H^2/l.
+    norm_bound : float
+        H.
+    support_vectors : int
+    train, test : Rates
+    C, D, nu : float
+        Of the machines that have this solution.
+    value, lower_bound : float
+        The loss, and what is proven below the least one.
+    relative_gap : float or None
+    verdict : Verdict
+    method : str
+    """
+
+    ratio: float
+    norm_bound: float
+    support_vectors: int
+    train: Rates
+    test: Rates
+    C: float
+    D: float
+    nu: float
+    value: float
+    lower_bound: float
+    relative_gap: float | None
+    verdict: Verdict
+    method: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """The rows of one sample, by rising ratio; `left_out` says that Ctrl-C came."""
+
+    rows: tuple[Measured, ...]
+    left_out: bool
+
+
+def measured(sample: Sample, ratios: Sequence[float], method: str = "auto") -> Run:
+    """Follow the path of the rigorous SVM over H = sqrt(ratio l), and count.
+
+    Parameters
+    ----------
+    sample : Sample
+    ratios : sequence of float
+        H^2/l, each once.
+    method : str
+        Of `rsvm_path`.
+    """
+    train = sample.train
+    bounds = {float(np.sqrt(ratio * train.n)): ratio for ratio in ratios}
+    path = rsvm_path(train, bounds, method=method)
+    rows = tuple(_measure(sample, bounds[row.norm_bound], row) for row in path.rows)
+    return Run(rows, bool(path.left_out))
+
+
+def _measure(sample: Sample, ratio: float, row: RsvmRow) -> Measured:
+    point = row.point
+    same = equivalence(sample.train, point.norm_bound, point.alpha)
+    return Measured(
+        ratio=ratio,
+        norm_bound=point.norm_bound,
+        support_vectors=row.support_vectors,
+        train=_rates(sample.train, row),
+        test=_rates(sample.test, row),
+        C=same.C,
+        D=same.hull_bound,
+        nu=same.nu,
+        value=point.value,
+        lower_bound=point.lower_bound,
+        relative_gap=point.relative_gap,
+        verdict=row.verdict,
+        method=row.method,
+    )
+
+
+def _rates(data: TrainingData, row: RsvmRow) -> Rates:
+    wrong = data.y * (data.X @ row.point.w + row.point.b) <= 0
+    return Rates(
+        errors=100 * float(wrong.mean()),
+        false_positive=100 * float(wrong[data.y < 0].mean()),
+        false_negative=100 * float(wrong[data.y > 0].mean()),
+    )

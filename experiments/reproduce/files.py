@@ -1,0 +1,96 @@
+"""Writing a reproduction down: csv with every digit, LaTeX as the paper lays it out, PNG."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from experiments.reproduce.comparison import Cell, Row, Table, ours_text
+from experiments.reproduce.report import Report
+
+
+def save(report: Report, folder: Path) -> tuple[str, ...]:
+    """Write the tables and the picture of a report; names of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for table in report.tables:
+        file = folder / f"{table.name}.csv"
+        write_csv(table, file)
+        written.append(str(file))
+        if table.shown:
+            file = folder / f"{table.name}.tex"
+            file.write_text(to_latex(table, report), encoding="utf-8")
+            written.append(str(file))
+    if report.figure is not None:
+        file = folder / f"{report.name}.png"
+        report.figure.savefig(file)
+        written.append(str(file))
+    return tuple(written)
+
+
+def write_csv(table: Table, file: Path) -> None:
+    """Keys; for every column the paper's number as printed and ours in full; the proof."""
+    head = [key.name for key in table.keys]
+    for column in table.columns:
+        head += [f"{column.name} paper"] if table.printed(column.name) else []
+        head.append(f"{column.name} ours" if table.printed(column.name) else column.name)
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        rows = csv.writer(stream)
+        rows.writerow([*head, "relative gap", "verdict"])
+        for row in table.rows:
+            cells: list[str] = []
+            for column in table.columns:
+                cell = row.cells.get(column.name)
+                if table.printed(column.name):
+                    cells.append(cell.printed if cell else "")
+                cells.append("" if cell is None else repr(float(cell.ours)))
+            gap = "" if row.relative_gap is None else repr(float(row.relative_gap))
+            rows.writerow([*row.key, *cells, gap, str(row.verdict)])
+
+
+def to_latex(table: Table, report: Report) -> str:
+    r"""Table (booktabs): the paper's number and ours side by side, ours in bold where not equal.
+
+    What was checked and why numbers differ stands above it in comments.
+    """
+    words = [report.title, *(claim.text for claim in report.claims), *report.notes]
+    words += [f"UNFINISHED: {report.unfinished}"] if report.unfinished else []
+    lines = [f"% {word}" for word in words]
+    form = "r" * len(table.keys)
+    upper, lower = [""] * len(table.keys), [key.latex for key in table.keys]
+    for column in table.columns:
+        if table.printed(column.name):
+            form += "rr"
+            upper.append(rf"\multicolumn{{2}}{{c}}{{{column.latex}}}")
+            lower += ["paper", "ours"]
+        else:
+            form += "r"
+            upper.append("")
+            lower.append(column.latex)
+    lines += [rf"\begin{{tabular}}{{{form}}}", r"\toprule", _line(upper), _line(lower), r"\midrule"]
+    before = table.rows[0].key[0] if table.rows else ""
+    for row in table.rows:
+        if len(table.keys) > 1 and row.key[0] != before:
+            lines.append(r"\midrule")
+        before = row.key[0]
+        lines.append(_line([*row.key, *_latex_cells(table, row)]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _latex_cells(table: Table, row: Row) -> list[str]:
+    cells = []
+    for column in table.columns:
+        cell = row.cells.get(column.name)
+        if table.printed(column.name):
+            cells.append(cell.printed if cell else "")
+        cells.append("" if cell is None else _bold_where_different(cell, column.form))
+    return cells
+
+
+def _bold_where_different(cell: Cell, form: str) -> str:
+    text = ours_text(cell, form)
+    return rf"\textbf{{{text}}}" if not cell.equal else text
+
+
+def _line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
