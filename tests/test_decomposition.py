@@ -22,9 +22,11 @@ from formulations.preprocess import fit_normaliser
 from solvers.algorithms import decomposition as module
 from solvers.algorithms import decomposition_iterate as iterates
 from solvers.algorithms import decomposition_rows as rows
+from solvers.algorithms import decomposition_run as runs
 from solvers.algorithms.decomposition import Decomposition, Stop, decomposition
 from solvers.algorithms.decomposition_iterate import Iterate
 from solvers.algorithms.decomposition_pair import pair_step
+from solvers.algorithms.decomposition_run import Run
 from solvers.algorithms.decomposition_start import even_start, go_to_start
 from solvers.algorithms.decomposition_subproblem import subproblem, working_set
 from solvers.result import Verdict
@@ -387,8 +389,9 @@ def test_a_smaller_floor_follows_until_none_is_needed() -> None:
     norm_bound = 0.99 * limit_of(data)
     iterate = Iterate(data, norm_bound, 2, even_start(data))
     go_to_start(iterate, None)
-    floors = []
+    floors, seen = [0.0], [iterate.pairs.alpha]
     for _ in range(2000):
+        seen.append(iterate.pairs.alpha.copy())
         stuck = not iterate.step()
         floors.append(iterate.pairs.floor)
         iterate.settle(iterate.loss(), stuck)
@@ -399,6 +402,50 @@ def test_a_smaller_floor_follows_until_none_is_needed() -> None:
     lowered = [x for x in changes if x > 0]
     assert 1 <= len(lowered) <= 5
     assert lowered == sorted(lowered, reverse=True)
+
+    # Back in the corner, the next floor is a lower one, from where the last was taken away.
+    corner, without = (seen[k] for k in (floors.index(lowered[0]), len(floors) - 1 -
+                                         floors[::-1].index(lowered[-1]) + 1))  # fmt: skip
+    iterate.place(corner)
+    assert iterate.cornered
+    assert iterate.step()
+    assert 0 < iterate.pairs.floor < lowered[-1]
+    assert np.count_nonzero(iterate.pairs.alpha != without) <= 2
+
+
+def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("LEAST_PATIENCE", 150), ("PATIENCE", 0), ("SHRINKS", 0), ("RISES", 1e9)):
+        monkeypatch.setattr(runs, name, value)
+    data = rbf(True)
+    found = decomposition(data, norm_bound=at_cost(data, 2.0)[0])
+    assert found.stop is Stop.STALLED
+    assert 150 <= found.steps <= 250
+    assert "shrinks no further" in found.message
+    assert found.point.gap > 1e-9 * found.point.value
+
+
+def test_a_run_that_crawls_next_to_a_corner_is_given_a_floor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runs, "LEAST_PATIENCE", 1000)
+    monkeypatch.setattr(runs, "PATIENCE", 0)
+    data = points("overlapping", 163, n=23, d=4)
+    norm_bound = 0.97 * at_cost(data, 100.0)[0]
+    converged(data, norm_bound)
+    real: Callable[..., bool] = Iterate.lift
+    monkeypatch.setattr(Iterate, "lift", lambda self, *, first=True: not first and real(self))
+    assert decomposition(data, norm_bound=norm_bound).stop is Stop.STALLED
+
+
+def test_no_step_is_left_only_if_f_and_s_are_exact() -> None:
+    data = rbf(True)
+    norm_bound = at_cost(data, 1.0)[0]
+    iterate = Iterate(data, norm_bound, 2, even_start(data))
+    run = Run(data, iterate, 1e-9)
+    iterate.pairs.f[:] = data.y * iterate.pairs.radius / norm_bound  # all conditions seem to hold
+    assert not iterate.pairs.step()
+    assert not run._some_steps(5)
+    assert run.steps == 5
 
 
 # --- degenerate problems -------------------------------------------------------------------------

@@ -311,6 +311,19 @@ def test_contradicting_points_of_a_kernel_are_not_called_proven() -> None:
     assert "NOT proven" in limit.proof
 
 
+def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
+    """Five points with both labels among 200: E0 = 10, whatever the solver meets on the way."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(200) < 0.4, 1.0, -1.0)
+    X = rng.standard_normal((200, 20)) + 0.6 * y[:, None] * (np.arange(20) < 2)
+    data = TrainingData(np.vstack([X, X[:5]]), np.append(y, -y[:5]))
+    gram = gram_data(data, kernel="rbf", width=0.05, normalise="centred")
+    limit = h_limit(gram)
+    consistent(gram, limit)
+    assert limit.least_loss == pytest.approx(10, rel=1e-9)
+    assert not limit.separable
+
+
 # --- changes of the data with a known effect
 
 
@@ -336,6 +349,16 @@ def test_scale_shift_copies_and_turns_change_what_they_should(kind: str) -> None
         assert other.least_loss == pytest.approx(loss * limit.least_loss, rel=1e-10)
         expected = limit.gamma_range * loss / norm**2
         assert other.gamma_range == pytest.approx(expected, rel=1e-7)
+
+
+def test_a_point_far_from_0_or_of_uneven_features_is_still_certified() -> None:
+    """There the double precision of rsvm_point is worth less than a gap of 1e-8."""
+    data = points("overlapping", 5, n=16)
+    for X in (data.X + 1e6, data.X * np.array([1e-3, 1e2])):
+        moved = TrainingData(X, data.y)
+        limit = h_limit(moved)
+        certified_at(moved, limit.value, limit)
+        certified_at(moved, 3 * limit.value, limit)
 
 
 # --- the real data of the paper

@@ -32,7 +32,8 @@ CORNER = 1e-7  # of the largest sqrt(S) there could be: below it, S is 0 for W
 FIRST_FLOOR = 1e-3  # of the same
 LOWER = 0.1  # times a floor is the next one
 ABOVE = 10.0  # floors: where sqrt(S) is more, it needs none
-GROWS = 1.2  # S / floor^2, once S is more than the floor makes it: else ||w|| does not grow
+GROWS = 1.2  # times S / floor^2 at a lower floor, where S > 0 at the end: ||w|| comes nearer to H
+SAME = 2  # lower floors in a row without that: S goes with the floor
 SETTLED = 0.1  # of floor H: the gap at which the problem with a floor counts as solved
 
 
@@ -61,7 +62,7 @@ class Iterate:
         self.floored = False
         self.vanished = False
         self._settled: Array | None = None
-        self._share = 0.0
+        self._share, self._same = 0.0, 0
         self._y, self._norm_bound = data.y, norm_bound
         self.place(alpha)
 
@@ -162,7 +163,8 @@ class Iterate:
         if floor == 0.0 or not solved:
             return False
         before, self._share = self._share, pairs.S / floor**2
-        self.vanished = before > 0 and self._share <= GROWS * before
+        self._same = self._same + 1 if before > 0 and self._share <= GROWS * before else 0
+        self.vanished = self._same == SAME
         if self.vanished:
             return False
         if self.length > ABOVE * floor:

@@ -146,11 +146,11 @@ def _limit(rows: Rows, proofs: Proofs, found: Found, point: FacePoint) -> NormLi
     weight, b = rows.hyperplane(w, c)
     limit = NormLimit(
         value=value,
-        lower=min(value, proofs.norm_below(steep, least_loss)),
-        upper=upper,
+        lower=float(min(value, proofs.norm_below(steep, least_loss))),
+        upper=float(upper),
         separable=found.separable,
         least_loss=least_loss,
-        least_loss_bound=least_bound,
+        least_loss_bound=float(least_bound),
         w=weight,
         b=b,
         alpha=found.alpha,
@@ -247,9 +247,17 @@ def rsvm_at_limit(data: TrainingData | GramData, norm_bound: float, limit: NormL
             f"norm_bound = {norm_bound:g} is below the limit {limit.value:.10g}: gamma > 0 there"
         )
     hyperplane = limit.w, limit.b
-    found = rsvm_point(data, norm_bound, limit.alpha, hyperplane)
+    proofs = Proofs(data, centred_rows(data))
+
+    def point(alpha: Array) -> RsvmPoint:
+        """With the better of two proven bounds: far from 0 the extended precision counts."""
+        made = rsvm_point(data, norm_bound, alpha, hyperplane)
+        closer = proofs.loss_within(made.alpha, norm_bound)
+        return replace(made, lower_bound=float(max(made.lower_bound, closer)))
+
+    found = point(limit.alpha)
     if norm_bound < limit.value:
-        other = rsvm_point(data, norm_bound, limit.alpha_at_limit, hyperplane)
+        other = point(limit.alpha_at_limit)
         if other.gap < found.gap:
             return other
     reach = float(np.linalg.norm(data.factor, axis=1).max(initial=0.0))

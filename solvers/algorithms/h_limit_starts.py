@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -29,7 +30,17 @@ Array = NDArray[np.float64]
 
 HARD_COST = 1e6  # C of libsvm, for points in the unit ball
 LIBSVM_STEPS = 100_000
-EXACT_LP = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+EXACT_LP: dict[str, Any] = {
+    "primal_feasibility_tolerance": 1e-10,
+    "dual_feasibility_tolerance": 1e-10,
+}
+# The dual simplex gives up on some dense kernel matrices; the primal one and others do not.
+LP_WAYS: tuple[dict[str, Any], ...] = (
+    EXACT_LP,
+    {**EXACT_LP, "simplex_strategy": 4},
+    {**EXACT_LP, "solver": "ipm"},
+    {},
+)
 CLOSE = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 SMALLEST = 1e-9  # what HiGHS would leave out
 ON_BOUND = 1e-9  # of a multiplier in [0, 1]
@@ -96,12 +107,16 @@ def least_loss_start(rows: Rows, clock: Clock) -> Start | None:
     data = _data(scaled, rows.y)
     m = rsvm_relaxed(data)
     form = standard_form(m)
-    claim = highs.run(form, classify(form), Limits(time_limit=clock.left, options=EXACT_LP))
-    if claim.status is not Status.OPTIMAL or claim.x is None or claim.duals is None:
+    kind = classify(form)
+    for options in LP_WAYS:
+        claim = highs.run(form, kind, Limits(time_limit=clock.left, options=options))
         if claim.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
+        if claim.status is Status.OPTIMAL and claim.x is not None and claim.duals is not None:
+            break
         if clock.out:
             return None
+    else:
         raise RuntimeError(f"the linear program (13) ended with: {claim.message}")
     found = named_values(m, form, claim.x)
     alpha = np.clip(claim.duals.rows, 0.0, 1.0)

@@ -1,8 +1,8 @@
 """Ranges of hyperparameters that take a solve to know, reported before the main solve.
 
-The range of the rigorous SVM's norm bound, (0, H_lim], is h_limit.py's: to find H_lim takes longer
-than to solve the model, and solutions above it are right, so nothing asks for it beforehand. What
-a solution says about itself is enough: gamma = 0 in the facts of the duals, no norm_active in
+The range of the rigorous SVM's norm bound, (0, H_lim], is h_limit.py's: to find H_lim takes about
+as long as to solve the model, and solutions above it are right, so nothing asks for it beforehand.
+What a solution says about itself is enough: gamma = 0 in the facts of the duals, no norm_active in
 those of the primal.
 """
 
