@@ -86,3 +86,17 @@ def test_a_wrong_multiplier_is_not_certified() -> None:
     wrong = np.where(np.arange(data.n) == int(np.argmax(alpha)), alpha - 1e-3, alpha)
     found = rsvm_point(data, 0.7, wrong, (w, b))
     assert found.verdict is Verdict.NOT_CERTIFIED
+
+
+@pytest.mark.parametrize("far", [1e4, 1e6])
+def test_points_far_from_zero_are_proven_like_those_near_it(far: float) -> None:
+    drawn = points("overlapping", 1, n=60, d=3)
+    moved = TrainingData(drawn.X + far, drawn.y)
+    data = TrainingData(moved.X - far, drawn.y)  # rounded in the same way
+    _, alpha, w, b = optimum(data, 0.5)
+    near = rsvm_point(data, 0.5, alpha, (w, b))
+    there = rsvm_point(moved, 0.5, alpha, (w, b - far * float(w.sum())))
+    assert near.length > 0.1
+    assert there.lower_bound == pytest.approx(near.lower_bound, rel=1e-11)
+    assert there.length == pytest.approx(near.length, rel=1e-11)
+    assert there.value == pytest.approx(near.value, rel=1e-14 * far)

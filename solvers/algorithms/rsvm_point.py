@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of
+OFFSET = 0.9  # of the mean square of the points: beyond it their place is most of their size
 NOTHING = 1e-12  # of the largest ||F'(y o alpha)|| there could be: multipliers that name no w
 
 
@@ -112,9 +113,9 @@ def rsvm_point(
     """
     y, factor = data.y, data.factor
     alpha = balanced_alpha(np.asarray(alpha, dtype=np.float64), y, np.ones(data.n), "free")
-    direction = factor.T @ (y * alpha)
+    near, reach = _near_zero(factor)
+    direction = near.T @ (y * alpha)
     length = float(np.linalg.norm(direction))
-    reach = float(np.sqrt(np.einsum("ij,ij->i", factor, factor).max(initial=0.0)))
     candidates = []
     if length > NOTHING * reach * data.n:
         candidates.append(direction * (norm_bound / length))
@@ -141,6 +142,19 @@ def rsvm_point(
     )
 
 
+def _near_zero(factor: Array) -> tuple[Array, float]:
+    """Points moved to their mean where they are far from 0, and the largest norm among them.
+
+    With y'alpha = 0 no bound and no direction depends on where 0 is, but their rounding does.
+    """
+    squares = np.einsum("ij,ij->i", factor, factor)
+    mean = factor.mean(axis=0) if len(factor) else np.zeros(factor.shape[1])
+    if float(mean @ mean) > OFFSET * float(squares.mean()):
+        factor = factor - mean
+        squares = np.einsum("ij,ij->i", factor, factor)
+    return factor, float(np.sqrt(squares.max(initial=0.0)))
+
+
 def _into_ball(w: Array, radius: float) -> Array:
     norm = float(np.linalg.norm(w))
     return w if norm <= radius else w * (radius / norm)
@@ -152,7 +166,8 @@ def _lower_bound(
     """sum alpha - H sqrt(S) less what rounding can hide; at least 0, which E is.
 
     y'alpha is 0 to rounding only. An intercept of least loss sits at some y_i - <w, x_i>, so that
-    |b| <= 1 + H max ||x_i|| loses no optimum, and the rest of y'alpha costs at most that much.
+    |b| <= 1 + H max ||x_i|| loses no optimum, and the rest of y'alpha costs at most that much;
+    x_i are the points as `_near_zero` moved them, which moves b along.
     """
     mass = float(alpha.sum())
     rounding = 4 * np.finfo(float).eps * np.sqrt(data.n) * (mass + norm_bound * mass * reach)
