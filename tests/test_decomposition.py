@@ -480,12 +480,13 @@ def test_two_points_have_the_closed_form(apart: float) -> None:
         assert point.alpha.tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("far", [0.0, 1e4])
+@pytest.mark.parametrize("far", [0.0, 1e6])
 def test_where_all_points_are_one_the_smaller_class_is_lost(far: float) -> None:
     y = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
     for data in (TrainingData(np.full((5, 2), far), y), GramData(np.full((5, 5), far), y)):
         point = converged(data, 3.0).point
-        assert (point.value, point.lower_bound) == (4.0, pytest.approx(4.0, rel=1e-9))
+        assert point.value == pytest.approx(4, rel=1e-9)
+        assert point.lower_bound == pytest.approx(4, rel=1e-9)
 
 
 def test_equal_points_of_both_classes_stay_at_their_cap() -> None:
@@ -497,7 +498,7 @@ def test_equal_points_of_both_classes_stay_at_their_cap() -> None:
     assert together.min() > 1 - 1e-9
 
 
-@pytest.mark.parametrize("far", [1e2, 1e4])
+@pytest.mark.parametrize("far", [1e3, 1e6])
 def test_points_far_from_0_have_the_same_optimum(far: float) -> None:
     data = linear(False)
     norm_bound, value = at_cost(data, 1.0)

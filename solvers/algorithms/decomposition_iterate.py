@@ -3,9 +3,9 @@
 f and S follow every step and gather rounding, S most where it falls by orders of magnitude: both
 are computed anew after some steps, and whenever S has fallen to a millionth.
 
-W has corners where S = 0, and a step of few variables may end in one that is no minimum: in 0, as
-is well known, but in others too, whatever the start. There a floor is put under S: H sqrt(S +
-floor^2) - e'alpha is smooth, and the dual of
+W has corners where S = 0, and a step of few variables may end in one that is no minimum: in 0, but
+in others too, whatever the start. There a floor is put under S: H sqrt(S + floor^2) - e'alpha is
+smooth, and the dual of
 
     min  E(w, b) - floor sqrt(H^2 - ||w||^2)     with  w = H F'(y o alpha) / sqrt(S + floor^2)
 

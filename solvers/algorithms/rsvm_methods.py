@@ -172,4 +172,4 @@ def by_decomposition(task: Task, start: Array | None) -> Attempt:
         start=start,
         time_limit=task.seconds_left,
     )
-    return Attempt(found.point, found.steps, said=str(found.stop))
+    return Attempt(found.point, found.steps, said=found.message or str(found.stop))
