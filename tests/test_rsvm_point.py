@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -69,6 +71,33 @@ def test_without_anything_the_loss_of_the_smaller_class_is_all_there_is() -> Non
     found = rsvm_point(data, 1.0, np.zeros(data.n))
     assert found.value == 2 * min(data.n_pos, data.n_neg)
     assert found.verdict is Verdict.NOT_CERTIFIED
+
+
+@pytest.mark.parametrize("far", [0.0, 1e4, 2.0**27])
+def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> None:
+    """w.x and b cancel there; a loss from rounded sums was 0 with a certificate, and is not."""
+    data = points("separable", 4, n=16)
+    placed = TrainingData(data.X + far, data.y)
+    alpha = np.full(data.n, 0.1)
+    for norm_bound in (0.3, 20.0, 1e3):
+        found = rsvm_point(placed, norm_bound, alpha)
+        w, b = [Fraction(float(v)) for v in found.w], Fraction(found.b)
+        exact = Fraction(0)
+        for x, y in zip(placed.X, placed.y, strict=True):
+            score = sum((v * Fraction(float(c)) for v, c in zip(w, x, strict=True)), b)
+            exact += max(Fraction(0), 1 - int(y) * score)
+        assert found.value == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
+
+
+def test_the_bound_of_points_far_from_0_is_that_of_the_same_points_around_it() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.integers(-(2**10), 2**10, size=(20, 3)) / 2**10
+    y = np.where(X[:, 0] + rng.normal(scale=0.3, size=20) > 0, 1.0, -1.0)
+    alpha = rng.uniform(0.4, 0.6, 20)
+    near = rsvm_point(TrainingData(X, y), 0.5, alpha)
+    far = rsvm_point(TrainingData(X + 2.0**20, y), 0.5, alpha)
+    assert near.lower_bound > 1
+    assert far.lower_bound == pytest.approx(near.lower_bound, rel=1e-13)
 
 
 def test_a_kernel_matrix_and_its_points_agree() -> None:

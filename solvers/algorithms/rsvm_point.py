@@ -7,7 +7,8 @@ bound from the multipliers, and nothing else counts.
     for alpha in [0, 1]^n with y'alpha = 0:   E >= sum_i alpha_i - H ||F'(y o alpha)||     (12)
 
 Bi & Vapnik 2003; F are the points, or a factor of the kernel matrix. The bound needs no S > 0, so
-it holds at every H, above the largest one that matters too.
+it holds at every H, above the largest one that matters too. Points far from 0 are moved there
+first, for (w, b) on x_i is (w, b + <w, m>) on x_i - m: only b then has the digits of m.
 """
 
 from __future__ import annotations
@@ -20,14 +21,13 @@ from numpy.typing import NDArray
 from formulations.c_svc import balanced_alpha
 from formulations.data import GramData, TrainingData
 from formulations.recovery import hinge_intercept
-from formulations.rsvm_checks import hinge_sum
+from solvers.exact_arithmetic import dot_integers, dyadic, scaled
 from solvers.result import Verdict
 
 Array = NDArray[np.float64]
 
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of
-OFFSET = 0.9  # of the mean square of the points: beyond it their place is most of their size
 NOTHING = 1e-12  # of the largest ||F'(y o alpha)|| there could be: multipliers that name no w
 
 
@@ -45,7 +45,7 @@ class RsvmPoint:
     alpha : array (n,)
         Multipliers in [0, 1] with y'alpha = 0 to rounding.
     value : float
-        E at (w, b), recomputed.
+        E at (w, b) as they are stored, recomputed.
     lower_bound : float
         Proven by alpha on the least E.
     length : float
@@ -111,10 +111,10 @@ def rsvm_point(
     -------
     RsvmPoint
     """
-    y, factor = data.y, data.factor
+    y, placed = data.y, _placed(data.factor)
+    points, reach = placed.points, placed.reach
     alpha = balanced_alpha(np.asarray(alpha, dtype=np.float64), y, np.ones(data.n), "free")
-    near, reach = _near_zero(factor)
-    direction = near.T @ (y * alpha)
+    direction = points.T @ (y * alpha)
     length = float(np.linalg.norm(direction))
     candidates = []
     if length > NOTHING * reach * data.n:
@@ -122,12 +122,13 @@ def rsvm_point(
     if hyperplane is not None:
         candidates.append(_into_ball(np.asarray(hyperplane[0], dtype=np.float64), norm_bound))
     candidates = candidates or [np.zeros(data.d)]
-    offsets = [hinge_intercept(factor @ w, y, np.ones(data.n)) for w in candidates]
-    losses = [hinge_sum(data, w, b) for w, b in zip(candidates, offsets, strict=True)]
+    offsets = [
+        placed.stored(w, hinge_intercept(points @ w, y, np.ones(data.n))) for w in candidates
+    ]
     if hyperplane is not None:  # its own intercept may be the better one by rounding
         candidates.append(candidates[-1])
         offsets.append(float(hyperplane[1]))
-        losses.append(hinge_sum(data, candidates[-1], offsets[-1]))
+    losses = [placed.loss(y, w, b) for w, b in zip(candidates, offsets, strict=True)]
     best = int(np.argmin(losses))
     if float(alpha.sum()) < norm_bound * length:
         alpha, length = np.zeros(data.n), 0.0  # they prove less than nothing, and price a free H
@@ -142,17 +143,42 @@ def rsvm_point(
     )
 
 
-def _near_zero(factor: Array) -> tuple[Array, float]:
-    """Points moved to their mean where they are far from 0, and the largest norm among them.
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Points x_i - m (n, d), m (d,), and the length of the longest of them.
 
-    With y'alpha = 0 no bound and no direction depends on where 0 is, but their rounding does.
+    A difference is rounded relative to itself, so that these are exact to the last digit however
+    large m is.
     """
-    squares = np.einsum("ij,ij->i", factor, factor)
-    mean = factor.mean(axis=0) if len(factor) else np.zeros(factor.shape[1])
-    if float(mean @ mean) > OFFSET * float(squares.mean()):
-        factor = factor - mean
-        squares = np.einsum("ij,ij->i", factor, factor)
-    return factor, float(np.sqrt(squares.max(initial=0.0)))
+
+    points: Array
+    moved: Array
+    reach: float
+
+    def stored(self, w: Array, c: float) -> float:
+        """The intercept for x_i of the one for x_i - m."""
+        return c - float(w @ self.moved)
+
+    def loss(self, y: Array, w: Array, b: float) -> float:
+        """E at (w, b), with b + <w, m> from all their digits: b has those of m."""
+        if self.moved.any():
+            left, right = dyadic(np.append(w, b)), dyadic(np.append(self.moved, 1.0))
+            product = dot_integers(left.integers, right.integers)
+            b = float(scaled(product, left.exponent + right.exponent))
+        return float(np.maximum(0.0, 1 - y * (self.points @ w + b)).sum())
+
+
+def _placed(factor: Array) -> _Placed:
+    """The points around 0; where they are if that is no farther from it than they are long."""
+    mean, reach = factor.mean(axis=0), _longest(factor)
+    if float(np.linalg.norm(mean)) <= reach / 2:
+        return _Placed(factor, np.zeros(factor.shape[1]), reach)
+    moved = factor - mean
+    return _Placed(moved, mean, _longest(moved))
+
+
+def _longest(points: Array) -> float:
+    return float(np.sqrt(np.einsum("ij,ij->i", points, points).max(initial=0.0)))
 
 
 def _into_ball(w: Array, radius: float) -> Array:
@@ -166,8 +192,8 @@ def _lower_bound(
     """sum alpha - H sqrt(S) less what rounding can hide; at least 0, which E is.
 
     y'alpha is 0 to rounding only. An intercept of least loss sits at some y_i - <w, x_i>, so that
-    |b| <= 1 + H max ||x_i|| loses no optimum, and the rest of y'alpha costs at most that much;
-    x_i are the points as `_near_zero` moved them, which moves b along.
+    |b| <= 1 + H max ||x_i|| loses no optimum, and the rest of y'alpha costs at most that much. All
+    of it for the points as they are placed: any shift of them has the same optimum.
     """
     mass = float(alpha.sum())
     rounding = 4 * np.finfo(float).eps * np.sqrt(data.n) * (mass + norm_bound * mass * reach)
