@@ -185,6 +185,17 @@ def test_a_shift_of_all_points_changes_the_intercept_alone() -> None:
 # --- where H is small, or too large --------------------------------------------------------------
 
 
+@pytest.mark.parametrize("share", [0.5, 0.99, 0.9999])
+def test_points_far_from_0_are_proven_as_closely(share: float) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.integers(-(2**10), 2**10, size=(30, 3)) / 2**9
+    data = TrainingData(X, np.where(X[:, 0] > 0, 1, -1))
+    norm_bound = share * h_limit(data).value
+    near = certified(solve_rsvm(data, norm_bound=norm_bound))
+    far = certified(solve_rsvm(TrainingData(X + 2.0**14, data.y), norm_bound=norm_bound))
+    assert far.point.value == pytest.approx(near.point.value, rel=1e-8)
+
+
 def test_two_points_have_a_closed_form() -> None:
     """x = 1 and -1: E = 2 (1 - H), and every |b| <= 1 - H is optimal."""
     for method in ("interior", "segments"):
@@ -211,6 +222,31 @@ def test_a_small_norm_bound_puts_the_smaller_class_at_its_cap(kind: str, method:
     assert second.gamma == pytest.approx(first.gamma / 2, rel=1e-9)
     drop = 2 * smaller - first.value
     assert second.value == pytest.approx(2 * smaller - 2 * drop, rel=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("norm_bound", [1e-12, 1e-9, 1e-7, 1e-5])
+def test_at_a_tiny_norm_bound_gamma_is_that_of_the_nearest_point(
+    method: str, norm_bound: float
+) -> None:
+    """Any direction has the least loss to 1e-8 there, and only one the gamma and the C.
+
+    The one positive point is at its cap, and sqrt(S) its distance to the hull of the others.
+    """
+    data = TrainingData([[0.0, 0], [1, -1], [1, 1], [3, 0]], [1, -1, -1, -1])
+    row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
+    assert row.point.length == pytest.approx(1.0, rel=1e-5)
+    assert row.point.w == pytest.approx([-norm_bound, 0], rel=1e-5, abs=1e-5 * norm_bound)
+    assert row.stop == ""
+
+
+@pytest.mark.parametrize("norm_bound", [1e-9, 1.0])
+def test_a_limit_of_0_is_named_at_a_tiny_norm_bound_too(norm_bound: float) -> None:
+    """The class means differ here, and no direction helps all the same."""
+    data = TrainingData([[0.0], [-1], [2], [5]], [1, -1, -1, -1])
+    row = certified(solve_rsvm(data, norm_bound=norm_bound))
+    assert (row.point.value, row.point.gamma) == (2.0, 0.0)
+    assert row.stop == "norm_bound is above the limit 0: gamma = 0"
 
 
 def test_coinciding_class_means_leave_nothing_to_find() -> None:
@@ -241,6 +277,24 @@ def test_a_norm_bound_out_of_reach_is_named_and_has_the_limits_point(
     below = certified(solve_rsvm(data, norm_bound=0.999 * limit.value, method=method))
     assert below.method != "limit"
     assert below.point.gamma > 0
+
+
+@pytest.mark.parametrize("share", [1e3, 1e9, 1e15])
+def test_no_norm_bound_is_too_large_for_the_limits_proof(share: float) -> None:
+    """Multipliers of a rounded (10) prove nothing there, and the exact ones near them all of E0."""
+    data = points("overlapping", 2, n=24, d=2)
+    limit = h_limit(data)
+    row = certified(solve_rsvm(data, norm_bound=share * limit.value))
+    assert row.point.value == pytest.approx(least_loss(data, "free", 1e3 * limit.value).value)
+    assert row.stop.startswith("norm_bound is above the limit")
+
+
+def test_a_limit_that_is_not_proven_is_not_passed_off_as_one() -> None:
+    """Classes 1e-9 apart are separable by ||w|| = 2e9; in double precision they meet."""
+    y = np.where(np.arange(80) < 40, 1.0, -1.0)
+    x = np.append(np.linspace(0, 1, 40), np.linspace(1 + 1e-9, 2, 40))
+    row = certified(solve_rsvm(TrainingData(x[:, None], y), norm_bound=60.0))
+    assert row.stop.endswith("which is computed and not proven: gamma = 0")
 
 
 def test_the_limit_is_left_alone_while_gamma_is_positive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,6 +487,22 @@ def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.M
 
 
 # --- bad input -----------------------------------------------------------------------------------
+
+
+def test_segments_are_left_where_the_interior_point_is_faster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """2000 points in 101 dimensions near the limit: 40 s of fits, or a tenth of a second."""
+    data = points("overlapping", 9, n=60, d=5)
+    monkeypatch.setattr(rsvm_rows, "FEATURES", 0)
+    monkeypatch.setattr(rsvm_rows, "SHARE", 0.0)
+    assert certified(solve_rsvm(data, norm_bound=0.8)).method == "segments"
+    monkeypatch.setattr(rsvm_rows, "WAIT", 0.0)
+    monkeypatch.setattr(rsvm_rows, "PACE", 0.0)
+    assert certified(solve_rsvm(data, norm_bound=0.8)).method == "interior"
+    assert certified(solve_rsvm(data, norm_bound=0.8, method="segments")).method == "segments"
+    monkeypatch.setattr(rsvm_rows, "WORK", {"interior": 0.0})
+    assert certified(solve_rsvm(data, norm_bound=0.8)).method == "segments"
 
 
 @pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf, "2", True])

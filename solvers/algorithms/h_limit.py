@@ -250,10 +250,11 @@ def rsvm_at_limit(data: TrainingData | GramData, norm_bound: float, limit: NormL
     proofs = Proofs(data, centred_rows(data))
 
     def point(alpha: Array) -> RsvmPoint:
-        """With the better of two proven bounds: far from 0 the extended precision counts."""
+        """With the best of three proven bounds: that on E0 holds however large H is."""
         made = rsvm_point(data, norm_bound, alpha, hyperplane)
         closer = proofs.loss_within(made.alpha, norm_bound)
-        return replace(made, lower_bound=float(max(made.lower_bound, closer)))
+        bound = max(made.lower_bound, closer, limit.least_loss_bound)
+        return replace(made, lower_bound=float(bound))
 
     found = point(limit.alpha)
     if norm_bound < limit.value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,10 @@ from solvers.algorithms.rsvm_methods import (
     by_interior,
     by_segments,
     by_socp,
+    certified,
 )
-from solvers.algorithms.rsvm_point import RsvmPoint, rsvm_point
-from solvers.algorithms.rsvm_result import LIMIT, TRIVIAL, RsvmRow, rsvm_row
+from solvers.algorithms.rsvm_point import GAP, NOTHING, RsvmPoint, rsvm_point
+from solvers.algorithms.rsvm_result import AT_BOUND, LIMIT, TRIVIAL, RsvmRow, rsvm_row
 from solvers.algorithms.rsvm_scaled import Scaled, even_multipliers, scaled
 from solvers.result import Verdict
 
@@ -33,7 +34,9 @@ PATIENT = "patient segments"
 
 FEATURES, SHARE = 100, 0.05  # up to this, or this share of n, the interior point is the fastest
 WORK = {INTERIOR: 1e9, SOCP: 3e8}  # n d^2 up to which they help out where another method failed
+WAIT, PACE = 1.0, 8e-9  # seconds, and seconds for each unit of work, that segments are given
 ROUNDING = 2e-15  # of each term of a sum
+SMALL = 1e-3  # H, for points in the unit ball: margins differ from 1 by far more than rounding
 INTERRUPTED, TIME_LIMIT, OPEN = "interrupted", "time limit", "the gap is not closed"
 
 
@@ -61,7 +64,10 @@ class _Best:
         """Keep the attempt's point if it is better, or the first that is closed."""
         self.steps += attempt.steps
         self.said = attempt.said or self.said
-        if attempt.point is not None and attempt.point.gap <= self.point.gap:
+        if attempt.point is None:
+            return
+        first = self.method == TRIVIAL and certified(attempt.point)
+        if first or attempt.point.gap <= self.point.gap:
             self.point, self.method = attempt.point, method
 
 
@@ -132,16 +138,41 @@ class RsvmRows:
             if best.closed:
                 return ""
             if best.point.gap <= self._rounding(best.point):
+                wide = best.point.gap > FLAT * best.point.value
+                if wide and self._is_reached(task, best):  # in E0 rounding has no H
+                    return self._said(task)
                 return f"{OPEN}: it is that of rounding at so large an H"
         return f"{OPEN}: {best.said}" if best.said else OPEN
 
     def _at_once(self, task: Task, best: _Best) -> str | None:
         """What there is to say where even multipliers or the known limit close the gap."""
-        if best.closed and best.point.relative_gap is not None:
-            return "gamma = 0: the class means coincide, and w = 0" if best.flat else ""
-        if (best.closed or self.limit is not None) and self._is_reached(task, best):
+        point = best.point
+        nothing = NOTHING * self.problem.reach * self.data.n
+        if best.closed and point.relative_gap is not None and point.length <= nothing:
+            best.point = replace(point, length=0.0)
+            return "gamma = 0: the class means coincide, and w = 0"
+        if self.limit is not None and self._is_reached(task, best):
+            return self._said(task)
+        if task.H < SMALL and point.gap > GAP * point.norm_bound * point.length:
+            self._direct(task, best)
+        if best.closed and best.flat and self._is_reached(task, best):
             return self._said(task)
         return "" if best.closed else None
+
+    def _direct(self, task: Task, best: _Best) -> None:
+        """Multipliers of a larger H where H is so small that the loss hides the direction.
+
+        They are the same at all H up to the one at which a multiplier of the smaller class first
+        leaves its cap (see rsvm_maps); gamma and C, which are those of the direction, need them.
+        """
+        larger = replace(task, norm_bound=SMALL / self.problem.reach)
+        attempt = self._attempt(self._order()[0], larger, None, best)
+        if attempt.point is None or not certified(attempt.point):
+            return
+        alpha = attempt.point.alpha
+        if float(alpha.sum()) >= 2 * self.problem.smaller * (1 - AT_BOUND):
+            point = rsvm_point(self.data, task.norm_bound, alpha)
+            best.take(replace(attempt, point=point), self._order()[0])
 
     def _order(self) -> list[str]:
         """Methods in turn: the one asked for, then those that help out, H_lim between them."""
@@ -166,13 +197,31 @@ class RsvmRows:
         if name == DECOMPOSITION:
             known = best.method != TRIVIAL and best.point.alpha.any()
             return by_decomposition(task, best.point.alpha if known else start)
+        if name == SEGMENTS and self.method == "auto":
+            task = self._while_it_pays(task)
         return by_segments(task, start, patient=name == PATIENT)
 
+    def _while_it_pays(self, task: Task) -> Task:
+        """The task with an end where the interior point would have been done long ago.
+
+        Near the limit fits of libsvm in few features may take a hundred times as long.
+        """
+        size = self.data.n * self.data.d**2
+        if size > WORK[INTERIOR]:
+            return task
+        until = time.perf_counter() + WAIT + PACE * size
+        return replace(
+            task, deadline=min(until, math.inf if task.deadline is None else task.deadline)
+        )
+
     def _rounding(self, point: RsvmPoint) -> float:
-        """About what rounding takes off a bound; no method can close a gap of that size."""
-        reach = self.problem.reach + float(np.linalg.norm(self.problem.centre))
-        mass = float(point.alpha.sum())
-        return ROUNDING * math.sqrt(self.data.n) * mass * (1 + point.norm_bound * reach)
+        """About what rounding takes off a bound, and that of b adds to the loss.
+
+        No method can close a gap of that size.
+        """
+        H, mass = point.norm_bound, float(point.alpha.sum())
+        far = float(np.finfo(float).eps) * self.data.n * float(np.linalg.norm(self.problem.centre))
+        return ROUNDING * math.sqrt(self.data.n) * mass * (1 + H * self.problem.reach) + H * far
 
     def _is_reached(self, task: Task, best: _Best) -> bool:
         """Whether H is at or above the limit; the point is then that of the limit, if proven."""
@@ -201,4 +250,5 @@ class RsvmRows:
     def _said(self, task: Task) -> str:
         assert self.limit is not None
         place = self.limit.place(task.norm_bound)
-        return f"norm_bound is {place} the limit {self.limit.value:.10g}: gamma = 0"
+        word = "" if math.isfinite(self.limit.upper) else ", which is computed and not proven"
+        return f"norm_bound is {place} the limit {self.limit.value:.10g}{word}: gamma = 0"
