@@ -27,9 +27,10 @@ NEAR_END = 1e-5  # interior-point methods leave about this much at an end of [0,
 NO_NAME = 1e-12  # of the longest F'(y o alpha) there could be: no direction, but rounding
 NEVER_NEGATIVE = "hinge losses are never negative"
 NAMED = "weak duality: minus the loss of the hyperplane that alpha names"
+OPTIMAL = 1e-6  # of the loss: a gap from which on alpha says nothing of other machines
 FREE = (
-    "gamma = 0: norm_bound is at or above the largest that matters, and the solution of "
-    "rsvm_relaxed is optimal"
+    "gamma = 0: if alpha is optimal, norm_bound is at or above the largest that matters, and the "
+    "solution of rsvm_relaxed is optimal"
 )
 
 

@@ -18,7 +18,7 @@ from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, for
 from formulations.data import GramData, TrainingData
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 from formulations.rows import dot
-from formulations.rsvm_checks import dual_check, dual_classifier
+from formulations.rsvm_checks import OPTIMAL, dual_check, dual_classifier
 from formulations.rsvm_maps import equivalence
 
 
@@ -37,9 +37,14 @@ def _multipliers(
 
 
 def _checked(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
-    """dual_check; for the paper's own intercept also the machines this norm_bound stands for."""
+    """dual_check; for the paper's own intercept also the machines this norm_bound stands for.
+
+    Those are read from an optimal alpha, not from wherever a solver was stopped.
+    """
     found, length = dual_check(origin, values)
     if origin.parameters["intercept"] != "free" or "degenerate" in found.facts:
+        return found, length
+    if found.bound is None or found.objective - found.bound > OPTIMAL * max(1.0, -found.bound):
         return found, length
     same = equivalence(origin.data, origin.parameters["norm_bound"], found.repaired["alpha"])
     return replace(found, facts={**found.facts, "equivalence": same.to_json()}), length

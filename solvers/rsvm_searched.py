@@ -23,6 +23,7 @@ from scipy.sparse.linalg import spsolve
 
 from formulations.catalogue import Origin
 from formulations.parameters import one_of
+from formulations.rsvm_checks import OPTIMAL
 from formulations.rsvm_maps import equivalence
 from solvers.algorithms.rsvm_path import solve_rsvm
 from solvers.algorithms.rsvm_point import RsvmPoint
@@ -89,7 +90,7 @@ def solve_by_rsvm(
     SolveResult
         Values are also loaded into the model's variables. `solver` is "tightmargin"; duals have
         the sign of all results; facts hold the method, and under "equivalence" the C, nu, D and
-        ridge of the other machines with this solution.
+        ridge of the other machines with this solution, unless it was stopped far from it.
 
     Raises
     ------
@@ -208,12 +209,15 @@ def _of_cone(cone: Cone, rest: Array) -> Array:
 
 
 def _facts(origin: Origin, row: RsvmRow) -> dict[str, Any]:
-    return {
+    found: dict[str, Any] = {
         "engine": row.method,
         "stop": _stop(row),
         "steps": row.steps,
         "gamma": row.point.gamma,
         "capacity_price": row.point.length,
         "intercepts": list(row.b_interval),
-        "equivalence": equivalence(origin.data, row.norm_bound, row.point.alpha).to_json(),
     }
+    if row.point.gap <= OPTIMAL * max(1.0, row.point.value):
+        same = equivalence(origin.data, row.norm_bound, row.point.alpha)
+        found["equivalence"] = same.to_json()
+    return found

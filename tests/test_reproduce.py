@@ -163,6 +163,8 @@ def test_ctrl_c_keeps_the_rows_that_are_there_and_judges_nothing(
     assert answer.stderr == f"{NAME}: interrupted; kept 5 of 12 rows\n"
     (report,) = answer.json["reports"]
     assert (report["unfinished"], report["complaints"]) == ("5 of 12 rows", [])
+    assert report["claims"] == []
+    assert "HOLD" not in answer.stdout
     assert "UNFINISHED: 5 of 12 rows" in (tmp_path / "a" / "b" / f"{NAME}.tex").read_text()
     assert len((tmp_path / "a" / "b" / f"{NAME}.csv").read_text().splitlines()) == 6
 

@@ -119,6 +119,22 @@ def test_above_the_limit_gamma_is_0_and_the_linear_program_is_solved(
     )
 
 
+@pytest.mark.parametrize("bound", [H, 500.0])
+@pytest.mark.parametrize("name", SEARCHED_RSVM)
+def test_a_method_stopped_at_its_start_says_nothing_of_other_machines(
+    name: str, bound: float
+) -> None:
+    """What it has is the even multipliers, or 0, of which gamma = 0 was said at any H."""
+    result = solve_by_rsvm(model(name, bound=bound), time_limit=1e-9)
+    facts = result.certificate.facts
+    assert (result.status, facts["stop"]) == (Status.FEASIBLE, "time_limit")
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "equivalence" not in facts
+    assert facts.get("degenerate", "gamma = 0: if alpha is optimal").startswith(
+        "gamma = 0: if alpha is optimal"
+    )
+
+
 def hyperplane(result: SolveResult, data: TrainingData) -> tuple[np.ndarray, float]:
     entry = CATALOGUE[result.formulation]
     assert entry.classifier is not None

@@ -32,7 +32,7 @@ def report_page(report: Report, files: Sequence[str], seconds: float) -> Group:
         wide = fits(WIDTH * _columns(table))
         order = "" if wide else "; of two numbers the paper's is the first"
         parts += [Text(f"{table.title}{order}"), _table(table, wide), *_differences(table), Text()]
-    for claim in report.claims:
+    for claim in report.judged:
         style = GOOD if claim.holds else BAD
         parts.append(Text(f"{'holds' if claim.holds else 'DOES NOT HOLD'}: {claim.text}", style))
     parts += [Text(f"note: {note}", style="dim") for note in report.notes]

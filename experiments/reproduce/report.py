@@ -46,6 +46,11 @@ class Report:
     unfinished: str = ""
 
     @property
+    def judged(self) -> tuple[Claim, ...]:
+        """The claims, once there is everything they speak of."""
+        return () if self.unfinished else self.claims
+
+    @property
     def complaints(self) -> list[str]:
         """Why the run does not agree with what was asked; empty where it does."""
         if self.unfinished:
@@ -60,7 +65,7 @@ def to_json(report: Report, files: Sequence[str], seconds: float) -> dict[str, A
         "name": report.name,
         "title": report.title,
         "tables": [_table(table) for table in report.tables],
-        "claims": [{"text": claim.text, "holds": claim.holds} for claim in report.claims],
+        "claims": [{"text": claim.text, "holds": claim.holds} for claim in report.judged],
         "notes": list(report.notes),
         "complaints": report.complaints,
         "unfinished": report.unfinished,
