@@ -11,7 +11,6 @@ from rich.text import Text
 from experiments.gap_table import seconds_text
 from experiments.render import fits, number, plain_table, verdict_text
 from experiments.rsvm_path_report import RsvmReport
-from formulations.rsvm_maps import Equivalence
 from solvers.algorithms.h_limit import NormLimit
 from solvers.result import Verdict
 
@@ -49,7 +48,7 @@ def _cells(report: RsvmReport, k: int) -> dict[str, RenderableType]:
         "gamma": number(maps.gamma, 4),
         "C": _finite(maps.C),
         "D": _finite(maps.hull_bound),
-        "nu": f"{maps.nu:.4f}{_mark(maps)}",
+        "nu": f"{maps.nu:.4f}{_mark(report, k)}",
         "SV": str(row.support_vectors),
         "free": str(row.free),
         "err %": f"{100 * row.errors / n:.2f}",
@@ -64,8 +63,11 @@ def _cells(report: RsvmReport, k: int) -> dict[str, RenderableType]:
     }
 
 
-def _mark(maps: Equivalence) -> str:
-    """Where nu does not tell H."""
+def _mark(report: RsvmReport, k: int) -> str:
+    """Where nu does not tell H; of optimal multipliers only."""
+    maps = report.maps[k]
+    if report.path.rows[k].verdict is not Verdict.CERTIFIED:
+        return ""
     if maps.degenerate:
         return " z"
     return " =" if maps.flat else ""
@@ -81,12 +83,13 @@ def _ends(report: RsvmReport) -> Iterator[str]:
     yield "gap: of E, to the bound proven by alpha; SV: alpha > 0, free: 0 < alpha < 1"
     if path.limit is not None:
         yield _limit_line(path.limit, path.data.n)
-    if any(maps.degenerate for maps in report.maps):
+    marks = {_mark(report, k) for k in range(len(path.rows))}
+    if " z" in marks:
         yield (
             "z: every point of the smaller class has alpha = 1; nu and D are the same at all "
             "smaller H"
         )
-    if any(_mark(maps) == " =" for maps in report.maps):
+    if " =" in marks:
         yield "=: nu and D are those of a stretch of H; C tells which"
     vacuous = "; no row says anything" if report.bound(report.best).vacuous else ""
     yield (
@@ -101,8 +104,12 @@ def _limit_line(limit: NormLimit, n: int) -> str:
     if math.isnan(limit.value):
         return f"H_lim: {limit.proof}"
     kind = "separable" if limit.separable else f"not separable, least E {limit.least_loss:.6g}"
-    between = f"proven between {limit.lower:.10g} and {limit.upper:.10g}"
-    return (
-        f"H_lim {limit.value:.6g}, H_lim²/n {limit.value**2 / n:.4g}, {between}; {kind}; gamma = 0 "
-        "and C infinite from there on"
-    )
+    if math.isfinite(limit.upper):
+        between = f"proven between {limit.lower:.10g} and {limit.upper:.10g}"
+        end = "gamma = 0 and C infinite from there on"
+    else:
+        between = f"proven to be {limit.lower:.10g} at least"
+        end = "that gamma = 0 and C is infinite from there on is computed and not proven"
+        if not (limit.separable or limit.least_loss_bound):
+            kind = f"no separation found, least E {limit.least_loss:.6g}"
+    return f"H_lim {limit.value:.6g}, H_lim²/n {limit.value**2 / n:.4g}, {between}; {kind}; {end}"

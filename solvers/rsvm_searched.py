@@ -47,6 +47,10 @@ Array = NDArray[np.float64]
 PRIMAL = "rsvm"
 SEARCHED_RSVM = (PRIMAL, "rsvm_dual", "rsvm_dual_perspective")
 PROOF = "weak duality of the rigorous SVM at multipliers in [0, 1], recomputed from the data"
+AT_ANY_NORM = (
+    "least loss at any norm by multipliers of the linear program (10), or weak duality of the "
+    "rigorous SVM, recomputed from the data"
+)
 STATUS = {
     "proven": Status.OPTIMAL,
     "interrupted": Status.INTERRUPTED,
@@ -125,7 +129,7 @@ def solve_by_rsvm(
         point_with(model, form, np.zeros(form.n), _values(origin, row.point)),
         STATUS[_stop(row)],
         bound=row.point.lower_bound if origin.entry == PRIMAL else 0.0 - row.point.value,
-        proof=PROOF,
+        proof=AT_ANY_NORM if origin.entry == PRIMAL and row.method == LIMIT else PROOF,
         facts=_facts(origin, row),
         duals=duals,
     )

@@ -294,6 +294,22 @@ def test_a_linear_kernel_has_the_limit_of_its_points() -> None:
     assert kernel.least_loss == pytest.approx(limit.least_loss, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", [3, 18, 20, 22])
+def test_a_kernel_too_smooth_for_double_precision_has_no_contradicting_limit(seed: int) -> None:
+    """Points on a line: positive definite, and of rank 15 or so to rounding."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(int(rng.integers(8, 40)), 1))
+    y = np.where(X[:, 0] + 0.8 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+    y[:2] = [1, -1]
+    limit = h_limit(GramData(np.exp(-((X - X.T) ** 2) / 2), y))
+    assert limit.lower <= limit.value <= limit.upper * (1 + 1e-8)
+    mass = float(limit.alpha.sum())
+    if not (limit.separable or limit.least_loss_bound):
+        assert "NOT proven: no hyperplane with ||w|| <= " in limit.proof
+        off = abs(mass - limit.least_loss) > 1e-8 * limit.least_loss
+        assert (f"add up to {mass:.10g}, not to that loss" in limit.proof) == off
+
+
 def test_a_kernel_matrix_of_zeros_leaves_only_the_intercept() -> None:
     data = GramData(np.zeros((3, 3)), [1, 1, -1])
     limit = h_limit(data)

@@ -402,6 +402,26 @@ def test_a_value_that_is_not_proven_is_1_with_a_line(file: Path) -> None:
     assert "time limit" in solved.stdout
 
 
+def test_a_row_that_is_not_proven_says_nothing_of_smaller_norm_bounds(file: Path) -> None:
+    """All of the smaller class is at 1 at the start of every method, wherever it then goes."""
+    answer = run(
+        "path", "rsvm", "--data", str(file), "--set", "norm_bound=0.9", "--time-limit", "1e-9"
+    )
+    assert answer.code == 1
+    assert "trivial" in answer.stdout
+    assert "at all smaller H" not in answer.stdout
+
+
+def test_the_page_does_not_call_a_limit_proven_that_is_not(tmp_path: Path) -> None:
+    y = np.where(np.arange(80) < 40, 1.0, -1.0)
+    x = np.append(np.linspace(0, 1, 40), np.linspace(1 + 1e-9, 2, 40))
+    path = write_csv(tmp_path / "touching.csv", TrainingData(x[:, None], y))
+    answer = run("path", "rsvm", "--data", str(path), "--set", "norm_bound=10,60")
+    limit = next(line for line in answer.stdout.splitlines() if line.startswith("H_lim"))
+    assert "proven to be 38.99999926 at least; no separation found" in limit
+    assert limit.endswith("is computed and not proven")
+
+
 def test_the_picture_draws_loss_errors_c_and_nu() -> None:
     limit = h_limit(DATA)
     report = rsvm_report(rsvm_path(DATA, (*BOUNDS, 90.0), limit=limit), 0.05, "vapnik")

@@ -135,6 +135,13 @@ def test_a_method_stopped_at_its_start_says_nothing_of_other_machines(
     )
 
 
+def test_a_bound_that_holds_at_any_norm_is_not_called_weak_duality_at_this_one() -> None:
+    """At H = 1e9 that of the multipliers leaves 1e-7 of the loss open."""
+    result = solve_by_rsvm(model("rsvm", bound=1e9))
+    assert result.bound == pytest.approx(witness.least_loss(DATA, "free", 1e3).value, rel=1e-9)
+    assert str(result.certificate.bound_method).startswith("least loss at any norm")
+
+
 def hyperplane(result: SolveResult, data: TrainingData) -> tuple[np.ndarray, float]:
     entry = CATALOGUE[result.formulation]
     assert entry.classifier is not None

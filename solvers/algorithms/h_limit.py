@@ -133,10 +133,13 @@ def _limit(rows: Rows, proofs: Proofs, found: Found, point: FacePoint) -> NormLi
                 least_loss, proofs.loss_above(*rows.weights(found.start.v, found.start.c))
             )
         proven = proofs.loss_below(found.alpha)
-        if proven is None:
+        if proven is None or proven <= 0:
             far = FAR * max(float(np.linalg.norm(w)), 1 / (rows.scale or 1.0))
             least = proofs.loss_within(found.alpha, far)
             within = f"no hyperplane with ||w|| <= {far:.4g} has a loss below {least:.10g}"
+            mass = float(found.alpha.sum())
+            if abs(mass - least_loss) > EXACT * least_loss:
+                within += f", and the multipliers add up to {mass:.10g}, not to that loss"
         else:
             least_bound = proven
             above = proofs.norm_above(found.alpha, w, c, point.touched)
@@ -171,7 +174,8 @@ def _with_margin_one(
         w, c = proofs.rows.weights(found.start.v, found.start.c)
         margin = proofs.least_margin(w, c)
     norm = float(np.linalg.norm(w))
-    return w / min(margin, 1.0), c / min(margin, 1.0), norm / margin * (1 + 1e-14)
+    unit = margin if margin > 1 + EXACT else min(margin, 1.0)  # not below 1 by rounding
+    return w / unit, c / unit, norm / margin * (1 + 1e-14)
 
 
 def _not_found(rows: Rows, proofs: Proofs, found: Found) -> NormLimit:
