@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import Any
 
 from experiments.bound_order import order_violations
-from experiments.datasets import load
+from experiments.loading import load_for
 from experiments.preparation import PREPROCESSING, Prepared, prepare
 from experiments.rungs import Effort, LeftOutError, Outcomes, Problem, Rung, Say
 from formulations.catalogue import CATALOGUE
-from formulations.data import GramData, TrainingData
+from formulations.data import TrainingData
+from formulations.multiclass_data import BuilderData
 from solvers.algorithms.prepare import entry_named
 from solvers.compare import compare
 from solvers.comparison import Comparison
@@ -157,7 +158,10 @@ def run(
     """
     preprocessing = {k: v for k, v in instance.settings.items() if k in PREPROCESSING}
     common = {k: v for k, v in instance.settings.items() if k not in PREPROCESSING}
-    raw = load(instance.spec, label=instance.label, positive=instance.positive)
+    for rung in rungs:
+        refuse_unrelated(entry_named(rung.formulation), exact.formulation)
+    names = dict.fromkeys(rung.formulation for rung in (exact, *rungs))
+    raw = load_for(names, instance.spec, label=instance.label, positive=instance.positive)
     prepared = prepare(raw, preprocessing)
     spent = effort or Effort()
     reasons = [rung.why_left_out(prepared.data, spent) for rung in rungs]
@@ -167,7 +171,6 @@ def run(
         _refuse_other_data(rung, prepared.data)
         _refuse_other_solver(rung, solver)
     for rung in rungs:
-        refuse_unrelated(entry_named(rung.formulation), exact.formulation)
         _refuse_other_problem(rung, exact, common)
     options: dict[str, Any] = {"parameters": common, "solver": solver, **limits}
     say(f"{instance.name}: {exact.name}")
@@ -212,7 +215,7 @@ def _steps(study: Study, effort: Effort, say: Say) -> Outcomes:
     return Outcomes(problem)
 
 
-def _refuse_other_data(rung: Rung, data: TrainingData | GramData) -> None:
+def _refuse_other_data(rung: Rung, data: BuilderData) -> None:
     entry = entry_named(rung.formulation)
     if not isinstance(data, entry.takes):
         able = [e.name for e in CATALOGUE.values() if isinstance(data, e.takes)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.gap_study import Study
+from experiments.loading import about
 from solvers.result import SolveResult, Verdict
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ def seconds_text(number: float) -> str:
 def to_json(study: Study) -> dict[str, Any]:
     """One study as plain dictionaries; parameters are those the user gave."""
     comparison = study.comparison
-    raw = study.prepared.raw
     rows = [
         {
             "label": row.label,
@@ -117,7 +117,7 @@ def to_json(study: Study) -> dict[str, Any]:
     return {
         "instance": study.instance.name,
         "title": study.instance.title,
-        "data": {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256},
+        "data": about(study.prepared.raw),
         "settings": dict(study.instance.settings),
         "upper": comparison.upper,
         "exact": None

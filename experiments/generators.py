@@ -34,13 +34,14 @@ _MIXTURES: dict[str, tuple[tuple[float, float, float, float], ...]] = {
 _TEST_SAMPLE = 2
 
 
-def _whole(name: str, value: int, smallest: int) -> int:
+def whole_number(name: str, value: int, smallest: int) -> int:
+    """Return a whole number of at least `smallest`, or raise ValueError naming the argument."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
         raise ValueError(f"{name} must be a whole number of at least {smallest}, got {value!r}")
     return int(value)
 
 
-def _stream(seed: int, sample: int, shared: np.random.Generator) -> np.random.Generator:
+def stream(seed: int, sample: int, shared: np.random.Generator) -> np.random.Generator:
     """Choose the stream of a sample: the shared one for 0, an independent one for others."""
     if sample == 0:
         return shared
@@ -77,7 +78,9 @@ def outlier_direction(*, d: int, seed: int) -> Array:
     ValueError
         Naming the argument.
     """
-    direction = np.random.default_rng(_whole("seed", seed, 0)).uniform(-1.0, 1.0, _whole("d", d, 1))
+    direction = np.random.default_rng(whole_number("seed", seed, 0)).uniform(
+        -1.0, 1.0, whole_number("d", d, 1)
+    )
     return direction / np.linalg.norm(direction)
 
 
@@ -124,14 +127,14 @@ def outlier_data(
         close = get_close_matches(str(kind), OUTLIERS, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise ValueError(f"kind {kind!r} is not known: {hint}choose one of {', '.join(OUTLIERS)}")
-    n, d = _whole("n", n, 1), _whole("d", d, 1)
-    seed, sample = _whole("seed", seed, 0), _whole("sample", sample, 0)
+    n, d = whole_number("n", n, 1), whole_number("d", d, 1)
+    seed, sample = whole_number("seed", seed, 0), whole_number("sample", sample, 0)
     if not (math.isfinite(sigma) and sigma > 0):
         raise ValueError(f"sigma must be a positive number, got {sigma!r}")
     shared = np.random.default_rng(seed)
     direction = shared.uniform(-1.0, 1.0, d)
     centroid = 0.5 * direction / np.linalg.norm(direction)
-    rng = _stream(seed, sample, shared)
+    rng = stream(seed, sample, shared)
     chance = rng.uniform(size=n)
     noise = rng.standard_normal((n, d))
     ends, factors, widths, labels = np.array(_MIXTURES[kind]).T
@@ -162,7 +165,9 @@ def label_flip_hyperplane(*, d: int, seed: int) -> tuple[Array, float]:
     ValueError
         Naming the argument.
     """
-    drawn = np.random.default_rng(_whole("seed", seed, 0)).uniform(-1.0, 1.0, _whole("d", d, 1) + 1)
+    drawn = np.random.default_rng(whole_number("seed", seed, 0)).uniform(
+        -1.0, 1.0, whole_number("d", d, 1) + 1
+    )
     return drawn[1:], float(drawn[0])
 
 
@@ -194,13 +199,13 @@ def label_flip_data(*, n: int, d: int, tau: float, seed: int, sample: int = 0) -
         Naming the argument; or the seed, when it draws one class only (a hyperplane may miss the
         cube altogether).
     """
-    n, d = _whole("n", n, 1), _whole("d", d, 1)
-    seed, sample = _whole("seed", seed, 0), _whole("sample", sample, 0)
+    n, d = whole_number("n", n, 1), whole_number("d", d, 1)
+    seed, sample = whole_number("seed", seed, 0), whole_number("sample", sample, 0)
     if not 0 <= tau <= 0.5:
         raise ValueError(f"tau must be between 0 and 0.5, got {tau!r}")
     shared = np.random.default_rng(seed)
     hyperplane = shared.uniform(-1.0, 1.0, d + 1)
-    rng = _stream(seed, sample, shared)
+    rng = stream(seed, sample, shared)
     X = rng.uniform(-1.0, 1.0, (n, d))
     flipped = rng.uniform(size=n) < tau
     positive = (X @ hyperplane[1:] + hyperplane[0] >= 0) ^ flipped

@@ -6,21 +6,31 @@ The record is kept beside a saved result, so that the same numbers are applied t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from experiments.class_points import in_two, with_points
 from formulations.catalogue import CATALOGUE, Origin
 from formulations.data import GramData, TrainingData
 from formulations.gram_normaliser import GramNormaliser, centred_gram
 from formulations.kernel_pca import TOLERANCE, KernelPca, fit_kernel_pca
 from formulations.kernels import KERNELS, cross_gram, gram_data
-from formulations.preprocess import NORMALISERS, Normaliser, finite_points, known_word, normalise
+from formulations.multiclass_data import BuilderData, MulticlassData
+from formulations.preprocess import (
+    NORMALISERS,
+    Normaliser,
+    finite_points,
+    fit_normaliser,
+    known_word,
+    normalise,
+)
 from solvers.result import SolveResult
 
 Array = NDArray[np.float64]
+Raw = TrainingData | MulticlassData
 
 KERNEL_WORDS = ("width", "degree", "coef0")
 KPCA_WORDS = ("kpca", "kpca_tolerance")
@@ -33,9 +43,9 @@ class Prepared:
 
     Attributes
     ----------
-    raw : TrainingData
+    raw : TrainingData or MulticlassData
         As loaded.
-    data : TrainingData or GramData
+    data : TrainingData, GramData or MulticlassData
         As the builder reads it.
     record : mapping
         What was done: empty for nothing, a Normaliser as JSON for points, the kernel and its
@@ -48,8 +58,8 @@ class Prepared:
         training points and, as one number more, k(x, x).
     """
 
-    raw: TrainingData
-    data: TrainingData | GramData
+    raw: Raw
+    data: BuilderData
     record: Mapping[str, Any]
     components: KernelPca | None = None
     centring: GramNormaliser | None = None
@@ -64,8 +74,8 @@ class Prepared:
             texts.append(self.components.summary)
         return "; ".join(texts)
 
-    def scores(self, X: ArrayLike, w: Array, b: float) -> Array:
-        """Decision values <w, f(x)> + b of new points.
+    def scores(self, X: ArrayLike, w: Array, b: float | Array) -> Array:
+        """Decision values <w, f(x)> + b of new points, (m,), or (m, K) for w (rank, K).
 
         Parameters
         ----------
@@ -73,7 +83,23 @@ class Prepared:
             Points before preprocessing; for a precomputed kernel its rows against the training
             points, (m, n), and where that is centred one column more, k(x, x).
         w, b : array (rank,), float
-            The hyperplane in the coordinates of `data.factor`.
+            The hyperplane in the coordinates of `data.factor`; for K classes a column of w and an
+            entry of b each.
+
+        Raises
+        ------
+        ValueError
+            Points that preprocessing refuses.
+        """
+        if self.components is not None or "kernel" not in self.record:
+            return self.mapped(X) @ w + b
+        # F has orthogonal columns, so w = F'c with c = F w / ||column||^2, and <w, f(x)> = k(x) c.
+        factor = self.data.factor
+        coefficients = factor @ (w / (factor**2).sum(axis=0))
+        return self._kernel_rows(X) @ coefficients + b
+
+    def mapped(self, X: ArrayLike) -> Array:
+        """New points as the builder would read them; for a kernel matrix, its rows (m, n).
 
         Raises
         ------
@@ -82,18 +108,16 @@ class Prepared:
         """
         if self.components is not None:
             points = X if self.centring is None else self._kernel_rows(X)
-            return self.components.apply(points) @ w + b
-        if "kernel" not in self.record:
-            mapped = Normaliser.from_json(self.record).apply(X) if self.record else X
-            return np.asarray(mapped) @ w + b
-        # F has orthogonal columns, so w = F'c with c = F w / ||column||^2, and <w, f(x)> = k(x) c.
-        factor = self.data.factor
-        coefficients = factor @ (w / (factor**2).sum(axis=0))
-        return self._kernel_rows(X) @ coefficients + b
+            return self.components.apply(points)
+        if "kernel" in self.record:
+            return self._kernel_rows(X)
+        mapped = Normaliser.from_json(self.record).apply(X) if self.record else X
+        return np.asarray(mapped, dtype=np.float64)
 
     def _kernel_rows(self, X: ArrayLike) -> Array:
         if self.record["kernel"] == "precomputed":
             return np.asarray(X, dtype=np.float64) if self.centring is None else self._centred(X)
+        assert isinstance(self.raw, TrainingData)  # a kernel matrix is a matter of two classes
         return cross_gram(self.raw, X, **self.record)
 
     def _centred(self, X: ArrayLike) -> Array:
@@ -108,11 +132,13 @@ class Prepared:
         return self.centring.apply_cross(points[:, :n], points[:, n])
 
 
-def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
+def prepare(raw: Raw, options: Mapping[str, Any]) -> Prepared:
     """Normalise the points, form a kernel matrix, or take its principal components.
 
     Parameters
     ----------
+    raw : TrainingData or MulticlassData
+        The formulations of several classes read points: of a kernel they take its components.
     options : mapping
         Some of normalise, kernel, width, degree, coef0, kpca and kpca_tolerance;
         kernel=precomputed reads the points as a kernel matrix, shift is what `GramData` takes, and
@@ -126,6 +152,8 @@ def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
         An unknown word, a kernel parameter that is missing or does not belong, or data that
         cannot be normalised.
     """
+    if isinstance(raw, MulticlassData):
+        return _prepared_classes(raw, options)
     _refuse_misplaced(options)
     kernel, how = options.get("kernel", "linear"), options.get("normalise", "none")
     if "kpca" in options:
@@ -141,13 +169,35 @@ def prepare(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
         raise ValueError(
             f"kernel {kernel!r} is not known: choose one of {', '.join(KERNELS)}, precomputed"
         )
-    unused = [word for word in KERNEL_WORDS if word in options]
-    if unused:
-        raise ValueError(f"{unused[0]} belongs to a kernel: add kernel=rbf or kernel=poly")
+    _refuse_without_kernel(options)
     if how == "none":
         return Prepared(raw, raw, {})
     data, fitted = normalise(raw, how)
     return Prepared(raw, data, fitted.to_json())
+
+
+def _prepared_classes(raw: MulticlassData, options: Mapping[str, Any]) -> Prepared:
+    if "kpca" in options:
+        found = prepare(in_two(raw), options)
+        return replace(found, raw=raw, data=with_points(raw, found.data))
+    if options.get("kernel", "linear") != "linear":
+        raise ValueError(
+            f"kernel={options['kernel']}: formulations of several classes read points, not a kernel"
+            " matrix; add kpca=full, which gives the points their coordinates in feature space"
+        )
+    _refuse_misplaced(options)
+    _refuse_without_kernel(options)
+    how = options.get("normalise", "none")
+    if how == "none":
+        return Prepared(raw, raw, {})
+    fitted = fit_normaliser(how, raw.X)
+    return Prepared(raw, replace(raw, X=fitted.apply(raw.X)), fitted.to_json())
+
+
+def _refuse_without_kernel(options: Mapping[str, Any]) -> None:
+    unused = [word for word in KERNEL_WORDS if word in options]
+    if unused:
+        raise ValueError(f"{unused[0]} belongs to a kernel: add kernel=rbf or kernel=poly")
 
 
 def _refuse_misplaced(options: Mapping[str, Any]) -> None:
@@ -195,6 +245,7 @@ def _kernel_points(
     if how.get("kernel") != "precomputed":
         return raw, None
     prepared = prepare(raw, how)
+    assert isinstance(prepared.data, GramData)
     return prepared.data, prepared.centring
 
 
@@ -210,16 +261,18 @@ def _refuse_extra(options: Mapping[str, Any]) -> None:
         )
 
 
-def restore(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
+def restore(raw: Raw, record: Mapping[str, Any]) -> Prepared:
     """Repeat a recorded preparation on the same training data, with the recorded numbers."""
     if "components" in record:
-        return _components_again(raw, record)
+        if isinstance(raw, TrainingData):
+            return _components_again(raw, record)
+        found = _components_again(in_two(raw), record)
+        return replace(found, raw=raw, data=with_points(raw, found.data))
     if "kernel" in record:
         return prepare(raw, record)
     if not record:
         return Prepared(raw, raw, {})
-    points = Normaliser.from_json(record).apply(raw.X)
-    return Prepared(raw, TrainingData(points, raw.y, spec=raw.spec), record)
+    return Prepared(raw, replace(raw, X=Normaliser.from_json(record).apply(raw.X)), record)
 
 
 def _components_again(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:

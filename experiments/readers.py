@@ -1,8 +1,9 @@
 """Files of labelled points: csv, npz, libsvm and Brooks text, read without guessing.
 
-Every reader returns X (n, d), dense or sparse, and y (n,) in {-1, +1}. Complaints are sentences
-without the file name; `experiments.datasets.load` puts the spec in front. Rows are counted from 1
-in files of text, where the line is named too, and from 0 in arrays.
+Every reader returns X (n, d), dense or sparse, and what its `labelling` makes of the labels: y (n,)
+in {-1, +1}, or names of classes. Complaints are sentences without the file name;
+`experiments.datasets` puts the spec in front. Rows are counted from 1 in files of text, where the
+line is named too, and from 0 in arrays.
 """
 
 from __future__ import annotations
@@ -12,23 +13,20 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from formulations.data import Array, TrainingData
+from experiments.labels import Labelling, as_text, nearest, number_in, signed
+from formulations.checked_arrays import real_array, refuse_non_finite
+from formulations.data import Array
 
 _MISSING = ("", "?", "NA", "NaN", "nan")
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean ...? ` when something known is spelled alike, else nothing."""
-    close = get_close_matches(word, list(known), n=1)
-    return f"did you mean {close[0]!r}? " if close else ""
 
 
 def existing(name: str) -> Path:
@@ -42,62 +40,6 @@ def existing(name: str) -> Path:
         hint = f": did you mean {path.parent / close[0]}?" if close else ""
         raise FileNotFoundError(f"there is no file {name}{hint}")
     return path
-
-
-# Labels
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def as_text(value: Any) -> str:
-    """Write a cell as a user would: 1.0 and 1 are both `1`."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return repr(float(value)) if isinstance(value, float | np.floating) else str(value)
-
-
-def _equal(cell: str, wanted: str) -> bool:
-    number = _number(cell)
-    return cell == wanted or (number is not None and number == _number(wanted))
-
-
-def signed(labels: Sequence[str], positive: str | None, where: str) -> Array:
-    """Labels -1 and +1 from cells of text.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        One cell for each row.
-    positive : str or None
-        The cells equal to it, as text or as a number, become +1, all others -1. Without it the
-        cells must be the numbers -1 and +1 already.
-    where : str
-        What to call the labels in a complaint.
-
-    Raises
-    ------
-    ValueError
-        Other labels without `positive`, or a `positive` that does not occur.
-    """
-    distinct = sorted(set(labels))
-    shown = ", ".join(distinct[:6]) + (", ..." if len(distinct) > 6 else "")
-    if positive is None:
-        if not {_number(cell) for cell in distinct} <= {-1.0, 1.0}:
-            raise ValueError(
-                f"{where} holds the labels {shown}: say which one is +1 (all others become -1) "
-                f"with --positive {distinct[-1]}, or with positive={distinct[-1]} in the spec"
-            )
-        return np.array([float(cell) for cell in labels])
-    chosen = {cell for cell in distinct if _equal(cell, positive)}
-    if not chosen:
-        hint = nearest(positive, distinct)
-        raise ValueError(f"{where} holds no label {positive!r}: {hint}it holds {shown}")
-    return np.array([1.0 if cell in chosen else -1.0 for cell in labels])
 
 
 # Tables of text
@@ -169,7 +111,7 @@ def _numeric(table: Table, columns: Sequence[int]) -> Array:
     X = np.empty((len(table.rows), len(columns)))
     for r, row in enumerate(table.rows):
         for k, c in enumerate(columns):
-            value = _number(row[c])
+            value = number_in(row[c])
             if value is None:
                 raise ValueError(
                     f"{table.place(r, c)} holds {row[c]!r}: features must be numbers, so encode "
@@ -205,7 +147,8 @@ def from_table(
     *,
     complete: bool = False,
     categorical: bool = False,
-) -> tuple[Array, Array]:
+    labelling: Labelling = signed,
+) -> tuple[Array, NDArray[Any]]:
     """Points and labels of a table.
 
     Parameters
@@ -220,6 +163,8 @@ def from_table(
         Leave out rows with a missing cell; otherwise the first one is refused.
     categorical : bool
         Make 0/1 columns of every feature instead of reading numbers.
+    labelling : callable
+        `signed`, or `named` for several classes.
 
     Returns
     -------
@@ -244,13 +189,15 @@ def from_table(
     if not features:
         raise ValueError(f"there is no column besides the labels {label!r}")
     X = _dummies(table, features) if categorical else _numeric(table, features)
-    return X, signed([row[where] for row in table.rows], positive, f"column {label!r}")
+    return X, labelling([row[where] for row in table.rows], positive, f"column {label!r}")
 
 
 # Files without column names
 
 
-def read_npz(path: Path, label: str, positive: str | None) -> tuple[Array, Array]:
+def read_npz(
+    path: Path, label: str, positive: str | None, labelling: Labelling = signed
+) -> tuple[Array, NDArray[Any]]:
     """Arrays X (n, d) and `label` (n,) of an archive written by `numpy.savez`.
 
     Raises
@@ -276,10 +223,11 @@ def read_npz(path: Path, label: str, positive: str | None) -> tuple[Array, Array
         labels = labels.astype(str)
     if labels.dtype.kind == "f":
         _refuse_non_finite_label(labels)
-    y = signed([as_text(value) for value in labels.tolist()], positive, f"array {label!r}")
+    y = labelling([as_text(value) for value in labels.tolist()], positive, f"array {label!r}")
     # Checked here, so that a bad cell is named by its row in the file and not in a subset.
-    checked = TrainingData(X, y)
-    return checked.X, checked.y
+    points = real_array("X", X)
+    refuse_non_finite("X", points)
+    return points, y
 
 
 def refuse_damage(path: Path) -> None:
@@ -299,7 +247,9 @@ def _refuse_non_finite_label(labels: Array) -> None:
         raise ValueError(f"the label in row {bad[0]} is {labels[bad[0]]}")
 
 
-def read_libsvm(path: Path, positive: str | None) -> tuple[Any, Array]:
+def read_libsvm(
+    path: Path, positive: str | None, labelling: Labelling = signed
+) -> tuple[Any, NDArray[Any]]:
     """Sparse X (n, d) and labels; indices may begin at 0 or at 1.
 
     Raises
@@ -319,10 +269,12 @@ def read_libsvm(path: Path, positive: str | None) -> tuple[Any, Array]:
         row, column = cells.row[bad[0]], cells.col[bad[0]]
         raise ValueError(f"X holds {cells.data[bad[0]]} in row {row}, column {column}")
     _refuse_non_finite_label(labels)
-    return X, signed([as_text(value) for value in labels], positive, "the first column")
+    return X, labelling([as_text(value) for value in labels], positive, "the first column")
 
 
-def read_brooks(path: Path, positive: str | None) -> tuple[Array, Array]:
+def read_brooks(
+    path: Path, positive: str | None, labelling: Labelling = signed
+) -> tuple[Array, NDArray[Any]]:
     """Brooks text: n and d, on one line or two, then label and features of each point.
 
     Raises
@@ -352,7 +304,7 @@ def read_brooks(path: Path, positive: str | None) -> tuple[Array, Array]:
                 f"and {d} features"
             )
         for column, word in enumerate(words):
-            value = _number(word)
+            value = number_in(word)
             if value is None or not math.isfinite(value):
                 raise ValueError(
                     f"row {row + 1} (line {number}), column {column} holds {word!r}: it must be a "
@@ -360,4 +312,4 @@ def read_brooks(path: Path, positive: str | None) -> tuple[Array, Array]:
                 )
             values[row, column] = value
     labels = [as_text(value) for value in values[:, 0]]
-    return values[:, 1:], signed(labels, positive, "the first column")
+    return values[:, 1:], labelling(labels, positive, "the first column")

@@ -11,10 +11,12 @@ from formulations import CATALOGUE
 
 BEGIN, END = "<!-- formulations: begin -->", "<!-- formulations: end -->"
 
-_FAMILIES = ("margin_svc", "c_svc", "soft_margin", "nu_svc", "extended_nu_svc",
+_FAMILIES = ("margin_svc", "margin_dual", "c_svc", "soft_margin", "soft_margin_dual", "nu_svc",
+             "extended_nu_svc",
              "extended_nu_linearised", "cvar", "rsvm", "rsvm_dual", "rsvm_kernel", "reduced_hull",
              "zero_one", "zero_one_logic", "ramp", "conic", "conic_eliminated", "conic_dual",
-             "conic_strengthened", "conic_lift")  # fmt: skip
+             "conic_strengthened", "conic_lift", "multiclass", "multiclass_truncated",
+             "matrix_svc", "matrix_bilinear")  # fmt: skip
 
 
 def markdown() -> str:

@@ -21,6 +21,7 @@ from cuts.searched import ENGINE, SEARCHED
 from experiments.preparation import Prepared, origin_of
 from formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from formulations.data import TrainingData
+from formulations.multiclass_data import MulticlassData
 from solvers.algorithms.proofs import (
     RELAXATION_METHOD,
     STRENGTHENING,
@@ -98,7 +99,7 @@ class Recheck:
         return self.confirmed and self.status in NO_OPTIMUM
 
 
-def refuse_other_data(result: SolveResult, raw: TrainingData) -> None:
+def refuse_other_data(result: SolveResult, raw: TrainingData | MulticlassData) -> None:
     """Raise ValueError unless the training data is that of the result, to the last bit."""
     found, stated = raw.sha256, str(result.data.get("sha256"))
     if found != stated:

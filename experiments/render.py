@@ -15,6 +15,7 @@ from rich.text import Text
 from experiments.equivalence_page import equivalence_rows
 from experiments.gap_study import Study
 from experiments.gap_table import percent, seconds_text
+from experiments.loading import KINDS
 from formulations.catalogue import Entry
 from solvers.comparison import Bound, Comparison, mark
 from solvers.result import SolveResult, Status, Verdict
@@ -97,7 +98,7 @@ def entry_page(document: Mapping[str, Any], mathematics: str) -> Group:
         if document[word]:
             facts.add_row(word.replace("_", " "), str(document[word]))
     facts.add_row("solvers here", ", ".join(document["solvers"]) or "none installed")
-    facts.add_row("reads", " or ".join(document["takes"]))
+    facts.add_row("reads", " or ".join(KINDS.get(kind, kind) for kind in document["takes"]))
     options = plain_table("--set", "default")
     for parameter in document["parameters"]:
         default = "required" if parameter["required"] else str(parameter["default"])
@@ -179,7 +180,7 @@ def _point(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     """Short arrays, what the formulation's own check counted, and the solver's words."""
     for name, array in result.values.items():
         if np.ndim(array) < 2 and np.size(array) <= SHOWN:
-            yield name, "  ".join(number(x) for x in np.atleast_1d(array).tolist())
+            yield from _array(result, name, array)
     for name, array in result.ray.items():
         if np.ndim(array) < 2 and np.size(array) <= SHOWN:
             yield f"ray of {name}", "  ".join(number(x) for x in np.atleast_1d(array).tolist())
@@ -189,6 +190,17 @@ def _point(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     if "equivalence" in result.certificate.facts:
         yield from equivalence_rows(result.certificate.facts["equivalence"])
     yield "remark", result.message
+
+
+def _array(result: SolveResult, name: str, array: Any) -> Iterator[tuple[str, str]]:
+    """Numbers of a variable, with those of each class on a line of its own."""
+    numbers, classes = np.atleast_1d(array).tolist(), result.data.get("classes", ())
+    if name not in ("B", "b") or len(classes) < 2:
+        yield name, "  ".join(number(x) for x in numbers)
+        return
+    each = len(numbers) // len(classes)
+    for k, word in enumerate(classes):
+        yield f"{name} {word}", "  ".join(number(x) for x in numbers[k * each : (k + 1) * each])
 
 
 def _residuals(result: SolveResult) -> str:
@@ -207,7 +219,10 @@ def _fact_text(fact: Any) -> str:
 
 
 def _data_text(data: Mapping[str, Any]) -> str:
-    return f"{data['spec']}: {data['n']} points, {data['d']} features" if "n" in data else ""
+    if "n" not in data:
+        return ""
+    classes = f", {len(data['classes'])} classes" if "classes" in data else ""
+    return f"{data['spec']}: {data['n']} points, {data['d']} features{classes}"
 
 
 def _status_text(status: Status) -> Text:

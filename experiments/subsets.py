@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-
-from formulations.data import Array
+from numpy.typing import NDArray
 
 Options = Mapping[str, str]
 
@@ -39,36 +38,59 @@ def columns_of(options: Options, d: int) -> list[int]:
     return chosen
 
 
-def subset(X: Any, y: Array, options: Options) -> tuple[Any, Array]:
-    """Draw the rows and choose the columns; X may be sparse."""
+def subset(X: Any, y: NDArray[Any], options: Options) -> tuple[Any, NDArray[Any]]:
+    """Draw the rows and choose the columns; X may be sparse, y signs or names of classes."""
     columns = columns_of(options, X.shape[1])
     if "n" not in options:
         return X[:, columns], y
     size = whole(options, "n")
-    if not 2 <= size <= len(y):
-        raise ValueError(f"option n must lie between 2 and the {len(y)} rows, got {size}")
+    classes = np.unique(y)
+    fewest = max(len(classes), 2)
+    if not fewest <= size <= len(y):
+        raise ValueError(f"option n must lie between {fewest} and the {len(y)} rows, got {size}")
     rng = np.random.default_rng(whole(options, "seed", "0"))
     if "stratify" in options:
-        rows = _stratified(y, size, rng)
+        rows = _stratified(y, classes, size, rng)
     else:
         rows = np.sort(rng.choice(len(y), size, replace=False))
-        if len(np.unique(y[rows])) < len(np.unique(y)):
-            raise ValueError(
-                f"the {size} rows drawn are all labelled {y[rows[0]]:+.0f}: add stratify, or "
-                "change seed"
-            )
+        _refuse_lost_classes(y[rows], classes)
     return X[rows][:, columns], y[rows]
 
 
-def _stratified(y: Array, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Sorted row numbers; positive ones are drawn first; each class keeps at least one row."""
-    positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
-    if not (len(positive) and len(negative)):
-        raise ValueError("option stratify needs both labels -1 and +1")
-    nearest_share = (2 * size * len(positive) + len(y)) // (2 * len(y))
-    share = min(max(nearest_share, 1), size - 1)
-    drawn = (
-        rng.choice(positive, share, replace=False),
-        rng.choice(negative, size - share, replace=False),
-    )
+def _refuse_lost_classes(drawn: NDArray[Any], classes: NDArray[Any]) -> None:
+    lost = [name for name in classes if name not in drawn]
+    if not lost:
+        return
+    what = f"are all labelled {drawn[0]:+.0f}" if drawn.dtype.kind == "f" else ""
+    what = what or f"hold no point of the class {lost[0]}"
+    raise ValueError(f"the {len(drawn)} rows drawn {what}: add stratify, or change seed")
+
+
+def _stratified(
+    y: NDArray[Any], classes: NDArray[Any], size: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Sorted row numbers; the last class is drawn first; each class keeps at least one row."""
+    if len(classes) < 2:
+        raise ValueError(
+            "option stratify needs both labels -1 and +1"
+            if y.dtype.kind == "f"
+            else "option stratify needs at least two classes"
+        )
+    members = [np.flatnonzero(y == name) for name in classes[::-1]]
+    shares = _shares(np.array([len(rows) for rows in members]), size)
+    drawn = [rng.choice(m, k, replace=False) for m, k in zip(members, shares, strict=True)]
     return np.sort(np.concatenate(drawn))
+
+
+def _shares(counts: NDArray[np.intp], size: int) -> list[int]:
+    """Whole numbers of sum `size` nearest to the shares of the classes, none of them 0.
+
+    What is left after rounding down goes to the largest remainders, the first of equal ones.
+    """
+    total = int(counts.sum())
+    shares, rest = size * counts // total, size * counts % total
+    shares[np.argsort(-rest, kind="stable")[: size - int(shares.sum())]] += 1
+    while (shares == 0).any():
+        shares[np.flatnonzero(shares == 0)[0]] = 1
+        shares[int(np.argmax(shares))] -= 1
+    return shares.tolist()

@@ -7,8 +7,10 @@ from typing import Any
 
 from cuts.bound_tightening import sdp_pays, tighten
 from cuts.tightening_result import Tightened
+from experiments.loading import points_or_kernel
 from formulations.catalogue import Entry
-from formulations.data import GramData, TrainingData
+from formulations.data import TrainingData
+from formulations.multiclass_data import BuilderData
 
 TIGHTENED = "tightened"
 SECONDS = 60.0
@@ -25,7 +27,7 @@ def wants_tightening(hyperparameters: Mapping[str, Any]) -> bool:
 
 def with_tightened(
     entry: Entry,
-    data: TrainingData | GramData,
+    data: BuilderData,
     hyperparameters: Mapping[str, Any],
     *,
     seconds: float = SECONDS,
@@ -53,7 +55,7 @@ def with_tightened(
     if own.get("big_m") == TIGHTENED:
         own["big_m"] = "derived"
     found = tightened(
-        data.points,
+        points_or_kernel(data).points,
         own["penalty"],
         own.get("intercept", entry.parameters["intercept"].default),
         seconds,

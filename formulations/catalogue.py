@@ -19,7 +19,8 @@ from formulations.parameters import did_you_mean
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]
-Classifier = Callable[["Origin", Values, Values], tuple[NDArray[np.float64], float]]
+# (w, b) of a hyperplane, or B (K, d) and b (K,) of several classes.
+Classifier = Callable[["Origin", Values, Values], tuple[NDArray[np.float64], Any]]
 
 
 class ProblemClass(StrEnum):
@@ -89,7 +90,8 @@ class Entry:
     check : callable(origin, values) or None
         Recomputes the paper's objective from the data.
     classifier : callable(origin, values, duals) -> (w, b) or None
-        The separating hyperplane in the coordinates of `data.factor`.
+        The separating hyperplane in the coordinates of `data.factor`; of several classes the rows
+        B (K, d) and b (K,), with the label argmax_k <B_k, x> + b_k.
     """
 
     name: str
@@ -120,7 +122,7 @@ class Origin:
     """Where a model came from: shared by clones, so that a result can be traced to its data."""
 
     entry: str
-    data: Any  # TrainingData or GramData, whichever the entry takes
+    data: Any  # TrainingData, GramData or MulticlassData, whichever the entry takes
     parameters: Mapping[str, Any]
 
     def __deepcopy__(self, memo: object) -> Origin:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.checked_arrays import digest, real_array, refuse_non_finite
+from formulations.data import GramData, TrainingData
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -112,3 +113,6 @@ class MulticlassData:
     def sha256(self) -> str:
         """Digest of X and y, independent of memory layout."""
         return digest(self.X, self.y.astype(np.float64))
+
+
+BuilderData = TrainingData | GramData | MulticlassData

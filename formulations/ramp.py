@@ -71,16 +71,16 @@ def _why_unproven(origin: Origin, objective: float) -> str:
     return ""
 
 
-def _relaxed_parts(violation: Array, big_m: Array) -> tuple[Array, Array]:
+def cheapest_parts(violation: Array, big_m: Array, cap: float) -> tuple[Array, Array]:
     """Cheapest (xi, z) with xi + M z >= violation: first what is cheaper per unit, then the rest.
 
-    A unit of the violation costs C through xi and 2 C / M through z. What neither can carry, a
-    violation above M + 2, is left to z and shows as a z above 1.
+    A unit of the violation costs 1 through xi, which ends at the cap, and cap / M through z. What
+    neither can carry, a violation above M + cap, is left to z and shows as a z above 1.
     """
-    by_z = big_m >= 2
-    first = np.minimum(violation, np.where(by_z, big_m, 2.0))
+    by_z = big_m >= cap
+    first = np.minimum(violation, np.where(by_z, big_m, cap))
     rest = violation - first
-    xi = np.where(by_z, np.minimum(rest, 2.0), first)
+    xi = np.where(by_z, np.minimum(rest, cap), first)
     return xi, (violation - xi) / big_m
 
 
@@ -88,7 +88,7 @@ def _check_relaxed(origin: Origin, values: Values) -> PaperCheck:
     """Objective with the cheapest xi and z that (w, b) allows."""
     u, w, b = signed_scores(origin.data, values)
     C, intercept = origin.parameters["C"], origin.parameters["intercept"]
-    xi, z = _relaxed_parts(np.maximum(0.0, 1 - u), np.asarray(origin.parameters["big_m"]))
+    xi, z = cheapest_parts(np.maximum(0.0, 1 - u), np.asarray(origin.parameters["big_m"]), 2.0)
     objective = norm_of(w, b, intercept) / 2 + C * float(xi.sum() + 2 * z.sum())
     return PaperCheck(
         objective,

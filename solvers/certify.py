@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.catalogue import ProblemClass
-from solvers.algorithms.proofs import CONFLICTS, ENUMERATION, closed_bound, relaxation_bound
+from solvers.algorithms.proofs import ENDED, closed_bound, relaxation_bound
 from solvers.backend import Claim
 from solvers.certificates.bounds import Bound, model_bound
 from solvers.certificates.case import (
@@ -214,7 +214,7 @@ def _doubt(
     if claim.status is Status.OPTIMAL and (claim.bound is None or objective - claim.bound > wide):
         return f"the solver says optimal with bound {said} {short} {value}", Status.FEASIBLE
     own, method = certificate.bound, certificate.bound_method
-    if own is None or claim.bound is None or not method.startswith((ENUMERATION, CONFLICTS)):
+    if own is None or claim.bound is None or not method.startswith(ENDED):
         return None
     # These end at a point: their bound is the optimum, and no true bound is above it.
     words = f"the solver's bound {said} {beyond} the optimum {own:.9g} by {method}"

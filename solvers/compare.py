@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyomo.environ as pyo
 
 from formulations.catalogue import CATALOGUE, Origin
-from formulations.data import GramData, TrainingData
+from formulations.multiclass_data import BuilderData
 from formulations.parameters import did_you_mean
 from solvers.agreement import Agreement
 from solvers.algorithms.prepare import build, entry_named
@@ -31,7 +31,7 @@ Spec = Any  # a name, a (name, parameters) pair, or a Pyomo model
 
 @overload
 def compare(
-    data: TrainingData | GramData | None,
+    data: BuilderData | None,
     relaxations: Sequence[Spec],
     *,
     exact: Spec | SolveResult | None = None,
@@ -45,7 +45,7 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(
-    data: TrainingData | GramData | None,
+    data: BuilderData | None,
     relaxations: Sequence[Spec],
     *,
     exact: Spec | None = None,
@@ -56,7 +56,7 @@ def compare(
     **limits: Any,
 ) -> Agreement: ...
 def compare(
-    data: TrainingData | GramData | None,
+    data: BuilderData | None,
     relaxations: Sequence[Spec],
     *,
     exact: Spec | SolveResult | None = None,
@@ -72,7 +72,7 @@ def compare(
 
     Parameters
     ----------
-    data : TrainingData or GramData
+    data : TrainingData, GramData or MulticlassData
         For rows given by name; may be None when every row is a model.
     relaxations : sequence
         Names, (name, parameters) pairs, or models, edited ones included.
@@ -167,7 +167,7 @@ def _exact_answer(model: pyo.ConcreteModel, solver: str, **limits: Any) -> Solve
 
 
 def labelled_models(
-    data: TrainingData | GramData | None,
+    data: BuilderData | None,
     specs: Sequence[Spec],
     parameters: Mapping[str, Any] | None = None,
     labels: Mapping[int, str] | None = None,
@@ -200,9 +200,7 @@ def _split(spec: Spec) -> tuple[str, Mapping[str, Any]]:
     return (spec, {}) if isinstance(spec, str) else spec
 
 
-def _built(
-    spec: Spec, data: TrainingData | GramData | None, common: Mapping[str, Any]
-) -> pyo.ConcreteModel:
+def _built(spec: Spec, data: BuilderData | None, common: Mapping[str, Any]) -> pyo.ConcreteModel:
     if data is None:
         raise ValueError("compare needs data for rows given by name")
     name, own = _split(spec)

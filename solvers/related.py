@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from formulations.catalogue import CATALOGUE, Entry
@@ -22,16 +24,20 @@ def refuse_unrelated(entry: Entry, exact_name: str) -> None:
 
 
 _LOOSER_FIRST = ("free", "penalised", "none")
+PRICES = (
+    "penalty", "C", "ridge", "nu", "beta", "class_balance", "class_weight", "scale", "truncation",
+    "norm_bound", "rank", "shape",
+)  # fmt: skip
 
 
 def refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
     """A row with another penalty, or a tighter treatment of b, bounds another problem."""
     if not (exact.formulation and row.formulation):
         return
-    for word in ("penalty", "C", "ridge", "nu", "beta", "class_balance", "class_weight", "scale"):
+    for word in PRICES:
         if word not in row.parameters or word not in exact.parameters:
             continue
-        own, wanted = row.parameters[word], exact.parameters[word]
+        own, wanted = (_written(result.parameters[word]) for result in (row, exact))
         if not np.array_equal(own, wanted):
             raise ValueError(
                 f"{row.formulation} has {word}={own} and {exact.formulation} {word}={wanted}: "
@@ -43,6 +49,12 @@ def refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
             f"{row.formulation} has intercept={own} and {exact.formulation} intercept={wanted}: "
             f"only a looser one ({' before '.join(_LOOSER_FIRST)}) gives a bound"
         )
+
+
+def _written(value: Any) -> Any:
+    """A shape such as 3x3 as the numbers it stands for; anything else as it is."""
+    parts = value.split("x") if isinstance(value, str) else []
+    return tuple(map(int, parts)) if parts and all(p.isdigit() for p in parts) else value
 
 
 def refuse_other_data(exact: SolveResult, row: SolveResult) -> None:

@@ -119,7 +119,7 @@ def solve(
         solver=info.name,
         options=limits.options,
     )
-    bare = found.x is not None and not result.duals
+    bare = found.x is not None and found.ray is None and not result.duals
     parts = (*notes.sentences, message, reason, claim.message)
     message = "; ".join(part for part in parts if part)
     facts = {**result.certificate.facts, **notes.facts}

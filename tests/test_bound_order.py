@@ -34,8 +34,11 @@ CASES = [
     for mode in INTERCEPTS
 ]
 PENALTIES = (0.4, 1.5)
-# Problems whose relaxations are ordered in test_extended_nu.py, test_ramp_bound.py, test_rsvm.py.
-ELSEWHERE = ("extended_nu_svc", "ramp_big_m", "rsvm")
+# Problems whose relaxations are ordered in test_extended_nu.py, test_ramp_bound.py, test_rsvm.py,
+# test_matrix_svc.py, test_multiclass.py.
+ELSEWHERE = (
+    "extended_nu_svc", "matrix_svc_bilinear", "multiclass_truncated", "ramp_big_m", "rsvm",
+)  # fmt: skip
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from solvers.result import Status, Verdict
 from solvers.solve import solve
 from solvers.standard_form import standard_form
 from solvers.transform import is_disjunctive, transformed
-from tests import witness
+from tests import class_witness, matrix_witness, witness
 from tests.lift_witness import derived_lift
 from tests.strengthened_witness import closed_limits, known_objective, strengthened
 from tests.witness import INTERCEPTS, points
@@ -40,14 +40,17 @@ CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 
 C, RIDGE, PI, NU, PENALTY, BUDGET, BOUND_ON_B = 0.7, 0.05, 0.3, 0.6, 1.3, 0.25, 12.0
 H = 0.5  # below the norms of the w that solve rsvm_relaxed
+TAU = 0.4
 LOW_NU = 0.3  # below nu_bar = 0.41 of the points, where the extended nu-SVC is not convex
 UNPRICED = ("free", "none")
 
 SEPARABLE = points("separable", 1, n=10)
 OVERLAPPING = points("overlapping", 1, n=10)
 FEW = points("overlapping", 2, n=7)
+MATRICES = matrix_witness.matrix_points(1, n=10, shape=(2, 2))
+CLASSES = class_witness.class_points(2, n=7)  # a point is given up at the optimum in each mode
 
-Oracle = Callable[[TrainingData, str], float]
+Oracle = Callable[[Any, str], float]
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Trial:
 
     optimum: Oracle
     parameters: dict[str, Any] = field(default_factory=dict)
-    data: TrainingData = OVERLAPPING
+    data: Any = OVERLAPPING
     intercepts: tuple[str, ...] = INTERCEPTS
 
 
@@ -64,7 +67,7 @@ def hinge(norm_cost: float, cost: Callable[[TrainingData], Any]) -> Oracle:
     return lambda data, mode: witness.hinge(data, mode, norm_cost, cost(data)).value
 
 
-def uniform(data: TrainingData) -> np.ndarray:
+def uniform(data: Any) -> np.ndarray:
     return np.full(data.n, 1 / data.n)
 
 
@@ -115,17 +118,20 @@ def linearised(data: TrainingData, mode: str) -> float:
 
 
 BIG_M = np.linspace(12.0, 25.0, OVERLAPPING.n)
+CLASS_BIG_M = np.linspace(30.0, 45.0, CLASSES.n)
 HULL_BOUND = 2 / (NU * OVERLAPPING.n)
 MIXED = {"penalty": PENALTY}
 
 TRIALS = {
     "hard_margin_svc": Trial(lambda d, m: witness.hard_margin(d, m).value, data=SEPARABLE),
+    "hard_margin_svc_dual": Trial(lambda d, m: -witness.hard_margin(d, m).value, data=SEPARABLE),
     "max_margin_svc": Trial(lambda d, m: witness.max_margin(d, m).value, data=SEPARABLE),
     "c_svc": Trial(hinge(0.5, lambda d: C), {"C": C}),
     "c_svc_dual": Trial(
         lambda d, m: -witness.c_dual(d.X @ d.X.T, d.y, np.full(d.n, C), m), {"C": C}
     ),
     "soft_margin_svc": Trial(hinge(RIDGE, uniform), {"ridge": RIDGE}),
+    "soft_margin_svc_dual": Trial(lambda d, m: -hinge(RIDGE, uniform)(d, m), {"ridge": RIDGE}),
     "kernel_soft_margin_svc": Trial(
         lambda d, m: witness.kernel_hinge(d.X @ d.X.T, d.y, RIDGE, 1 / d.n, m), {"ridge": RIDGE}
     ),
@@ -185,6 +191,39 @@ TRIALS = {
     "conic_sdp_budget": Trial(
         lambda d, m: witness.theorem_2(d, m, budget=BUDGET, bound_on_b=BOUND_ON_B).value,
         {"budget": BUDGET},
+    ),
+    "matrix_svc_full": Trial(
+        hinge(RIDGE / 2, lambda d: 1.0), {"ridge": RIDGE, "shape": "2x2"}, MATRICES
+    ),
+    "matrix_svc_bilinear": Trial(
+        lambda d, m: matrix_witness.rank_one_on_circle(d, 2, m, RIDGE),
+        {"ridge": RIDGE, "shape": "2x2", "rank": 1},
+        MATRICES,
+    ),
+    "matrix_svc_projection": Trial(
+        lambda d, m: matrix_witness.projection(d, (2, 2), m, RIDGE, 1),
+        {"ridge": RIDGE, "shape": "2x2", "rank": 1},
+        MATRICES,
+    ),
+    "matrix_svc_nuclear": Trial(
+        lambda d, m: matrix_witness.nuclear(d, (2, 2), m, RIDGE, TAU),
+        {"ridge": RIDGE, "shape": "2x2", "tau": TAU},
+        MATRICES,
+    ),
+    "multiclass_hinge": Trial(
+        lambda d, m: class_witness.hinge_of_classes(d, m, RIDGE, uniform(d)).problem.value,
+        {"ridge": RIDGE},
+        CLASSES,
+    ),
+    "multiclass_truncated": Trial(
+        lambda d, m: class_witness.truncated_by_sets(d, m, RIDGE, 1.5)[0],
+        {"ridge": RIDGE, "truncation": -0.5, "big_m": "derived"},
+        CLASSES,
+    ),
+    "multiclass_truncated_relaxed": Trial(
+        lambda d, m: class_witness.relaxation_of_classes(d, m, RIDGE, 1.5, CLASS_BIG_M),
+        {"ridge": RIDGE, "truncation": -0.5, "big_m": CLASS_BIG_M},
+        CLASSES,
     ),
 }
 
@@ -404,7 +443,7 @@ def test_a_gram_matrix_and_its_points_are_the_same_data(mode: str) -> None:
     gram = GramData(OVERLAPPING.X @ OVERLAPPING.X.T, OVERLAPPING.y)
     assert gram.d == 2
     for name in (
-        "c_svc_dual", "nu_svc_dual", "kernel_soft_margin_svc", "rsvm_dual",
+        "c_svc_dual", "nu_svc_dual", "kernel_soft_margin_svc", "soft_margin_svc_dual", "rsvm_dual",
         "rsvm_dual_perspective", "rsvm_kernel_relaxed", "reduced_hull_svc",
     ):  # fmt: skip
         result = solve(CATALOGUE[name].build(gram, intercept=mode, **TRIALS[name].parameters))

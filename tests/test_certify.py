@@ -27,7 +27,7 @@ from solvers.standard_form import standard_form
 from solvers.values import point_with
 from tests import brute_force, witness
 from tests.command_line import ROOT
-from tests.test_saved_results import SETTINGS
+from tests.test_saved_results import SETTINGS, data_of
 
 
 def case_of(model: pyo.ConcreteModel) -> Case:
@@ -156,9 +156,8 @@ def test_the_smallest_eigenvalue_is_that_of_all_blocks() -> None:
 
 
 def solved(name: str, **more: Any) -> SolveResult:
-    kind = "separable" if name in ("hard_margin_svc", "max_margin_svc") else "overlapping"
     settings = dict(parse_settings(SETTINGS[name].split()))
-    return tm.solve(CATALOGUE[name].build(witness.points(kind, 5, n=12), **settings), **more)
+    return tm.solve(CATALOGUE[name].build(data_of(name), **settings), **more)
 
 
 @pytest.mark.parametrize("name", sorted(SETTINGS))

@@ -102,7 +102,7 @@ def test_no_feasible_point_below_the_value_is_cut_off(seed: int) -> None:
 LIMITED = (
     "c_svc", "c_svc_dual", "conic_sdp", "conic_sdp_budget", "conic_sdp_dual", "conic_sdp_literal",
     "hard_margin_svc", "max_margin_svc", "rsvm", "rsvm_dual", "rsvm_dual_perspective",
-    "soft_margin_svc", "weighted_svc", "zero_one_hinge",
+    "soft_margin_svc", "soft_margin_svc_dual", "weighted_svc", "zero_one_hinge",
 )  # fmt: skip
 
 

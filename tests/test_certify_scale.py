@@ -28,15 +28,13 @@ from solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny
 from solvers.standard_form import PsdRow, StandardForm, standard_form
 from solvers.transform import is_disjunctive, transformed
 from tests import witness
-from tests.test_saved_results import SETTINGS
+from tests.test_saved_results import SETTINGS, data_of
 
 DATA = witness.points("overlapping", 5, n=12)
-SEPARABLE = witness.points("separable", 5, n=12)
 
 
 def form_of(name: str) -> StandardForm:
-    data = SEPARABLE if name in ("hard_margin_svc", "max_margin_svc") else DATA
-    model = CATALOGUE[name].build(data, **dict(parse_settings(SETTINGS[name].split())))
+    model = CATALOGUE[name].build(data_of(name), **dict(parse_settings(SETTINGS[name].split())))
     if is_disjunctive(model):
         model = transformed(model, model.origin.parameters["transformation"])
     return standard_form(without_quotients(model))

@@ -26,13 +26,15 @@ from formulations.data import TrainingData
 from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.registry import SOLVERS
 from solvers.result import SCHEMA, Certificate, SolveResult, Status, Verdict
-from tests import witness
+from tests import class_witness, matrix_witness, witness
 from tests.command_line import ROOT, finish, run, start, write_csv
 from tests.lift_witness import derived_lift
 from tests.strengthened_witness import closed_limits, strengthened
 
 SEPARABLE = witness.points("separable", 3, n=10)
 OVERLAPPING = witness.points("overlapping", 3, n=10)
+CLASSES = class_witness.class_points(2, n=7)
+CLASS_BIG_M = 40.0
 
 C, RIDGE, PI, NU, PENALTY, BUDGET, BIG_M = 0.7, 0.05, 0.3, 0.6, 1.3, 0.25, 25.0
 H = 0.4  # below 0.55, the least norm of a w that solves rsvm_relaxed
@@ -86,6 +88,7 @@ WEIGHTS = np.where(OVERLAPPING.y > 0, 1 - PI, PI) / OVERLAPPING.n
 # Settings, and the optimum from a model written once more in another modelling layer.
 TRIALS: dict[str, tuple[str, Any]] = {
     "hard_margin_svc": ("", lambda: witness.hard_margin(SEPARABLE, "free").value),
+    "hard_margin_svc_dual": ("", lambda: -witness.hard_margin(SEPARABLE, "free").value),
     "max_margin_svc": ("", lambda: witness.max_margin(SEPARABLE, "free").value),
     "c_svc": (f"C={C}", lambda: hinge("free", 0.5, C)),
     "c_svc_dual": (
@@ -93,6 +96,10 @@ TRIALS: dict[str, tuple[str, Any]] = {
         lambda: -witness.c_dual(GRAM, OVERLAPPING.y, np.full(OVERLAPPING.n, C), "free"),
     ),
     "soft_margin_svc": (f"ridge={RIDGE}", lambda: hinge("free", RIDGE, uniform(OVERLAPPING))),
+    "soft_margin_svc_dual": (
+        f"ridge={RIDGE}",
+        lambda: -hinge("free", RIDGE, uniform(OVERLAPPING)),
+    ),
     "kernel_soft_margin_svc": (
         f"ridge={RIDGE}",
         lambda: hinge("free", RIDGE, uniform(OVERLAPPING)),
@@ -179,17 +186,47 @@ TRIALS: dict[str, tuple[str, Any]] = {
         lambda: witness.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,
     ),
     "conic_sdp_strengthened": (f"penalty={PENALTY}", strengthened_sdp),
+    "matrix_svc_full": (f"ridge={RIDGE} shape=2x1", lambda: hinge("free", RIDGE / 2, 1.0)),
+    "matrix_svc_bilinear": (
+        f"ridge={RIDGE} shape=2x1 rank=1",
+        lambda: hinge("free", RIDGE / 2, 1.0),
+    ),
+    "matrix_svc_projection": (
+        f"ridge={RIDGE} shape=2x1 rank=1",
+        lambda: hinge("free", RIDGE / 2, 1.0),
+    ),
+    "matrix_svc_nuclear": (
+        f"ridge={RIDGE} shape=1x2 tau=0.4",
+        lambda: matrix_witness.nuclear(OVERLAPPING, (1, 2), "free", RIDGE, 0.4),
+    ),
     "conic_sdp_lift": (f"penalty={PENALTY} partners=none", lift),
     "conic_sdp_dual": (
         f"penalty={PENALTY}",
         lambda: -witness.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,
+    ),
+    "multiclass_hinge": (
+        f"ridge={RIDGE}",
+        lambda: class_witness.hinge_of_classes(CLASSES, "free", RIDGE).problem.value,
+    ),
+    "multiclass_truncated": (
+        f"ridge={RIDGE} truncation=-0.5 big_m=derived",
+        lambda: class_witness.truncated_by_sets(CLASSES, "free", RIDGE, 1.5)[0],
+    ),
+    "multiclass_truncated_relaxed": (
+        f"ridge={RIDGE} truncation=-0.5 big_m={CLASS_BIG_M}",
+        lambda: class_witness.relaxation_of_classes(
+            CLASSES, "free", RIDGE, 1.5, np.full(CLASSES.n, CLASS_BIG_M)
+        ),
     ),
     "conic_sdp_budget": (
         f"budget={BUDGET}",
         lambda: witness.theorem_2(OVERLAPPING, "penalised", budget=BUDGET).value,
     ),
 }
-NEEDS_SEPARABLE = ("hard_margin_svc", "max_margin_svc")
+OF_CLASSES = [
+    name for name, entry in CATALOGUE.items() if tightmargin.MulticlassData in entry.takes
+]
+NEEDS_SEPARABLE = ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc")
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +234,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("data")
     write_csv(made / "separable.csv", SEPARABLE)
     write_csv(made / "overlapping.csv", OVERLAPPING)
+    write_csv(made / "classes.csv", CLASSES)
     return made
 
 
@@ -279,8 +317,10 @@ def test_every_entry_has_a_trial() -> None:
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_solve_gives_every_entry_a_certified_result(name: str, folder: Path) -> None:
-    data = SEPARABLE if name in NEEDS_SEPARABLE else OVERLAPPING
+    data: Any = SEPARABLE if name in NEEDS_SEPARABLE else OVERLAPPING
     file = folder / ("separable.csv" if data is SEPARABLE else "overlapping.csv")
+    if name in OF_CLASSES:
+        data, file = CLASSES, folder / "classes.csv"
     answer = run("solve", name, "--data", file, *settings(name), "--json")
     assert answer.code == 0, answer.stderr
     document = answer.json
@@ -292,7 +332,7 @@ def test_solve_gives_every_entry_a_certified_result(name: str, folder: Path) -> 
     assert document["status"] == "optimal"
     assert document["data"] == {
         "spec": str(file), "n": data.n, "d": data.d, "sha256": data.sha256,
-    }  # fmt: skip
+    } | ({"classes": ["0", "1", "2"]} if name in OF_CLASSES else {})  # fmt: skip
 
 
 def test_json_of_solve_has_the_layout_of_the_contract(overlapping: Path) -> None:

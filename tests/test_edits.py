@@ -12,18 +12,25 @@ import pyomo.environ as pyo
 import pytest
 
 from formulations.catalogue import CATALOGUE, ProblemClass
-from formulations.data import GramData
+from formulations.data import GramData, TrainingData
 from solvers.compare import compare
 from solvers.registry import SOLVERS
 from solvers.result import SolveResult, Verdict
 from solvers.solve import solve
 from tests import witness
+from tests.class_witness import class_points
+from tests.matrix_witness import matrix_points
 from tests.witness import points
 
 DATA = points("overlapping", 4, n=8)
 FEW = points("overlapping", 4, n=6)
 MANY = points("overlapping", 6, n=14)
 SEPARABLE = points("separable", 4, n=8)
+CLASSES = class_points(2, n=7)
+MATRICES = matrix_points(1, n=10, shape=(2, 2))
+FEW_CLASSES = class_points(2, n=4)
+# Each feature separates by itself: without a row of the other one the dual is still bounded.
+TWICE_SEPARABLE = TrainingData(SEPARABLE.X + 4 * SEPARABLE.y[:, None], SEPARABLE.y)
 
 # Interior point methods are told to go on below 1e-8, so that 1e-8 can be asserted.
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
@@ -43,10 +50,12 @@ class Subject(NamedTuple):
 
 SUBJECTS = {
     "hard_margin_svc": Subject({}, "w", None, data=SEPARABLE),
+    "hard_margin_svc_dual": Subject({}, "alpha", None, rows="weight", data=TWICE_SEPARABLE),
     "max_margin_svc": Subject({}, "w", None, data=SEPARABLE),
     "c_svc": Subject({"C": 0.7}, "w", ("C", 0.2)),
     "c_svc_dual": Subject({"C": 0.7}, "alpha", ("C", 0.2), rows="weight"),
     "soft_margin_svc": Subject({"ridge": 0.05}, "w", ("ridge", 0.3)),
+    "soft_margin_svc_dual": Subject({"ridge": 0.05}, "alpha", ("ridge", 0.3), rows="weight"),
     "kernel_soft_margin_svc": Subject({"ridge": 0.05}, "v", ("ridge", 0.3)),
     "weighted_svc": Subject({"ridge": 0.02, "pi": 0.5}, "w", ("pi", 0.42)),
     "nu_svc": Subject({"nu": 0.82}, "w", ("nu", 0.84), data=MANY, tilt=0.01, step=14),
@@ -89,6 +98,23 @@ SUBJECTS = {
     "ramp_relaxed": Subject({"C": 0.7, "big_m": 30.0}, "w", ("C", 4.0)),
     "zero_one_bilinear": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="kept", data=FEW),
     "zero_one_disjunctive": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="keep", data=FEW),
+    "matrix_svc_full": Subject({"ridge": 0.1, "shape": "1x2"}, "w", ("ridge", 0.6)),
+    "matrix_svc_bilinear": Subject(
+        {"ridge": 0.1, "shape": "2x2", "rank": 1}, "w", ("ridge", 0.6), data=MATRICES
+    ),
+    "matrix_svc_projection": Subject(
+        {"ridge": 0.1, "shape": "2x2", "rank": 1}, "w", ("ridge", 0.6), data=MATRICES
+    ),
+    "matrix_svc_nuclear": Subject(
+        {"ridge": 0.1, "shape": "2x2", "tau": 0.4}, "w", ("tau", 0.9), data=MATRICES
+    ),
+    "multiclass_hinge": Subject({"ridge": 0.05}, "B", ("ridge", 0.3), data=CLASSES),
+    "multiclass_truncated": Subject(
+        {"ridge": 0.05, "truncation": -0.5, "big_m": 30.0}, "B", ("ridge", 0.1), data=FEW_CLASSES
+    ),
+    "multiclass_truncated_relaxed": Subject(
+        {"ridge": 0.05, "truncation": -0.5, "big_m": 40.0}, "B", ("ridge", 0.3), data=CLASSES
+    ),
 }
 BOUNDED = ("max_margin_svc", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_polar",
            "min_cvar", "rsvm")  # fmt: skip
@@ -127,7 +153,7 @@ def start(name: str) -> tuple[int, float, float]:
 def moved(name: str, m: pyo.ConcreteModel) -> tuple[Any, float]:
     """The element to be moved and where to."""
     k, value, factor = start(name)
-    return m.find_component(SUBJECTS[name].variable)[k], factor * value
+    return list(m.find_component(SUBJECTS[name].variable).values())[k], factor * value
 
 
 def tilted(name: str, m: pyo.ConcreteModel) -> Any:

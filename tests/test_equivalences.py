@@ -188,6 +188,8 @@ def test_no_intercept_is_liblinears_without_one() -> None:
 
 PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
     "c_svc": ("c_svc_dual", {"C": 0.7}),
+    "hard_margin_svc": ("hard_margin_svc_dual", {}),
+    "soft_margin_svc": ("soft_margin_svc_dual", {"ridge": 0.05}),
     "nu_svc": ("nu_svc_dual", {"nu": 0.55}),
     "extended_nu_svc_linearised": (
         "extended_nu_svc_linearised_dual",
@@ -212,7 +214,7 @@ def test_every_dual_of_the_catalogue_is_paired() -> None:
 @pytest.mark.parametrize("primal", PAIRS)
 def test_dual_reaches_minus_the_primal(primal: str, kind: str, mode: str) -> None:
     dual, parameters = PAIRS[primal]
-    data = points(kind, 6)
+    data = points("separable" if primal == "hard_margin_svc" else kind, 6)
     if primal == "conic_sdp" and mode == "free":
         parameters = parameters | {"intercept_bound": 2.0}
     if primal == "nu_svc" and kind == "unbalanced":
@@ -297,6 +299,7 @@ def test_penalised_intercept_is_a_constant_column(seed: int) -> None:
         ("c_svc", {"C": 0.7}),
         ("c_svc_dual", {"C": 0.7}),
         ("soft_margin_svc", {"ridge": 0.05}),
+        ("soft_margin_svc_dual", {"ridge": 0.05}),
         ("kernel_soft_margin_svc", {"ridge": 0.05}),
         ("weighted_svc", {"ridge": 0.05, "pi": 0.4}),
         ("nu_svc", {"nu": 0.6}),

@@ -95,6 +95,14 @@ PROBLEMS: dict[str, Problem] = {
         lambda: tm.c_svc_dual(DATA, C=C),
         lambda: -witness.c_dual(GRAM, DATA.y, np.full(DATA.n, C), "free"),
     ),
+    "hard_margin_svc_dual": (
+        lambda: tm.hard_margin_svc_dual(SEPARABLE),
+        lambda: -witness.hard_margin(SEPARABLE, "free").value,
+    ),
+    "soft_margin_svc_dual": (
+        lambda: tm.soft_margin_svc_dual(DATA, ridge=0.05),
+        lambda: -witness.hinge(DATA, "free", 0.05, 1 / DATA.n).value,
+    ),
     "nu_svc": (
         lambda: tm.nu_svc(DATA, nu=NU),
         lambda: witness.nu_machine(DATA, "free", NU, np.full(DATA.n, 1 / DATA.n)).value,

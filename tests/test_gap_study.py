@@ -167,7 +167,7 @@ def test_the_real_instance_is_what_it_says() -> None:
     bunch = load_breast_cancer()
     assert [str(bunch.feature_names[k]) for k in (20, 21)] == ["worst radius", "worst texture"]
     prepared = gap_study.prepare(
-        gap_study.load(BREAST_CANCER.spec), {"normalise": BREAST_CANCER.settings["normalise"]}
+        load(BREAST_CANCER.spec), {"normalise": BREAST_CANCER.settings["normalise"]}
     )
     assert prepared.raw.X.shape == (120, 2)
     table = {tuple(r) for r in bunch.data[:, [20, 21]].tolist()}
@@ -175,7 +175,7 @@ def test_the_real_instance_is_what_it_says() -> None:
     assert prepared.raw.n_pos == round(120 * (bunch.target == 0).mean())
     assert prepared.data.X.mean(axis=0) == pytest.approx([0, 0], abs=1e-12)
     assert prepared.data.X.std(axis=0) == pytest.approx([1, 1])
-    assert gap_study.load(CLUSTERED.spec).n == 60
+    assert load(CLUSTERED.spec).n == 60
 
 
 # --- an impossible order is seen -----------------------------------------------------------------

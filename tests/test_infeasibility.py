@@ -120,7 +120,12 @@ def test_linear_rows_that_contradict_are_enough_beside_cones() -> None:
 def test_a_solver_that_denies_a_point_is_not_believed(
     monkeypatch: pytest.MonkeyPatch, status: Status
 ) -> None:
+    """Nor in scaled numbers, which it is asked for as well."""
     monkeypatch.setattr(clarabel, "run", lambda *_: Claim(status, message="no point"))
+    result = tm.solve(tm.c_svc(OVERLAPPING, C=1.0), "clarabel")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "after scaling" in result.message
+    monkeypatch.setattr(clarabel, "run_scaled", lambda *_: Claim(status, message="no point"))
     result = tm.solve(tm.c_svc(OVERLAPPING, C=1.0), "clarabel")
     assert result.status is status
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED

@@ -24,6 +24,7 @@ from solvers.errors import NumberError, ProblemClassError, RefusedError
 from solvers.registry import SOLVERS
 from solvers.result import Verdict
 from solvers.solve import solve
+from tests.faults.settings import as_taken
 from tests.witness import points
 
 NAN, INF = math.nan, math.inf
@@ -310,11 +311,12 @@ def test_huge_costs_are_refused_or_not_certified_or_right(solver: str) -> None:
 VALID: dict[str, Any] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "big_m": 50.0, "budget": 0.2,
     "strengthening": "scaled", "intercept_bound": 9.0, "w_ref": [1.0, 0.5], "beta": 0.5,
-    "norm_bound": 0.8, "hull_bound": 0.6,
+    "norm_bound": 0.8, "hull_bound": 0.6, "shape": "1x2", "rank": 1, "tau": 0.4,
+    "truncation": -0.4,
 }  # fmt: skip
 NUMERIC = (
     "C", "ridge", "pi", "nu", "penalty", "big_m", "budget", "intercept_bound", "norm_bound",
-    "hull_bound",
+    "hull_bound", "rank", "tau",
 )  # fmt: skip
 ARRAYS = {"big_m": 50.0, "strengthening": 1e-3}
 DATA = points("overlapping", 0, n=8)
@@ -362,17 +364,17 @@ def test_no_builder_takes_a_non_finite_hyperparameter(name: str, word: str, bad:
     if word not in chosen:
         return
     with pytest.raises(ValueError, match=word):
-        CATALOGUE[name].build(DATA, **(chosen | {word: bad}))
+        CATALOGUE[name].build(as_taken(name, DATA), **(chosen | {word: bad}))
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_no_builder_takes_zero_or_a_negative_hyperparameter(name: str) -> None:
     chosen = parameters(name)
-    CATALOGUE[name].build(DATA, **chosen)
+    CATALOGUE[name].build(as_taken(name, DATA), **chosen)
     for word in set(NUMERIC) & set(chosen):
         for bad in (0.0, -1.0, "one", None if word != "intercept_bound" else [1.0]):
             with pytest.raises(ValueError, match=word):
-                CATALOGUE[name].build(DATA, **(chosen | {word: bad}))
+                CATALOGUE[name].build(as_taken(name, DATA), **(chosen | {word: bad}))
 
 
 @given(word=st.sampled_from(sorted(ARRAYS)), bad=cells, place=st.integers(0, 7))
@@ -383,7 +385,7 @@ def test_no_builder_takes_an_array_with_one_bad_entry(word: str, bad: float, pla
     for name, entry in CATALOGUE.items():
         if word in entry.parameters:
             with pytest.raises(ValueError, match=word):
-                entry.build(DATA, **(parameters(name) | {word: numbers}))
+                entry.build(as_taken(name, DATA), **(parameters(name) | {word: numbers}))
     for name in ("c_svc", "c_svc_dual"):
         with pytest.raises(ValueError, match="class_weight"):
             CATALOGUE[name].build(DATA, C=1.0, class_weight=(1.0, bad))
@@ -400,7 +402,7 @@ def test_no_mutable_param_carries_a_bad_number_into_a_solver(name: str, bad: flo
     chosen = parameters(name)
     tried = 0
     for word in set(NUMERIC) & set(chosen):
-        model = CATALOGUE[name].build(DATA, **chosen)
+        model = CATALOGUE[name].build(as_taken(name, DATA), **chosen)
         found = model.find_component(word)
         if not isinstance(found, pyo.Param):
             continue
@@ -409,7 +411,7 @@ def test_no_mutable_param_carries_a_bad_number_into_a_solver(name: str, bad: flo
         with pytest.raises(ValueError):  # noqa: PT011  (Pyomo's sentence or ours)
             _set_and_solve(entry, bad, model)
     if name in REBUILT:
-        assert not hasattr(CATALOGUE[name].build(DATA, **chosen), "penalty")
+        assert not hasattr(CATALOGUE[name].build(as_taken(name, DATA), **chosen), "penalty")
     else:
         assert tried or not set(NUMERIC) & set(chosen)
 

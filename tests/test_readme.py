@@ -16,6 +16,7 @@ from experiments.ladder import LADDER
 from experiments.preparation import prepare
 from experiments.readme_table import BEGIN, END, markdown
 from tests.command_line import run
+from tests.matrix_witness import matrix_points
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
@@ -134,3 +135,19 @@ def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
     w = tm.solve(tm.c_svc(data, C=space["same"].C)).values["w"]
     assert w == pytest.approx(space["row"].point.w, rel=1e-5)
     assert [row.point.norm_bound for row in space["path"].rows] == [0.5, 1.0, 2.0]
+
+
+def test_its_table_of_matrix_machines_is_what_they_give() -> None:
+    section = README.partition("## Several classes, matrices, probabilities")[2].partition("\n## ")
+    rows = [line.strip("|").split("|") for line in section[0].splitlines() if line[:1] == "|"]
+    printed = {row[0].split(",")[0].strip(): (row[1].strip(), row[2].strip()) for row in rows[2:]}
+    data, given = matrix_points(2), {"shape": (3, 3), "rank": 1, "ridge": 0.5}
+    names = ["matrix_svc_full", "matrix_svc_projection"]
+    found = tm.compare(data, names, exact="matrix_svc_bilinear", parameters=given)
+    assert found.upper == pytest.approx(float(printed["exact"][0]), abs=6e-6)
+    for row, label in zip(found.rows[:2], ("no bound on the rank", "projection SDP"), strict=True):
+        value, gap = printed[label]
+        assert row.bound == pytest.approx(float(value), abs=6e-6)
+        assert 100 * (1 - row.bound / found.upper) == pytest.approx(float(gap[:-1]), abs=0.06)
+    alternating = tm.matrix_alternating(data, **given, starts=10)
+    assert alternating.objective == pytest.approx(float(printed["alternating"][0]), abs=6e-6)

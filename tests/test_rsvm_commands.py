@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from experiments.commands import rsvm_paths
+from experiments.commands.methods import chosen_method
 from experiments.commands.paths import ARRAYS
-from experiments.commands.solving import chosen_method
 from experiments.rsvm_path_plot import rsvm_path_figure
 from experiments.rsvm_path_report import PAPER_RATIOS, rsvm_report
 from formulations.data import TrainingData

@@ -23,7 +23,7 @@ from cuts import searched as searched_module
 from cuts.bound_again import bound_again
 from cuts.endings import StopReason
 from cuts.searched import SEARCHED, model_bound, solve_by_search
-from experiments.commands.solving import METHODS, chosen_method
+from experiments.commands.methods import chosen_method, methods_of
 from formulations.catalogue import CATALOGUE, Origin, origin_now
 from formulations.data import TrainingData
 from formulations.support_function import reduced_hulls, support_value
@@ -37,6 +37,7 @@ from tests.test_certify_without_solvers import CERTIFY_ALL, SOLVER_PACKAGES
 
 DATA = witness.points("overlapping", 3, n=10)
 NU, N = 0.25, 10  # nu_bar is 0.464
+METHODS = ", ".join(methods_of("extended_nu_svc"))
 PROVING = ("auto", "branch-and-cut", "cutting-plane", "hull")
 FIVE: TrainingData = cloud(4, 30, 5)  # beyond the dimensions of the hull engine
 
@@ -327,7 +328,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("words", "expected"),
     [
         (["c_svc", "--set", "C=1", "--method", "hull"], "c_svc has no method 'hull'; it has dire"),
-        (["extended_nu_svc", "--set", "nu=0.2", "--method", "cuts"], ", ".join(METHODS)),
+        (["extended_nu_svc", "--set", "nu=0.2", "--method", "cuts"], METHODS),
         (["min_cvar", "--set", "beta=0.8", "--method", "hull", "--solver", "scip"], "--solver"),
         (["min_cvar", "--set", "beta=0.8", "--method", "scip", "--solver", "gurobi"], "leave one"),
         (["min_cvar", "--set", "beta=0.8", "--method", "auto", "--isolate"], "--isolate"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from experiments.commands.methods import chosen_method
 from experiments.commands.options import met_its_limit
-from experiments.commands.solving import chosen_method
 from formulations.catalogue import CATALOGUE
 from formulations.data import TrainingData
 from formulations.zero_one import zero_one_big_m

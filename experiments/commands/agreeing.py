@@ -10,6 +10,7 @@ from typing import Any
 from experiments.commands import options
 from experiments.commands.settings import Settings, refuse_unknown, split_preprocessing
 from experiments.commands.streams import complain, emit, working
+from experiments.loading import about
 from experiments.preparation import PREPROCESSING, Prepared
 from experiments.rungs import Rung
 from solvers.agreement import COLUMNS, Agreement
@@ -40,8 +41,9 @@ def compare_solvers(question: Question, csv: Path | None, latex: Path | None, js
     _refuse_unknown(question)
     preprocessing, common = split_preprocessing(question.settings)
     with working("loading data", log=question.choice.log) as say:
+        names = dict.fromkeys(rung.formulation for rung in question.rungs)
         prepared = options.prepared_data(
-            question.spec, question.label, question.positive, preprocessing
+            names, question.spec, question.label, question.positive, preprocessing
         )
         specs = [(rung.formulation, rung.parameters) for rung in question.rungs]
         labels = {k: rung.name for k, rung in enumerate(question.rungs)}
@@ -95,7 +97,6 @@ def _collect(
 
 def document(question: Question, prepared: Prepared, agreement: Agreement) -> dict[str, Any]:
     """The table as plain values: the columns as they are, with underscores."""
-    raw = prepared.raw
     keys = [name.replace(" ", "_") for name in COLUMNS]
     rungs = {rung.name: rung for rung in question.rungs}
     rows = [
@@ -109,7 +110,7 @@ def document(question: Question, prepared: Prepared, agreement: Agreement) -> di
         for row in agreement.rows
     ]
     return {
-        "data": {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256},
+        "data": about(prepared.raw),
         "settings": dict(question.settings),
         "rows": rows,
         "disagreements": [*agreement.disagreements(), *agreement.unproven()],

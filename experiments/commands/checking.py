@@ -9,8 +9,8 @@ import typer
 
 from experiments.commands import options
 from experiments.commands.streams import complain, emit, working
-from experiments.preparation import Prepared, restore
-from experiments.recheck import Recheck, recheck, refuse_other_data
+from experiments.recheck import Recheck, recheck
+from experiments.saved_data import training_data
 from solvers.result import SolveResult
 
 Saved = Annotated[Path, typer.Argument(metavar="FILE.json", help="Written by solve --out.")]
@@ -44,24 +44,6 @@ def certify_command(
         complain(f"{file}: NOT_CERTIFIED, {found.reason}")
         return 1
     return 3 if found.without_optimum else 0
-
-
-def training_data(
-    result: SolveResult,
-    spec: str | None = None,
-    label: str | None = None,
-    positive: str | None = None,
-) -> Prepared:
-    """Training data of a saved result, prepared as recorded.
-
-    Raises
-    ------
-    ValueError
-        It is not the data the result was saved for.
-    """
-    raw = options.reload(result, spec, label, positive)
-    refuse_other_data(result, raw)
-    return restore(raw, result.normalisation)
 
 
 def _recheck_document(result: SolveResult, found: Recheck) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import typer
 
 from cuts.endings import StopReason
 from experiments.datasets import load
+from experiments.loading import about, load_for
 from experiments.preparation import Prepared, prepare
 from formulations.data import TrainingData
 from solvers.algorithms.conflict_search.search import Stop
@@ -86,7 +88,7 @@ class SolverChoice:
 
 
 def load_data(spec: str, label: str | None, positive: str | None) -> TrainingData:
-    """Training data as the options name it."""
+    """Training data of two classes as the options name it."""
     return load(spec, label=label, positive=positive)
 
 
@@ -99,37 +101,20 @@ def recorded(
     """
     raw = prepared.raw
     words = {"label": label, "positive": positive}
-    data = {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256}
-    data |= {word: value for word, value in words.items() if value is not None}
+    data = about(raw) | {word: value for word, value in words.items() if value is not None}
     message = "; ".join(part for part in (prepared.remark, result.message) if part)
     return replace(result, data=data, normalisation=dict(prepared.record), message=message)
 
 
-def reload(
-    result: SolveResult, spec: str | None, label: str | None, positive: str | None
-) -> TrainingData:
-    """Training data of a saved result, from where it was or from where the user says.
-
-    Raises
-    ------
-    ValueError
-        Neither says where.
-    """
-    said = spec or result.data.get("spec")
-    if not said:
-        raise ValueError("the result does not say where its data is: name it with --data")
-    return load(
-        str(said),
-        label=label or result.data.get("label"),
-        positive=positive or result.data.get("positive"),
-    )
-
-
 def prepared_data(
-    spec: str, label: str | None, positive: str | None, preprocessing: dict[str, Any]
+    names: Iterable[str],
+    spec: str,
+    label: str | None,
+    positive: str | None,
+    preprocessing: dict[str, Any],
 ) -> Prepared:
-    """Data as loaded and as the builder reads it."""
-    return prepare(load_data(spec, label, positive), preprocessing)
+    """Data as loaded and as the builders of the named formulations read it."""
+    return prepare(load_for(names, spec, label=label, positive=positive), preprocessing)
 
 
 def writable(path: Path | None, suffixes: tuple[str, ...]) -> None:

@@ -16,7 +16,7 @@ from solvers.result import SCHEMA
 from solvers.versions import versions
 
 # Of a row, left out of the table of numbers.
-ARRAYS = ("w", "alpha", "z", "strengthening", "factor")
+ARRAYS = ("w", "alpha", "z", "strengthening", "factor", "coefficients")
 
 Say = Callable[[str], None]
 

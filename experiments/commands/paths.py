@@ -10,11 +10,18 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands import conic_paths, extended_nu_paths, options, rsvm_paths
+from experiments.commands import (
+    conic_paths,
+    extended_nu_paths,
+    options,
+    probability_paths,
+    rsvm_paths,
+)
 from experiments.commands.comparing import PICTURES
 from experiments.commands.path_family import ARRAYS, Family, write_document, write_table
 from experiments.commands.settings import parse_settings, refuse_unknown, split_preprocessing
 from experiments.commands.streams import emit, working
+from experiments.loading import points_or_kernel
 from solvers.algorithms.prepare import entry_named
 from solvers.result import plain
 
@@ -25,6 +32,7 @@ FAMILIES: dict[str, Family] = {
     conic_paths.PENALTY: conic_paths.FAMILY,
     conic_paths.BUDGET: conic_paths.FAMILY,
     **dict.fromkeys(rsvm_paths.ENTRIES, rsvm_paths.FAMILY),
+    probability_paths.ENTRY: probability_paths.FAMILY,
 }
 
 
@@ -37,7 +45,8 @@ def path_command(
         typer.Option(
             metavar="M",
             help=f"{extended_nu_paths.ENTRY}: {', '.join(extended_nu_paths.METHODS)}; "
-            f"{rsvm_paths.ENTRIES[0]}: {', '.join(rsvm_paths.METHODS)}.",
+            f"{rsvm_paths.ENTRIES[0]}: {', '.join(rsvm_paths.METHODS)}; "
+            f"{probability_paths.ENTRY}: {', '.join(probability_paths.METHODS)}.",
         ),
     ] = "auto",
     out: Annotated[
@@ -48,7 +57,8 @@ def path_command(
         Path | None,
         typer.Option(
             metavar="FILE.png",
-            help="Draw the least CVaR, value and sum z, or loss, C and nu: png, pdf or svg.",
+            help="Draw the least CVaR, value and sum z, loss, C and nu, or probabilities: png, "
+            "pdf or svg.",
         ),
     ] = None,
     label: options.Label = None,
@@ -64,8 +74,10 @@ def path_command(
     conic_sdp over penalty and conic_sdp_budget over budget, with warm starts: --set penalty=0.1,1
     or --set budget=0.3,0.1; 100 values when none is named. rsvm and rsvm_dual over norm_bound H, or
     over capacity = H^2 / n: --set norm_bound=1,2,4; the paper's 12 values when none is named, and
-    eta=0.05 vc_form=vapnik for the VC bound that is printed. Leaves with 0 when every value is
-    proven, with 1 when one is not, and with 130 after Ctrl-C, which keeps the rows found so far.
+    eta=0.05 vc_form=vapnik for the VC bound that is printed. weighted_svc over pi, which gives
+    probabilities: --set ridge=0.01 and pi=0.25,0.5,0.75 or grid=19, that many equally spaced ones;
+    predict takes what --out writes. Leaves with 0 when every value is proven, with 1 when one is
+    not, and with 130 after Ctrl-C, which keeps the rows found so far.
     """
     for file, suffixes in ((out, (".json",)), (csv, (".csv",)), (plot, PICTURES)):
         options.writable(file, suffixes)
@@ -75,9 +87,11 @@ def path_command(
     preprocessing, own = split_preprocessing(found)
     asked = family.asked(name, own, method)
     with working(f"path of {name}") as say:
-        prepared = options.prepared_data(data, label, positive, preprocessing)
-        path = family.solve(name, prepared.data, asked, time_limit, say)
+        prepared = options.prepared_data([name], data, label, positive, preprocessing)
+        path = family.solve(name, points_or_kernel(prepared.data), asked, time_limit, say)
         document = family.document(name, path, prepared, method)
+        words = {"label": label, "positive": positive}
+        document["data"] |= {word: value for word, value in words.items() if value is not None}
         if out is not None:
             write_document(plain(document), out)
         if csv is not None:

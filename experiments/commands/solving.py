@@ -8,9 +8,8 @@ from typing import Annotated
 import pyomo.environ as pyo
 import typer
 
-from cuts.search_engines import SOLVERS_THAT_SEARCH
-from cuts.searched import SEARCHED, SEARCHES, solve_by_search
 from experiments.commands import options
+from experiments.commands.methods import DIRECT, HELP, chosen_method, own_method
 from experiments.commands.settings import (
     Settings,
     parse_settings,
@@ -18,19 +17,13 @@ from experiments.commands.settings import (
     split_preprocessing,
 )
 from experiments.commands.streams import complain, emit, working
-from experiments.preparation import Prepared, prepare
+from experiments.preparation import Prepared
 from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE
 from solvers.algorithms.prepare import build, entry_named
-from solvers.algorithms.rsvm_result import METHODS as RSVM_METHODS
 from solvers.isolated import solve_isolated
 from solvers.result import SolveResult, Verdict
-from solvers.rsvm_searched import SEARCHED_RSVM, solve_by_rsvm
 from solvers.solve import solve
-from solvers.zero_one_searched import CONFLICT_SEARCH, SEARCHED_ZERO_ONE, solve_by_conflicts
-
-DIRECT = "direct"
-METHODS = (DIRECT, *SEARCHES, *SOLVERS_THAT_SEARCH)
 
 
 def solve_command(
@@ -39,14 +32,7 @@ def solve_command(
     settings: options.Settings = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            metavar="M",
-            help="direct: the whole model goes to the solver. For the extended nu-SVC and its "
-            "forms auto (by default), branch-and-cut, hull and cutting-plane prove the global "
-            "optimum; local proves nothing; scip or gurobi gets the model. For the 0-1 loss "
-            "conflict-search proves the optimum without a solver. For the rigorous SVM with a "
-            f"free intercept {', '.join(RSVM_METHODS)} (auto by default) prove it.",
-        ),
+        typer.Option(metavar="M", help=HELP),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Save for certify and predict.")
@@ -75,11 +61,9 @@ def solve_command(
         if method == DIRECT:
             run = solve_isolated if isolate else solve
             result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
-        elif method == CONFLICT_SEARCH:
-            result = solve_by_conflicts(model, time_limit=time_limit, threads=threads, seed=seed)
         else:
-            search = solve_by_rsvm if name in SEARCHED_RSVM else solve_by_search
-            result = search(model, method, time_limit=time_limit, threads=threads, seed=seed)
+            run_own = own_method(name, method)
+            result = run_own(model, time_limit=time_limit, threads=threads, seed=seed)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:
             result.save(out)
@@ -95,51 +79,6 @@ def solve_command(
     return options.exit_code(result)
 
 
-def chosen_method(
-    name: str, method: str | None, solver: str, *, by_solver: bool, intercept: str = "free"
-) -> tuple[str, str]:
-    """Method and solver of a solve.
-
-    Parameters
-    ----------
-    by_solver : bool
-        Whether something was asked for that only a solver has: a second one, or its own process.
-    intercept : str
-        Of the model; the methods of the rigorous SVM take the free one.
-
-    Returns
-    -------
-    (method, solver)
-        The method is "direct", one of `cuts.searched.SEARCHES`, "conflict-search", or one of the
-        METHODS of the rigorous SVM.
-
-    Raises
-    ------
-    ValueError
-        A method that does not belong to the formulation, or to what else was asked for.
-    """
-    able: tuple[str, ...] = METHODS if entry_named(name).name in SEARCHED else (DIRECT,)
-    if name in SEARCHED_ZERO_ONE:
-        able = (DIRECT, CONFLICT_SEARCH)
-    if name in SEARCHED_RSVM:
-        able = (DIRECT, *RSVM_METHODS)
-    if method is None:
-        ours = "auto" in able and (name not in SEARCHED_RSVM or intercept == "free")
-        method = "auto" if ours and solver == "auto" and not by_solver else DIRECT
-    if method not in able:
-        raise ValueError(f"{name} has no method {method!r}; it has {', '.join(able)}")
-    if method in SOLVERS_THAT_SEARCH:
-        if solver not in ("auto", method):
-            raise ValueError(f"--method {method} and --solver {solver} name two solvers: leave one")
-        return DIRECT, method
-    if method != DIRECT and (solver != "auto" or by_solver):
-        raise ValueError(
-            f"--method {method} is a search of our own: --solver, --second-solver and --isolate "
-            f"belong to --method {DIRECT}"
-        )
-    return method, solver
-
-
 def prepared_model(
     name: str, spec: str, label: str | None, positive: str | None, settings: Settings
 ) -> tuple[Prepared, pyo.ConcreteModel]:
@@ -153,7 +92,7 @@ def prepared_model(
     entry = entry_named(name)
     refuse_unknown(settings, [name])
     preprocessing, hyperparameters = split_preprocessing(settings)
-    prepared = prepare(options.load_data(spec, label, positive), preprocessing)
+    prepared = options.prepared_data([name], spec, label, positive, preprocessing)
     if not isinstance(prepared.data, entry.takes):
         able = [e for e in CATALOGUE.values() if isinstance(prepared.data, e.takes)]
         nearest = [e.name for e in able if e.dual_of == name] or [e.name for e in able]

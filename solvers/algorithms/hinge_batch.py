@@ -14,6 +14,7 @@ with |b| <= B at an optimum: the last term is what rounding leaves of the balanc
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,9 @@ class Machines(NamedTuple):
     lower: Array
 
 
-def hinge_machines(G: Array, price: Array, costs: Array, reach: float) -> Machines:
+def hinge_machines(
+    G: Array, price: Array, costs: Array, reach: float, deadline: float | None = None
+) -> Machines:
     """Solve F(c) for every row of costs.
 
     Parameters
@@ -49,11 +52,13 @@ def hinge_machines(G: Array, price: Array, costs: Array, reach: float) -> Machin
         c_i >= 0; 0 leaves the point out.
     reach : float
         B, a bound on |b| at an optimum; of no meaning when every column is priced.
+    deadline : float, optional
+        Of time.perf_counter(): the machines are left as they are then.
     """
     # Columns of length 1: P is no identity then, and no number is far from the others.
     unit = np.sqrt((G**2).max(axis=0))
     unit[unit == 0] = 1.0
-    found = _interior_point(G / unit, price / unit**2, costs, reach * unit[-1])
+    found = _interior_point(G / unit, price / unit**2, costs, reach * unit[-1], deadline)
     return Machines(found.v / unit, found.lower)
 
 
@@ -63,8 +68,11 @@ def _value(G: Array, P: Array, costs: Array, v: Array) -> Array:
     return value
 
 
-def _proven(G: Array, P: Array, costs: Array, alpha: Array, reach: float) -> Array:
-    """Weak duality at multipliers that are put into their box and balanced, (B,)."""
+def proven_bounds(G: Array, P: Array, costs: Array, alpha: Array, reach: float) -> Array:
+    """Lower bounds (B,) of F by weak duality, at multipliers (B, n) put into box and balance.
+
+    The other arguments are those of `hinge_machines`, with P for price.
+    """
     alpha = np.clip(alpha, 0.0, costs)
     left = np.zeros(len(costs))
     priced = P > 0
@@ -84,7 +92,9 @@ def _proven(G: Array, P: Array, costs: Array, alpha: Array, reach: float) -> Arr
     return lower
 
 
-def _interior_point(G: Array, price: Array, costs: Array, reach: float) -> Machines:
+def _interior_point(
+    G: Array, price: Array, costs: Array, reach: float, deadline: float | None
+) -> Machines:
     """Steps towards  G v + xi - s = 1,  alpha s = (c - alpha) xi = mu -> 0; the best of them all.
 
     Each step has a point v and, from its multipliers, a proven bound; a machine is done when the
@@ -97,15 +107,19 @@ def _interior_point(G: Array, price: Array, costs: Array, reach: float) -> Machi
     beta, s, xi = alpha.copy(), np.ones((B, n)), np.full((B, n), 2.0)
     best, upper, lower = v.copy(), np.full(B, np.inf), np.full(B, -np.inf)
     centring, idle, w = np.full(B, 0.3), np.zeros(B, dtype=int), np.arange(B)
+    halved = np.full(B, np.inf)  # gap when it had last become half of what it was
     for _ in range(STEPS):
+        if deadline is not None and time.perf_counter() > deadline:
+            break
         value = _value(G, price, costs[w], v[w])
-        bound = _proven(G, price, costs[w], np.where(on[w], alpha[w], 0.0), reach)
-        better, gap = value < upper[w], upper[w] - lower[w]
+        bound = proven_bounds(G, price, costs[w], np.where(on[w], alpha[w], 0.0), reach)
+        better = value < upper[w]
         best[w[better]] = v[w[better]]
         upper[w], lower[w] = np.fmin(upper[w], value), np.fmax(lower[w], bound)
-        # The first gap is infinite, and so is half of it.
-        idle[w] = np.where(upper[w] - lower[w] < gap / 2, 0, idle[w] + 1)
-        w = w[(upper[w] - lower[w] > CLOSE * upper[w]) & (idle[w] < PATIENCE)]
+        gap = upper[w] - lower[w]
+        idle[w] = np.where(gap < halved[w] / 2, 0, idle[w] + 1)
+        halved[w] = np.where(idle[w] == 0, gap, halved[w])
+        w = w[(gap > CLOSE * upper[w]) & (idle[w] < PATIENCE)]
         if not w.size:
             break
         mu = centring[w] * ((alpha[w] * s[w] + beta[w] * xi[w]) * on[w]).sum(axis=1)

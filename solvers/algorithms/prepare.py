@@ -11,10 +11,12 @@ import pyomo.environ as pyo
 
 from formulations.c_svc import c_svc
 from formulations.catalogue import CATALOGUE, Entry
-from formulations.data import GramData, TrainingData
+from formulations.multiclass_data import BuilderData, MulticlassData
 from formulations.parameters import did_you_mean
 from formulations.ramp import ramp_objective
 from solvers.algorithms.incumbent import zero_one_incumbent
+from solvers.algorithms.matrix_alternating import matrix_incumbent
+from solvers.algorithms.multiclass_incumbent import start_classes, truncated_incumbent
 from solvers.solve import solve
 
 INCUMBENT_FOR = ("big_m", "slack_bounds")
@@ -28,7 +30,7 @@ def entry_named(name: str) -> Entry:
     raise ValueError(f"no formulation is called {name!r}{hint}")
 
 
-def build(name: str, data: TrainingData | GramData, **parameters: Any) -> pyo.ConcreteModel:
+def build(name: str, data: BuilderData, **parameters: Any) -> pyo.ConcreteModel:
     """Build an entry; what is "derived" from an incumbent gets one by our own heuristic first.
 
     Raises
@@ -51,7 +53,8 @@ def build(name: str, data: TrainingData | GramData, **parameters: Any) -> pyo.Co
     ]
     if missing:
         raise ValueError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
-    if _derives(allowed, parameters) and parameters.get("incumbent") is None:
+    derives = isinstance(data, entry.takes) and _derives(allowed, parameters)
+    if derives and parameters.get("incumbent") is None:
         parameters = parameters | {"incumbent": _incumbent(entry, data, parameters)}
     model = entry.build(data, **parameters)
     if parameters.get("incumbent") is not None and _indicators(model):
@@ -69,10 +72,11 @@ def _derives(allowed: Mapping[str, inspect.Parameter], parameters: Mapping[str, 
     return any(isinstance(value, str) and value == "derived" for value in given)
 
 
-def _start_from(
-    model: pyo.ConcreteModel, data: TrainingData | GramData, incumbent: tuple[Any, float]
-) -> None:
+def _start_from(model: pyo.ConcreteModel, data: BuilderData, incumbent: tuple[Any, Any]) -> None:
     """Give the variables the incumbent's values, a start for solvers that take one."""
+    if isinstance(data, MulticlassData):
+        start_classes(model, data, incumbent)
+        return
     w, b = np.asarray(incumbent[0], dtype=float), float(incumbent[1])
     for variable, number in zip(model.w.values(), w.tolist(), strict=True):
         variable.set_value(number)
@@ -98,11 +102,18 @@ def _indicators(model: pyo.ConcreteModel) -> list[Any]:
 
 
 def _incumbent(
-    entry: Entry, data: TrainingData | GramData, parameters: dict[str, Any]
-) -> tuple[Any, float] | None:
-    """A good hyperplane (w, b) for the entry's loss; the builder recomputes its objective."""
+    entry: Entry, data: BuilderData, parameters: dict[str, Any]
+) -> tuple[Any, Any] | None:
+    """A good hyperplane (w, b) for the entry's loss; the builder recomputes its objective.
+
+    Of several classes (B, b).
+    """
+    if isinstance(data, MulticlassData):
+        return truncated_incumbent(entry.name, data, parameters)
     if not data.d:
         return None
+    if "rank" in entry.parameters:
+        return matrix_incumbent(data.points, parameters)
     points = data.points
     intercept = parameters.get("intercept", entry.parameters["intercept"].default)
     if "penalty" in entry.parameters:

@@ -16,7 +16,10 @@ from formulations.zero_one_checks import best_exact_point
 from solvers import clarabel
 from solvers.algorithms.conflict_search.search import Stop, conflict_search
 from solvers.algorithms.enumeration import count_sets, zero_one_enumeration
+from solvers.algorithms.matrix_proofs import EXACT as MATRIX
+from solvers.algorithms.matrix_proofs import matrix_bound
 from solvers.algorithms.ramp_bound import ramp_bound
+from solvers.algorithms.truncated_proof import BRANCHES, truncated_bound
 from solvers.backend import Limits
 from solvers.classify import classify
 from solvers.registry import SOLVERS
@@ -28,6 +31,8 @@ Array = NDArray[np.float64]
 SET_LIMIT = 2_000_000
 ENUMERATION = "enumeration of"
 CONFLICTS = "conflict search over"
+# Begin the names of bounds that end at a point, and so are the optimum.
+ENDED = (ENUMERATION, CONFLICTS, BRANCHES)
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
@@ -54,10 +59,15 @@ def closed_bound(
     Returns
     -------
     (None, "")
-        When the entry has no such proof (the ramp loss: see ramp_bound.py).
+        When the entry has no such proof (the ramp loss: see ramp_bound.py; the matrix SVM:
+        matrix_proofs.py; the truncated hinge loss of several classes: truncated_proof.py).
     """
     if origin is not None and origin.entry == "ramp_big_m":
         return ramp_bound(origin)
+    if origin is not None and origin.entry == "multiclass_truncated":
+        return truncated_bound(origin)
+    if origin is not None and origin.entry == MATRIX:
+        return matrix_bound(origin, values)
     if origin is None or not _is_zero_one(origin):
         return None, ""
     data, parameters = origin.data, origin.parameters

@@ -39,23 +39,36 @@ SECOND_SOLVER_FACTS = {
 
 SEARCH_FACTS = {
     "engine": "search of our own that found the point: hull, branch_and_cut, cutting_plane, local, "
-    "ball (the convex problem above nu_bar), boundary (at it), conflict-search (0-1 loss), or a "
-    "method of the rigorous SVM",
+    "ball (the convex problem above nu_bar), boundary (at it), conflict-search (0-1 loss), sgd "
+    "(soft margin), dca (truncated hinge), alternating (bounded rank), or a method of the rigorous "
+    "SVM",
     "stop": "why it ended, in a word",
     "nodes": "boxes of branch and cut, or nodes of the conflict search",
-    "steps": "steps of the active-set method in the conflict search, or of the rigorous SVM's",
+    "steps": "steps of the active-set method in the conflict search, of the rigorous SVM's, of sgd",
+    "descent": "rows of (steps, objective of the averaged iterate, proven bound) of sgd",
+    "expected_gap": "what theory promises of sgd: no more than this, in the mean over the draws",
     "rounds": "rounds of the hull engine or of the cutting plane loop",
     "linear_programs": "how many it solved",
     "cuts": "how many it used",
-    "starts": "directions that local searches started from",
+    "starts": "directions that local searches started from, or starts of a heuristic",
+    "start_values": "objective at which each start of a heuristic ended",
     "iterations": "linear programs that local searches solved in all",
 }
 
 CLASSIFIER_FACTS = {
-    "errors": "training points on the wrong side of the hyperplane or on it",
+    "errors": "training points on the wrong side of the hyperplane or on it; of several classes "
+    "those for which another class scores as high",
+    "errors_by_class": "errors among the points of each class",
+    "fisher_consistency": "why the truncated loss need not find the most probable class",
     "margin_errors": "points below the margin level rho",
     "margin_error_share": "their share, by weight; at most nu",
     "margin_violations": "points with y_i f(x_i) < 1",
+    "singular_values": "of the weight matrix B, largest first",
+    "rank": "of B: singular values above 1e-7 of the largest",
+    "nuclear_norm": "sum of the singular values of B",
+    "trace_P": "trace of the relaxed projection onto the columns of B, at most the bounded rank",
+    "rounded_objective": "objective of the exact problem at the nearest B of the bounded rank",
+    "cells": "cones of directions whose relaxation a search has solved",
     "support_vectors": "points with a multiplier, or (from w alone) not beyond the margin level",
     "support_vector_share": "their share, by weight; at least nu",
     "nu_property": "whether margin_error_share <= nu <= support_vector_share, or why not asked",

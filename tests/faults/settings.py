@@ -8,16 +8,19 @@ import numpy as np
 
 from formulations.catalogue import CATALOGUE
 from formulations.data import TrainingData
+from formulations.multiclass_data import MulticlassData
 
 NUMBERS: dict[str, float] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "budget": 0.5, "beta": 0.5,
     "big_m": 50.0, "intercept_bound": 9.0, "norm_bound": 0.8, "hull_bound": 0.6,
+    "rank": 1, "tau": 0.4, "truncation": -0.4,
 }  # fmt: skip
 # Words that choose, and flags: the value itself is tried as a number too.
 WORDS: dict[str, Any] = {
     "intercept": "free", "scale": "takeda", "transformation": "bigm", "both_sides": False,
     "class_balance": "uniform", "strengthening": "scaled", "w_ref": "mean_difference",
     "slack_bounds": "derived", "conflicts": "none", "products": "none", "partners": "none",
+    "shape": "1x2",
 }  # fmt: skip
 
 
@@ -41,6 +44,13 @@ def valid(name: str, intercept: str) -> dict[str, Any]:
     if intercept != "free":
         chosen.pop("intercept_bound", None)
     return chosen | {"intercept": intercept}
+
+
+def as_taken(name: str, data: TrainingData) -> TrainingData | MulticlassData:
+    """The points as an entry takes them: for several classes, the two there are."""
+    if MulticlassData not in CATALOGUE[name].takes:
+        return data
+    return MulticlassData(data.X, (data.y > 0).astype(int))
 
 
 def modes(name: str) -> tuple[str, ...]:

@@ -17,18 +17,24 @@ from hypothesis import strategies as st
 
 import tightmargin as tm
 from formulations.catalogue import CATALOGUE
+from formulations.multiclass_data import MulticlassData
 from solvers.errors import NumberError
 from tests.command_line import run
-from tests.faults.settings import NUMBERS, WORDS, arrays, modes, valid
+from tests.faults.settings import NUMBERS, WORDS, arrays, as_taken, modes, valid
 from tests.witness import points
 
 DATA = points("overlapping", 0, n=8)
 BAD = (math.nan, math.inf, -math.inf)
 
 
-def spoiled(word: str, value: Any) -> Any:
-    """An argument as the builder takes it: the incumbent is a pair."""
-    return (value[:-1], value[-1]) if word == "incumbent" else value
+def spoiled(name: str, word: str, value: Any) -> Any:
+    """An argument as the builder takes it: the incumbent is a pair, of two classes with rows."""
+    if word != "incumbent":
+        return value
+    if isinstance(as_taken(name, DATA), MulticlassData):
+        both = np.outer([1.0, -1.0], value)
+        return both[:, :-1], both[:, -1]
+    return value[:-1], value[-1]
 
 
 @st.composite
@@ -43,7 +49,7 @@ def calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
     if word in whole and draw(st.booleans()):
         array = whole[word]
         array[draw(st.integers(0, len(array) - 1))] = bad
-        bad = spoiled(word, draw(st.sampled_from([array, array.tolist()])))
+        bad = spoiled(name, word, draw(st.sampled_from([array, array.tolist()])))
     else:
         as_type = draw(st.sampled_from([float, np.float64, np.float32, np.array, str]))
         bad = as_type(bad)
@@ -57,7 +63,7 @@ def test_row_01_no_builder_takes_a_non_finite_argument(
 ) -> None:
     name, word, arguments = call
     with pytest.raises(ValueError, match=word):
-        CATALOGUE[name].build(DATA, **arguments)
+        CATALOGUE[name].build(as_taken(name, DATA), **arguments)
 
 
 def test_row_01_every_hyperparameter_of_the_catalogue_is_spoiled() -> None:
@@ -67,10 +73,11 @@ def test_row_01_every_hyperparameter_of_the_catalogue_is_spoiled() -> None:
     for name in CATALOGUE:
         for intercept in modes(name):
             whole = arrays(DATA, intercept)
-            CATALOGUE[name].build(DATA, **valid(name, intercept))
+            data = as_taken(name, DATA)
+            CATALOGUE[name].build(data, **valid(name, intercept))
             for word in set(whole) & set(CATALOGUE[name].parameters):
-                good = valid(name, intercept) | {word: spoiled(word, whole[word])}
-                CATALOGUE[name].build(DATA, **good)
+                good = valid(name, intercept) | {word: spoiled(name, word, whole[word])}
+                CATALOGUE[name].build(data, **good)
 
 
 @given(
@@ -100,7 +107,7 @@ def test_row_01_a_param_spoiled_after_the_build_reaches_no_solver() -> None:
     """Every mutable Param, the arrays among them: its own domain refuses, or solve() does."""
     tried = set()
     for name, entry in CATALOGUE.items():
-        model = entry.build(DATA, **valid(name, modes(name)[0]))
+        model = entry.build(as_taken(name, DATA), **valid(name, modes(name)[0]))
         for word in entry.parameters:
             found = model.find_component(word)
             if not isinstance(found, pyo.Param):

@@ -16,7 +16,7 @@ from formulations.catalogue import CATALOGUE
 from solvers.algorithms.prepare import build
 from solvers.result import SolveResult, Verdict
 from tests.brute_force import zero_one_optima
-from tests.faults.settings import NUMBERS, valid
+from tests.faults.settings import NUMBERS, as_taken, valid
 from tests.witness import points
 
 N = 5
@@ -43,7 +43,7 @@ def solved(name: str, data: tm.TrainingData, **changes: Any) -> SolveResult:
     chosen |= {word: "derived" for word in ("big_m",) if word in chosen} | changes
     if "intercept_bound" in chosen and "penalty" in chosen:
         chosen["intercept_bound"] = 4.0
-    return tm.solve(build(name, data, **chosen))
+    return tm.solve(build(name, as_taken(name, data), **chosen))
 
 
 @pytest.mark.parametrize("name", [n for n in PLAIN if n not in SLOW])
@@ -53,6 +53,8 @@ def test_row_05_a_constant_feature_changes_no_optimum_beside_a_free_intercept(na
     if "big_m" in CATALOGUE[name].parameters:
         changes["big_m"] = 50.0
     plain = solved(name, data_of(name), **changes)
+    if "shape" in CATALOGUE[name].parameters:
+        changes["shape"] = "1x3"
     with_constant = solved(name, with_column(data_of(name), np.full(N, 3.0)), **changes)
     if "conic" in name:
         # W of the constant is one more way to move the intercept: weaker, and still a relaxation.

@@ -125,10 +125,16 @@ def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
     return Change(trial, after, factor, lambda w, b: (w, b))
 
 
+def _as_one_row(parameters: Parameters, d: int) -> Parameters:
+    """Hyperparameters for d features: a predictor that is a matrix has one row."""
+    return parameters | ({"shape": f"1x{d}"} if "shape" in parameters else {})
+
+
 def zero_column(trial: Trial, rng: np.random.Generator) -> Change:
     data, place = trial.data, int(rng.integers(trial.data.d + 1))
     more = TrainingData(np.insert(data.X, place, 0.0, axis=1), data.y)
-    after = Trial(trial.name, more, trial.parameters, trial.mode)
+    p = _as_one_row(trial.parameters, more.d)
+    after = Trial(trial.name, more, p, trial.mode)
     return Change(trial, after, 1.0, lambda w, b: (np.delete(w, place), b))
 
 
@@ -144,7 +150,8 @@ def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
         return joined, b
 
     before = Trial(trial.name, longer, trial.parameters, trial.mode)
-    return Change(before, Trial(trial.name, more, trial.parameters, trial.mode), 1.0, back)
+    p = _as_one_row(trial.parameters, more.d)
+    return Change(before, Trial(trial.name, more, p, trial.mode), 1.0, back)
 
 
 def _times(value: Any, factor: float) -> Any:

@@ -105,6 +105,19 @@ def ridge(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, 
     return {"ridge": float(rng.uniform(0.02, 0.3))}
 
 
+def row(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Predictors of one row, whose norms are all the length of w."""
+    return ridge(rng, data, mode) | {"shape": f"1x{data.d}"}
+
+
+def row_of_rank_one(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return row(rng, data, mode) | {"rank": 1}
+
+
+def row_and_tau(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return row(rng, data, mode) | {"tau": float(rng.uniform(0.1, 0.5))}
+
+
 def ridge_and_pi(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     return {"ridge": float(rng.uniform(0.02, 0.3)), "pi": float(rng.uniform(0.2, 0.8))}
 
@@ -235,6 +248,10 @@ FAMILIES: dict[str, Family] = {
     "hard_margin_svc": Family(
         nothing, -2, -1, 0, kind="separable", value=values.hard_margin, curvature=0.5
     ),
+    # Minus the optimum of hard_margin_svc; v is its w.
+    "hard_margin_svc_dual": Family(
+        nothing, -2, -1, 0, kind="separable", weight="v", curvature=0.5, dual=True
+    ),
     # ||w|| <= 1: w stays, and u_i, b and rho grow by c. Its optimum -rho* has
     # min u_i <= rho* <w, w*> over the ball, hence curvature rho* / 2.
     "max_margin_svc": Family(
@@ -251,6 +268,11 @@ FAMILIES: dict[str, Family] = {
     # ridge ||w||^2 + mean xi: the mean stays when ridge grows by c^2.
     "soft_margin_svc": Family(
         ridge, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, curvature="ridge"
+    ),
+    # ||v||^2 / (4 ridge) - sum alpha with the same alpha <= 1 / n: v = 2 ridge w grows by c, and
+    # with ridge <= 0.3 the curvature 1 / (4 ridge) is above 0.8. Twice: half of alpha each.
+    "soft_margin_svc_dual": Family(
+        ridge, 0, 1, 0, {"ridge": 2}, weight="v", curvature=0.8, dual=True
     ),
     # The same with weights of the classes.
     "weighted_svc": Family(
@@ -379,6 +401,24 @@ FAMILIES: dict[str, Family] = {
     "conic_sdp_lift": Family(
         price_and_few_limits, -2, -1, 0, {"penalty": -2, "slack_bounds": -2}, {"penalty": 0.5},
         least="prices",
+    ),
+    # sum xi + ridge / 2 ||B||^2: the sum stays when ridge grows by c^2. ridge / 2 >= 0.01.
+    "matrix_svc_full": Family(
+        row, 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0, value=values.matrix_machine,
+        curvature=0.01,
+    ),
+    "matrix_svc_bilinear": Family(
+        row_of_rank_one, 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
+        value=values.matrix_machine, curvature=0.01,
+    ),
+    "matrix_svc_projection": Family(
+        row_of_rank_one, 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
+        value=values.matrix_machine, curvature=0.01,
+    ),
+    # tau ||B||_* besides, which stays when tau grows by c.
+    "matrix_svc_nuclear": Family(
+        row_and_tau, 0, -1, 0, {"ridge": 2, "tau": 1}, {"ridge": 2.0, "tau": 2.0}, doubled=2.0,
+        value=values.matrix_machine, curvature=0.01,
     ),
     # tr W with sum z_i <= budget n.
     "conic_sdp_budget": Family(budget_and_bound, -2, -1, 0, least="prices"),

@@ -44,15 +44,18 @@ def in_mode(trial: Trial, mode: str) -> Trial:
 
 
 def least(trial: Trial) -> float:
-    """Optimum of the minimisation behind an entry; infinite when it is proven infeasible."""
-    build = CATALOGUE[trial.name].build
+    """Optimum of the minimisation behind an entry; infinite when it is proven infeasible.
+
+    Then its dual is proven unbounded.
+    """
+    build, dual = CATALOGUE[trial.name].build, FAMILIES[trial.name].dual
     result = solve(build(trial.data, **trial.parameters, intercept=trial.mode))
-    if result.status is Status.INFEASIBLE:
+    if result.status is (Status.UNBOUNDED if dual else Status.INFEASIBLE):
         assert result.certificate.verdict is Verdict.CERTIFIED
         return np.inf
     assert result.certificate.verdict is not Verdict.NOT_CERTIFIED, result.certificate
     assert result.objective is not None
-    return -result.objective if FAMILIES[trial.name].dual else result.objective
+    return -result.objective if dual else result.objective
 
 
 def at_most(small: float, large: float) -> bool:

@@ -62,6 +62,12 @@ def ridge_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: flo
     return p["ridge"] * norm2(w, b, mode) + loss
 
 
+def matrix_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
+    """Of predictors with one row: the nuclear norm of w is its length."""
+    loss = float(hinge(scores(data, w, b)).sum())
+    return loss + p["ridge"] / 2 * norm2(w, b, mode) + p.get("tau", 0.0) * float(np.sqrt(w @ w))
+
+
 def weights(data: TrainingData, p: Parameters) -> Array:
     """c_i: 1 / n or 1 / (2 n_class)."""
     if p["class_balance"] == "uniform":

@@ -1,0 +1,109 @@
+"""The labelled grid of class weights for one point, and the cell where all three classes meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from formulations.simplex_grid import rainbow_cells
+from solvers.algorithms.direct_result import DirectProbabilities
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+SIZE = (6.0, 5.6)  # inches
+DPI = 200
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+NAMES = ((-0.03, -0.05), (1.03, -0.05), (0.5, np.sqrt(3) / 2 + 0.035))
+MARKERS = ("o", "s", "^")
+LARGEST_MARK = 7.0  # points
+
+# Okabe and Ito's palette, as in plots.py.
+COLOURS = ("#0072B2", "#D55E00", "#009E73")
+EDGES, CELL, CROSS = "#D8D8D8", "#F0E442", "#000000"
+
+
+def simplex_figure(
+    fitted: DirectProbabilities, x: ArrayLike, truth: Sequence[float] | None = None
+) -> Figure:
+    """Triangle of the weights with the label of every grid weight at x.
+
+    Parameters
+    ----------
+    x : array (d,)
+        One point, in the coordinates of the training points.
+    truth : sequence of 3 numbers, optional
+        Its class probabilities, if they are known: where the classes truly meet is marked too.
+
+    Raises
+    ------
+    ValueError
+        Another number of classes than three; a truth that is no three positive numbers.
+    """
+    from matplotlib.figure import Figure
+
+    grid = fitted.grid
+    if grid.n_classes != 3:
+        raise ValueError(f"the simplex of {grid.n_classes} classes is no triangle")
+    point = np.asarray(x, dtype=float)[None, :]
+    labels = fitted.grid_labels(point)
+    reading, rainbow = fitted.reading(point), rainbow_cells(grid, labels)[0]
+    places = grid.weights @ CORNERS
+    figure = Figure(figsize=SIZE, dpi=DPI)
+    figure.set_layout_engine("constrained")
+    axes = figure.subplots()
+    axes.triplot(places[:, 0], places[:, 1], grid.cells, color=EDGES, lw=0.7, zorder=1)
+    for cell in grid.cells[rainbow]:
+        axes.fill(*places[cell].T, color=CELL, ec=CROSS, lw=1.0, zorder=2)
+    mark = min(LARGEST_MARK, 90.0 / grid.steps)
+    for k, name in enumerate(fitted.classes):
+        mine = labels[0] == k
+        axes.plot(
+            *places[mine].T, MARKERS[k], color=COLOURS[k], ms=mark, label=name, ls="", zorder=3
+        )
+        left, up = NAMES[k]
+        axes.text(left, up, f"weight 1 on {name}", ha=("left", "right", "center")[k], va="center")
+    axes.plot(
+        *(reading.border @ CORNERS).T, "x", color=CROSS, ms=9, mew=2, zorder=4, label="border"
+    )
+    if truth is not None:
+        where = _border_of(truth)[None, :] @ CORNERS
+        axes.plot(*where.T, "o", mfc="none", color=CROSS, ms=10, zorder=4, label="true border")
+    axes.set_aspect("equal")
+    axes.axis("off")
+    axes.legend(title="label", frameon=False, loc="upper left")
+    axes.set_title(
+        _title(reading.probabilities[0], int(reading.cells[0]), truth), fontsize=10, pad=12
+    )
+    return figure
+
+
+def _border_of(truth: Sequence[float]) -> Array:
+    p = np.asarray(truth, dtype=float)
+    if p.shape != (3,) or not (np.isfinite(p).all() and (p > 0).all()):
+        raise ValueError(f"truth must be three positive numbers, got {truth!r}")
+    found: Array = (1 / p) / (1 / p).sum()
+    return found
+
+
+def _title(p: Array, cells: int, truth: Sequence[float] | None) -> str:
+    text = "p = " + ", ".join(f"{number:.3f}" for number in p)
+    if truth is not None:
+        text += "   (true " + ", ".join(f"{number:.3f}" for number in truth) + ")"
+    return text + (f"\nmean over {cells} complete cells" if cells > 1 else "")
+
+
+def save_simplex(
+    fitted: DirectProbabilities,
+    x: ArrayLike,
+    file: str | Path,
+    truth: Sequence[float] | None = None,
+) -> None:
+    """Write the picture; the suffix says how."""
+    simplex_figure(fitted, x, truth).savefig(file)

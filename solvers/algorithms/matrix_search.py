@@ -1,0 +1,206 @@
+"""Branch and bound for the matrix SVM of rank 1, or one below full rank: the optimum, enclosed.
+
+Such a B is given by one unit vector u (matrix_cells.py), and u and -u are the same. The cones of
+the 2^(m-1) orthants, up to sign, hold every u; the cone with the least bound is halved at the
+middle of its longest edge until no cone is left whose bound is below the best point by more than
+the gap. For a fixed u the problem is a plain hinge machine, which is where points come from.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import TrainingData
+from formulations.matrix_checks import bounded_objective, matrix_point
+from formulations.matrix_shape import Shape, checked_rank, checked_shape, nearest_of_rank
+from formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
+from solvers.algorithms.matrix_alternating import fixed_columns, matrix_alternating
+from solvers.algorithms.matrix_cells import COMPLEMENT, LINE, CellProblem
+
+Array = NDArray[np.float64]
+
+GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
+CELL_LIMIT = 20_000
+EVERY, FEW = 50, 10  # points from this many first relaxations, then from one in ten
+PROVEN, LIMIT, TIME_LIMIT, INTERRUPTED = "proven", "cell_limit", "time_limit", "interrupted"
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixSearch:
+    """The optimum of matrix_svc_bilinear, enclosed.
+
+    Attributes
+    ----------
+    w : array (m n,)
+        B row by row, of the bounded rank.
+    objective : float
+        At (w, b).
+    lower_bound : float
+        No matrix of that rank has a smaller objective.
+    cells : int
+        Relaxations solved.
+    stop : str
+        "proven", "cell_limit", "time_limit" or "interrupted".
+    """
+
+    w: Array
+    b: float
+    objective: float
+    lower_bound: float
+    cells: int
+    stop: str
+
+
+def is_searchable(shape: tuple[int, int], rank: int) -> bool:
+    """Whether one unit vector gives the rank: 1, or one below full."""
+    return min(shape) > 1 and rank in (1, min(shape) - 1)
+
+
+def matrix_search(
+    data: TrainingData,
+    *,
+    ridge: float,
+    shape: Shape,
+    rank: int,
+    intercept: str = "free",
+    incumbent: tuple[Array, float] | None = None,
+    gap: float = GAP,
+    cell_limit: int = CELL_LIMIT,
+    time_limit: float | None = None,
+) -> MatrixSearch:
+    """Prove the optimum of the matrix SVM with rank(B) <= rank by cones of directions.
+
+    Parameters
+    ----------
+    shape, rank
+        As for matrix_svc_bilinear; the rank must be 1 or min(m, n) - 1.
+    incumbent : (w, b), optional
+        A known point; by default the alternating heuristic finds one.
+    gap : float
+        Relative to max(1, objective).
+    time_limit : float, optional
+        Seconds; the best point and a proven bound are kept, as after Ctrl-C.
+
+    Raises
+    ------
+    ValueError
+        Another rank, or a bad hyperparameter.
+    """
+    m, n = checked_shape(shape, data.d)
+    r = checked_rank(rank, m, n)
+    one_of("intercept", intercept, INTERCEPTS)
+    ridge = positive("ridge", ridge)
+    if not is_searchable((m, n), r):
+        raise ValueError(
+            f"rank {r} of a matrix {m}x{n} is not searched: one direction gives ranks 1 and "
+            f"{min(m, n) - 1} alone, if they are below full rank"
+        )
+    deadline = None
+    if time_limit is not None:
+        deadline = time.perf_counter() + positive("time_limit", time_limit)
+    if incumbent is None:
+        found = matrix_alternating(
+            data, ridge=ridge, shape=(m, n), rank=r, starts=3, intercept=intercept,
+            time_limit=time_limit,
+        )  # fmt: skip
+        incumbent = found.w, found.b
+    w, b = finite_hyperplane("incumbent", incumbent, data.d)
+    search = _Search(data, ridge, (m, n), r, intercept)
+    search.offer(nearest_of_rank(w, m, n, r), 0.0 if intercept == "none" else b)
+    return search.run(positive("gap", gap), cell_limit, deadline)
+
+
+class _Search:
+    def __init__(
+        self, data: TrainingData, ridge: float, size: tuple[int, int], rank: int, intercept: str
+    ) -> None:
+        self.data, self.ridge, self.size, self.rank = data, ridge, size, rank
+        self.intercept = intercept
+        predictors = np.reshape(data.X, (data.n, *size))
+        self.turned = size[0] > size[1]
+        if self.turned:
+            predictors = predictors.transpose(0, 2, 1)
+        self.predictors = np.ascontiguousarray(predictors)
+        self.kind = LINE if rank == 1 else COMPLEMENT
+        self.w, self.b, self.objective = np.zeros(data.d), 0.0, np.inf
+
+    def offer(self, w: Array, b: float) -> None:
+        """Keep a point of the bounded rank if it is the best."""
+        words = (self.size, self.intercept)
+        value = bounded_objective(self.data, w, b, self.ridge, *words)
+        if value < self.objective:
+            self.w, self.b, self.objective = w, matrix_point(self.data, w, b, *words).b, value
+
+    def run(self, gap: float, cell_limit: int, deadline: float | None) -> MatrixSearch:
+        """Halve the cone with the least bound until the best point is proven."""
+        longest = float(np.linalg.norm(self.data.X, axis=1).max())
+        # ridge/2 ||B||^2 is at most the best objective, and some point has u_i = 1 at an optimum.
+        reach = 1 + 1e-9 + np.sqrt(2 * self.objective / self.ridge) * longest
+        problem = CellProblem(
+            self.data, self.predictors, self.ridge, self.intercept, self.kind, reach
+        )  # fmt: skip
+        heap: list[tuple[float, int, Array]] = []
+        count, stop = itertools.count(), ""
+        m = self.predictors.shape[1]
+        waiting = [
+            np.diag(np.array([1.0, *signs]))
+            for signs in itertools.product((1.0, -1.0), repeat=m - 1)
+        ]
+        floor = 0.0  # of a cone that is waiting: its parent's bound
+        cells = 0
+        try:
+            while waiting or heap:
+                if not waiting:
+                    floor, _, cone = heap[0]
+                    if floor >= self.objective - gap * max(1.0, abs(self.objective)):
+                        stop = PROVEN
+                        break
+                    if cells >= cell_limit:
+                        stop = LIMIT
+                        break
+                    if deadline is not None and time.perf_counter() > deadline:
+                        stop = TIME_LIMIT
+                        break
+                    waiting = _halves(cone)
+                    heapq.heappop(heap)
+                while waiting:
+                    found = problem.bound(waiting[-1])
+                    cells += 1
+                    lower = max(found.lower, floor)
+                    if lower < self.objective and (cells <= EVERY or cells % FEW == 0):
+                        self._from_direction(found.direction)
+                    heapq.heappush(heap, (lower, next(count), waiting[-1]))
+                    waiting.pop()  # after it is on the heap: Ctrl-C must lose no cone
+        except KeyboardInterrupt:
+            stop = INTERRUPTED
+        lower = min(self.objective, *([floor] if waiting else []), *(heap[0][:1] if heap else ()))
+        return MatrixSearch(self.w, self.b, self.objective, lower, cells, stop)
+
+    def _from_direction(self, direction: Array) -> None:
+        """The best point for a direction that a relaxation points at."""
+        if self.kind == LINE:
+            basis = direction[:, None]
+        else:
+            basis = np.linalg.svd(direction[:, None])[0][:, 1:]
+        w, b = fixed_columns(self.data, self.predictors, basis, self.ridge, self.intercept)
+        B = np.reshape(w, self.predictors.shape[1:])
+        self.offer((B.T if self.turned else B).ravel(), b)
+
+
+def _halves(cone: Array) -> list[Array]:
+    """Two cones whose union is the given one: a new generator in the middle of its longest edge."""
+    inner = cone.T @ cone
+    pairs = np.triu_indices(len(cone), 1)
+    k = int(np.argmin(inner[pairs]))
+    i, j = int(pairs[0][k]), int(pairs[1][k])
+    middle = cone[:, i] + cone[:, j]
+    middle /= np.linalg.norm(middle)
+    halves = [cone.copy(), cone.copy()]
+    halves[0][:, i], halves[1][:, j] = middle, middle
+    return halves

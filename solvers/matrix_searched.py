@@ -1,0 +1,123 @@
+"""The matrix SVM of bounded rank solved by the search over cones of directions, without a solver.
+
+It takes ranks 1 and one below full, and certifies its results like those of solvers.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pyomo.environ as pyo
+
+from formulations.matrix_shape import checked_rank, checked_shape, frame
+from solvers.algorithms.matrix_search import INTERRUPTED, PROVEN, MatrixSearch, matrix_search
+from solvers.certify import Case
+from solvers.classify import classify
+from solvers.edits import unedited_origin
+from solvers.limits import checked_limits
+from solvers.result import SolveResult, Status
+from solvers.search_certificate import certified_search
+from solvers.solve import describe
+from solvers.standard_form import standard_form
+from solvers.values import load_values, named_values, point_with
+from solvers.versions import versions
+
+MATRIX_SEARCH = "matrix-search"
+SEARCHED_MATRIX = ("matrix_svc_bilinear",)
+STATUS = {PROVEN: Status.OPTIMAL, INTERRUPTED: Status.INTERRUPTED}
+
+
+def solve_by_matrix_search(
+    model: pyo.ConcreteModel,
+    *,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+) -> SolveResult:
+    """Solve matrix_svc_bilinear by branch and bound over one direction.
+
+    Parameters
+    ----------
+    model
+        Of matrix_svc_bilinear with rank 1 or min(m, n) - 1, not edited. Its incumbent is where the
+        search starts.
+    time_limit : float, optional
+        Seconds; the best point and a proven bound are kept, as after Ctrl-C.
+    threads, seed : int, optional
+        Recorded; the search has one thread and draws nothing but its first incumbent.
+
+    Returns
+    -------
+    SolveResult
+        Values are also loaded into the model's variables. `solver` is "tightmargin"; facts hold
+        the number of cells.
+
+    Raises
+    ------
+    ValueError
+        Another or an edited model, another rank.
+    """
+    began = time.perf_counter()
+    limits = checked_limits(time_limit, threads, seed)
+    form = standard_form(model)
+    origin = unedited_origin(model, form)
+    if origin is None or origin.entry not in SEARCHED_MATRIX:
+        raise ValueError(
+            f"{MATRIX_SEARCH} takes a model of {' or '.join(SEARCHED_MATRIX)} as it was built"
+        )
+    words = origin.parameters
+    found = matrix_search(
+        origin.data,
+        **{word: words[word] for word in ("ridge", "shape", "rank", "intercept", "incumbent")},
+        time_limit=limits.time_limit,
+    )
+    size = checked_shape(words["shape"], origin.data.d)
+    U, V = frame(found.w, *size, checked_rank(words["rank"], *size))
+    case = Case(model, form, classify(form), origin, limits)
+    certified = certified_search(
+        case,
+        point_with(
+            model,
+            form,
+            np.zeros(form.n),
+            {"w": found.w, "b": np.asarray(found.b), "U": U.ravel(), "V": V.ravel()},
+        ),
+        STATUS.get(found.stop, Status.FEASIBLE),
+        bound=found.lower_bound,
+        proof=f"search over {found.cells:,} cones of directions",
+        facts={
+            "no_duals": "a search over directions has no multipliers of the model's rows",
+            "engine": MATRIX_SEARCH,
+            "stop": found.stop,
+            "cells": found.cells,
+        },
+    )
+    assert certified.x is not None  # a search has a point from its start on
+    load_values(form, certified.x)
+    return SolveResult(
+        status=certified.status,
+        objective=certified.objective,
+        bound=certified.certificate.bound,
+        values=named_values(model, form, certified.x),
+        duals={},
+        certificate=certified.certificate,
+        solver="tightmargin",
+        version=versions()["tightmargin"],
+        seconds=time.perf_counter() - began,
+        message=_message(found),
+        problem_class=str(case.classification.problem_class),
+        seed=limits.seed,
+        threads=limits.threads,
+        time_limit=limits.time_limit,
+        versions=versions(),
+        **describe(model),
+    )
+
+
+def _message(found: MatrixSearch) -> str:
+    if found.stop == PROVEN:
+        return ""
+    gap = found.objective - found.lower_bound
+    ended = found.stop.replace("_", " ")
+    return f"{ended}: the gap is {gap:.3g} after {found.cells:,} cells"
