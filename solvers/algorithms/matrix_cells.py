@@ -76,18 +76,22 @@ class CellProblem:
     reach: float
     _rows: list[Any] = field(default_factory=list)
 
-    def bound(self, cone: Array) -> CellBound:
+    def bound(self, cone: Array | None) -> CellBound:
         """Bound over unit vectors in the cone with these generators (m, m), one a column.
+
+        None stands for all directions, and the relaxation for matrix_svc_projection.
 
         Raises
         ------
         ValueError
             Generators that are no basis.
         """
-        normals = np.linalg.inv(cone)
-        normals = normals / np.linalg.norm(normals, axis=1)[:, None]
-        x, z = self._solve(normals)
         m = self.predictors.shape[1]
+        normals = np.zeros((m, m))
+        if cone is not None:
+            normals = np.linalg.inv(cone)
+            normals = normals / np.linalg.norm(normals, axis=1)[:, None]
+        x, z = self._solve(normals)
         pairs = list(zip(*np.triu_indices(m, 1), strict=True))
         Z = np.zeros((m, m))
         for k, (i, j) in enumerate(pairs):
@@ -96,7 +100,8 @@ class CellProblem:
         Q = np.zeros((m, m))
         Q[np.triu_indices(m)] = x[len(x) - m * (m + 1) // 2 :]
         Q = np.triu(Q) + np.triu(Q, 1).T
-        return CellBound(self.proven(alpha, Z / 2, normals), np.linalg.eigh(Q)[1][:, -1])
+        # A row Q_ij >= 0 stands twice in tr(Z Q), and the closed form divides by 2 ridge.
+        return CellBound(self.proven(alpha, self.ridge * Z, normals), np.linalg.eigh(Q)[1][:, -1])
 
     def proven(self, alpha: Array, Z: Array, normals: Array) -> float:
         """The closed form at any alpha and Z, which are put where they have to be.
@@ -104,7 +109,7 @@ class CellProblem:
         Parameters
         ----------
         normals : array (m, m)
-            Positive multiples of the rows of C^-1.
+            Positive multiples of the rows of C^-1, or 0 for all directions.
         """
         data = self.data
         Z = np.maximum((Z + Z.T) / 2, 0.0)

@@ -1,9 +1,10 @@
 """Branch and bound for the matrix SVM of rank 1, or one below full rank: the optimum, enclosed.
 
-Such a B is given by one unit vector u (matrix_cells.py), and u and -u are the same. The cones of
-the 2^(m-1) orthants, up to sign, hold every u; the cone with the least bound is halved at the
-middle of its longest edge until no cone is left whose bound is below the best point by more than
-the gap. For a fixed u the problem is a plain hinge machine, which is where points come from.
+Such a B is given by one unit vector u (matrix_cells.py), and u and -u are the same. All directions
+come first, which is the projection SDP, then the cones of the 2^(m-1) orthants, up to sign; the
+cone with the least bound is halved at the middle of its longest edge until no cone is left whose
+bound is below the best point by more than the gap. For a fixed u the problem is a plain hinge
+machine, which is where points come from.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,41 +147,37 @@ class _Search:
         problem = CellProblem(
             self.data, self.predictors, self.ridge, self.intercept, self.kind, reach
         )  # fmt: skip
-        heap: list[tuple[float, int, Array]] = []
-        count, stop = itertools.count(), ""
-        m = self.predictors.shape[1]
-        waiting = [
-            np.diag(np.array([1.0, *signs]))
-            for signs in itertools.product((1.0, -1.0), repeat=m - 1)
-        ]
-        floor = 0.0  # of a cone that is waiting: its parent's bound
-        cells = 0
+        heap: list[tuple[float, int, Array | None]] = []
+        count, cells, stop = itertools.count(), 0, ""
+        parts: Iterable[Array | None] = [None]
+        floor = 0.0  # of the cone that is being divided: no part has a smaller value
+        divided = False  # whether every part of it is on the heap
         try:
-            while waiting or heap:
-                if not waiting:
-                    floor, _, cone = heap[0]
-                    if floor >= self.objective - gap * max(1.0, abs(self.objective)):
-                        stop = PROVEN
+            while not stop:
+                divided = False
+                for part in parts:
+                    if cells and (stop := _limit(cells, cell_limit, deadline)):
                         break
-                    if cells >= cell_limit:
-                        stop = LIMIT
-                        break
-                    if deadline is not None and time.perf_counter() > deadline:
-                        stop = TIME_LIMIT
-                        break
-                    waiting = _halves(cone)
-                    heapq.heappop(heap)
-                while waiting:
-                    found = problem.bound(waiting[-1])
+                    found = problem.bound(part)
                     cells += 1
-                    lower = max(found.lower, floor)
+                    lower = float(np.fmax(found.lower, floor))
                     if lower < self.objective and (cells <= EVERY or cells % FEW == 0):
                         self._from_direction(found.direction)
-                    heapq.heappush(heap, (lower, next(count), waiting[-1]))
-                    waiting.pop()  # after it is on the heap: Ctrl-C must lose no cone
+                    heapq.heappush(heap, (lower, next(count), part))
+                else:
+                    divided = True
+                    if heap[0][0] >= self.objective - gap * max(1.0, abs(self.objective)):
+                        stop = PROVEN
+                    else:
+                        stop = _limit(cells, cell_limit, deadline)
+                    if stop:
+                        break
+                    divided = False  # before the cone is off the heap: Ctrl-C must lose none
+                    floor, _, cone = heapq.heappop(heap)
+                    parts = _parts(cone, self.predictors.shape[1])
         except KeyboardInterrupt:
             stop = INTERRUPTED
-        lower = min(self.objective, *([floor] if waiting else []), *(heap[0][:1] if heap else ()))
+        lower = min(self.objective, *(() if divided else (floor,)), *(heap[0][:1] if heap else ()))
         return MatrixSearch(self.w, self.b, self.objective, lower, cells, stop)
 
     def _from_direction(self, direction: Array) -> None:
@@ -191,6 +189,22 @@ class _Search:
         w, b = fixed_columns(self.data, self.predictors, basis, self.ridge, self.intercept)
         B = np.reshape(w, self.predictors.shape[1:])
         self.offer((B.T if self.turned else B).ravel(), b)
+
+
+def _limit(cells: int, cell_limit: int, deadline: float | None) -> str:
+    """The limit that is reached, or an empty string."""
+    if cells >= cell_limit:
+        return LIMIT
+    late = deadline is not None and time.perf_counter() > deadline
+    return TIME_LIMIT if late else ""
+
+
+def _parts(cone: Array | None, m: int) -> Iterable[Array]:
+    """Cones whose union is the given one: its halves, or of all directions one of u, -u each."""
+    if cone is not None:
+        return _halves(cone)
+    signs = itertools.product((1.0, -1.0), repeat=m - 1)
+    return (np.diag(np.array([1.0, *chosen])) for chosen in signs)
 
 
 def _halves(cone: Array) -> list[Array]:
