@@ -84,6 +84,14 @@ def test_cones_are_few_at_any_ridge(ridge: float) -> None:
     assert problem.bound(np.diag([1.0, -1.0])).lower == pytest.approx(relaxed, rel=1e-6)
 
 
+@pytest.mark.parametrize(("scale", "shift"), [(1e-8, 0.0), (1e8, 0.0), (1.0, 1e6)])
+def test_units_and_a_place_far_from_0_change_nothing(scale: float, shift: float) -> None:
+    moved = tm.TrainingData(scale * SMALL.X + shift, SMALL.y)
+    found = matrix_search(moved, ridge=RIDGE * scale**2, shape="2x3", rank=1, cell_limit=200)
+    assert found.stop == "proven"
+    assert found.objective == pytest.approx(rank_one_on_circle(SMALL, 3, "free", RIDGE), rel=2e-6)
+
+
 def test_a_time_limit_ends_the_orthants_of_a_large_matrix() -> None:
     small = matrix_points(0, n=12, shape=(7, 7))
     found = matrix_search(

@@ -124,7 +124,14 @@ class _Search:
     ) -> None:
         self.data, self.ridge, self.size, self.rank = data, ridge, size, rank
         self.intercept = intercept
-        predictors = np.reshape(data.X, (data.n, *size))
+        # A free intercept takes up any shift, and B any scale: cones see numbers of size 1. With a
+        # price on b, it would have to be scaled with B.
+        self.centre = data.X.mean(axis=0) if intercept == "free" else np.zeros(data.d)
+        moved = data.X - self.centre
+        sizes = np.abs(moved[moved != 0])
+        scaled = sizes.size > 0 and intercept != "penalised"
+        self.scale = float(np.exp2(np.round(np.log2(np.median(sizes))))) if scaled else 1.0
+        predictors = np.reshape(moved / self.scale, (data.n, *size))
         self.turned = size[0] > size[1]
         if self.turned:
             predictors = predictors.transpose(0, 2, 1)
@@ -141,12 +148,11 @@ class _Search:
 
     def run(self, gap: float, cell_limit: int, deadline: float | None) -> MatrixSearch:
         """Halve the cone with the least bound until the best point is proven."""
-        longest = float(np.linalg.norm(self.data.X, axis=1).max())
+        longest = float(np.linalg.norm(self.predictors, axis=(1, 2)).max())
+        ridge = self.ridge / self.scale**2
         # ridge/2 ||B||^2 is at most the best objective, and some point has u_i = 1 at an optimum.
-        reach = 1 + 1e-9 + np.sqrt(2 * self.objective / self.ridge) * longest
-        problem = CellProblem(
-            self.data, self.predictors, self.ridge, self.intercept, self.kind, reach
-        )  # fmt: skip
+        reach = 1 + 1e-9 + np.sqrt(2 * self.objective / ridge) * longest
+        problem = CellProblem(self.data, self.predictors, ridge, self.intercept, self.kind, reach)
         heap: list[tuple[float, int, Array | None]] = []
         count, cells, stop = itertools.count(), 0, ""
         parts: Iterable[Array | None] = [None]
@@ -186,9 +192,11 @@ class _Search:
             basis = direction[:, None]
         else:
             basis = np.linalg.svd(direction[:, None])[0][:, 1:]
-        w, b = fixed_columns(self.data, self.predictors, basis, self.ridge, self.intercept)
-        B = np.reshape(w, self.predictors.shape[1:])
-        self.offer((B.T if self.turned else B).ravel(), b)
+        ridge = self.ridge / self.scale**2
+        w, b = fixed_columns(self.data, self.predictors, basis, ridge, self.intercept)
+        B = np.reshape(w / self.scale, self.predictors.shape[1:])
+        w = (B.T if self.turned else B).ravel()
+        self.offer(w, b - float(self.centre @ w))
 
 
 def _limit(cells: int, cell_limit: int, deadline: float | None) -> str:
