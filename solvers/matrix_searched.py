@@ -11,7 +11,13 @@ import numpy as np
 import pyomo.environ as pyo
 
 from formulations.matrix_shape import checked_rank, checked_shape, frame
-from solvers.algorithms.matrix_search import INTERRUPTED, PROVEN, MatrixSearch, matrix_search
+from solvers.algorithms.matrix_search import (
+    INTERRUPTED,
+    PROVEN,
+    MatrixSearch,
+    matrix_search,
+    search_name,
+)
 from solvers.certify import Case
 from solvers.classify import classify
 from solvers.edits import unedited_origin
@@ -85,7 +91,7 @@ def solve_by_matrix_search(
         ),
         STATUS.get(found.stop, Status.FEASIBLE),
         bound=found.lower_bound,
-        proof=f"search over {found.cells:,} cones of directions",
+        proof=search_name(found.cells),
         facts={
             "no_duals": "a search over directions has no multipliers of the model's rows",
             "engine": MATRIX_SEARCH,

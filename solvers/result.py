@@ -239,6 +239,8 @@ class SolveResult:
         path = Path(path)
         try:
             document = json.loads(path.read_bytes())
+            if "sha256" not in document and "rows" in document:
+                raise ValueError("it holds the rows of a path, and a result of solve is needed")
             stated = document.pop("sha256")
             if document["schema"] != SCHEMA:
                 raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA!r}")

@@ -237,6 +237,12 @@ def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -
     assert matrix_proofs.matrix_bound(origin) == (None, "")
 
 
+def test_a_single_cone_is_called_one() -> None:
+    nothing = tm.TrainingData(0 * SMALL.X, SMALL.y)
+    model = tm.matrix_svc_bilinear(nothing, ridge=RIDGE, shape="2x3", rank=1)
+    assert "1 cone of" in solve_by_matrix_search(model).certificate.bound_method
+
+
 # --- as a solver ---------------------------------------------------------------------------------
 
 

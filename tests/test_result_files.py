@@ -442,3 +442,10 @@ def test_results_cannot_be_changed_in_place() -> None:
         result.objective = 0.0  # type: ignore[misc]
     with pytest.raises(AttributeError):
         result.certificate.verdict = Verdict.CERTIFIED  # type: ignore[misc]
+
+
+def test_a_file_of_a_path_is_named_as_such(tmp_path: Path) -> None:
+    file = tmp_path / "path.json"
+    file.write_text(json.dumps({"command": "path", "formulation": "weighted_svc", "rows": []}))
+    with pytest.raises(ValueError, match="it holds the rows of a path"):
+        SolveResult.load(file)

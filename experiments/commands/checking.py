@@ -26,7 +26,7 @@ def certify_command(
     """Prove the point and our own bounds of a saved result again, without any solver.
 
     Only the bound of a search over more than four features, or at nu_bar, takes linear programs, by
-    highspy.
+    highspy; and that of a search over cones of directions takes semidefinite ones, by Clarabel.
 
     Leaves with 0 when all of it was proven again, with 3 when what was proven is that the model is
     infeasible or unbounded, and with 1 when something in the file was not confirmed.

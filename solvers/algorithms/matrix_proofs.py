@@ -11,7 +11,14 @@ from formulations.c_svc import balanced_alpha
 from formulations.catalogue import CATALOGUE, Origin
 from formulations.matrix_shape import checked_rank, checked_shape
 from solvers import clarabel
-from solvers.algorithms.matrix_search import GAP, INTERRUPTED, PROVEN, is_searchable, matrix_search
+from solvers.algorithms.matrix_search import (
+    GAP,
+    INTERRUPTED,
+    PROVEN,
+    is_searchable,
+    matrix_search,
+    search_name,
+)
 from solvers.backend import Limits
 from solvers.classify import classify
 from solvers.registry import SOLVERS
@@ -62,7 +69,7 @@ def matrix_bound(
     if found.stop == INTERRUPTED:
         raise KeyboardInterrupt
     done = "" if found.stop == PROVEN else "unfinished "
-    return found.lower_bound, f"{done}search over {found.cells:,} cones of directions"
+    return found.lower_bound, done + search_name(found.cells)
 
 
 def _relaxed_bound(origin: Origin) -> tuple[float | None, str]:

@@ -59,6 +59,11 @@ class MatrixSearch:
     stop: str
 
 
+def search_name(cells: int) -> str:
+    """How a proof by so many cones is called."""
+    return f"search over {cells:,} cone{'' if cells == 1 else 's'} of directions"
+
+
 def is_searchable(shape: tuple[int, int], rank: int) -> bool:
     """Whether one unit vector gives the rank: 1, or one below full."""
     return min(shape) > 1 and rank in (1, min(shape) - 1)
