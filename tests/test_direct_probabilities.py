@@ -388,3 +388,11 @@ def test_the_picture_shows_every_weight_with_its_label_and_the_cells(tmp_path: P
     four = direct_probabilities(class_points(3, n=12, K=4), ridge=0.1, grid=4, machine="hinge")
     with pytest.raises(ValueError, match="4 classes is no triangle"):
         simplex_figure(four, np.zeros(2))
+
+
+def test_an_interval_holds_its_probability_where_cells_disagree() -> None:
+    data, new, _ = gaussians(2, 60)
+    reading = direct_probabilities(data, ridge=0.01, grid=12, machine="hinge").reading(new)
+    assert (reading.cells > 1).any()
+    assert (reading.low <= reading.probabilities).all()
+    assert (reading.probabilities <= reading.high).all()

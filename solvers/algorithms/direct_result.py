@@ -39,7 +39,8 @@ class DirectReading:
         grid labels, and so needs less weight to be chosen.
     low, high : arrays (m, K)
         Where p lies if every label is argmax_k pi_k p_k: what the step of the grid leaves open,
-        and not what the machines got wrong.
+        and not what the machines got wrong. Several cells contradict that, and the mean of their
+        border weights may give less or more than each of them: the interval then reaches to it.
     """
 
     probabilities: Array
@@ -119,6 +120,7 @@ class DirectProbabilities:
         chosen = (labels[:, :, None] == np.arange(self.grid.n_classes)).sum(axis=1)
         largest = p >= p.max(axis=1)[:, None] * (1 - EQUAL)
         low, high = probability_intervals(self.grid, labels, rainbow)
+        low, high = np.minimum(low, p), np.maximum(high, p)
         return DirectReading(
             p, border, rainbow.sum(axis=1), np.where(largest, chosen, -1).argmax(axis=1), low, high
         )
