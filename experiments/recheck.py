@@ -100,12 +100,18 @@ class Recheck:
 
 
 def refuse_other_data(result: SolveResult, raw: TrainingData | MulticlassData) -> None:
-    """Raise ValueError unless the training data is that of the result, to the last bit."""
+    """Raise ValueError unless the data is that of the result, to the last bit and class name."""
     found, stated = raw.sha256, str(result.data.get("sha256"))
     if found != stated:
         raise ValueError(
             f"the result was saved for other data: its sha256 begins {stated[:12]}, that of "
             f"{raw.spec or 'this data'} {found[:12]}"
+        )
+    names = result.data.get("classes")
+    if isinstance(raw, MulticlassData) and names is not None and tuple(names) != raw.classes:
+        raise ValueError(
+            f"the result names the classes {', '.join(map(str, names))}; those of "
+            f"{raw.spec or 'this data'} are {', '.join(raw.classes)}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import highspy
@@ -247,3 +248,13 @@ def test_leads_of_printed_values_are_those_of_the_result(fit: Path) -> None:
     rest = np.where(np.eye(3)[data.y] > 0, -np.inf, values).max(axis=1)
     errors = int((own - rest <= 0).sum())
     assert errors == result.certificate.facts["errors"]
+
+
+def test_classes_under_other_names_are_refused(fit: Path, folder: Path) -> None:
+    result = SolveResult.load(fit)
+    names = ["versicolor", "setosa", "virginica"]
+    other = folder / "renamed.json"
+    replace(result, data=dict(result.data) | {"classes": names}).save(other)
+    answer = run("certify", other)
+    assert answer.code == 2
+    assert "names the classes versicolor, setosa, virginica" in answer.complaint
