@@ -63,6 +63,10 @@ class Fitted:
             )
         if not result.values or result.ray:  # where a ray starts, nothing is optimal
             raise ValueError(f"the result holds no point: its status is {result.status}")
+        if entry.classifier is classes_and_intercepts:
+            K, values = len(self.classes), result.values
+            if K < 2 or np.size(values["B"]) % K or np.size(values.get("b", range(K))) != K:
+                raise ValueError(f"the result names {K} classes, which do not fit its B and b")
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.catalogue import Origin, origin_now
+from formulations.multiclass_data import MulticlassData
 from solvers.algorithms.ranges import remark
 from solvers.attempts import attempted
 from solvers.backend import Claim
@@ -218,7 +219,8 @@ def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
     return {
         "formulation": origin.entry,
         "parameters": dict(origin.parameters),
-        "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256},
+        "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256}
+        | ({"classes": list(data.classes)} if isinstance(data, MulticlassData) else {}),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +254,22 @@ def test_files_that_hold_no_machine_are_refused(file: Path) -> None:
     assert "is not a readable result" in run("predict", out, "--data", file).complaint
     answer = run("predict", file.with_name("absent.json"), "--data", file)
     assert "is not a readable result" in answer.complaint
+
+
+def test_a_result_of_several_classes_solved_in_python_predicts_their_names(tmp_path: Path) -> None:
+    result = tm.solve(tm.multiclass_hinge(IRIS, ridge=RIDGE))
+    result.save(tmp_path / "iris.json")
+    np.savez(tmp_path / "new.npz", X=IRIS.X[::10], y=np.zeros(15))
+    answer = run("predict", tmp_path / "iris.json", "--data", tmp_path / "new.npz", "--json")
+    assert answer.code == 0
+    scores = IRIS.X[::10] @ np.reshape(result.values["B"], (3, 4)).T + result.values["b"]
+    expected = np.array(IRIS.classes)[scores.argmax(axis=1)]
+    assert answer.json["labels"] == expected.tolist()
+
+
+def test_names_that_do_not_fit_a_result_are_refused() -> None:
+    result = tm.solve(tm.multiclass_hinge(IRIS, ridge=RIDGE))
+    for names in ([], ["setosa"], ["a", "b", "c", "d"]):
+        other = replace(result, data=dict(result.data) | {"classes": names})
+        with pytest.raises(ValueError, match="do not fit its B and b"):
+            Fitted(other, lambda: pytest.fail("no training data is needed"))
