@@ -131,3 +131,14 @@ def test_multipliers_that_cannot_be_balanced_pay_for_the_intercepts() -> None:
     space = machine_space(data, 0.3)
     assert hinge_bounds(space, costs, chain, 0.0)[0] > value + 0.05
     assert hinge_bounds(space, costs, chain, 50 * np.sqrt(3))[0] <= value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"gap": float("nan")}, {"gap": -1.0}, {"node_limit": -5}, {"node_limit": 1.5},
+     {"time_limit": -1.0}, {"time_limit": float("nan")}],
+)  # fmt: skip
+def test_a_limit_that_is_none_is_refused_by_its_name(words: dict[str, Any]) -> None:
+    data = tm.MulticlassData([[0.0], [1.0], [2.0]], [0, 1, 2])
+    with pytest.raises(ValueError, match=next(iter(words))):
+        truncated_search(data, ridge=0.1, truncation=-0.5, **words)

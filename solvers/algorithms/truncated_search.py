@@ -99,11 +99,17 @@ def truncated_search(
     Raises
     ------
     ValueError
-        A bad hyperparameter or incumbent; more than 3000 unknowns (K - 1)(d + 1).
+        A bad hyperparameter, incumbent or limit; more than 3000 unknowns (K - 1)(d + 1).
     """
     words = {"ridge": ridge, "truncation": truncation, "class_weight": class_weight,
              "intercept": intercept}  # fmt: skip
     cap_of(truncation)
+    if not 0 <= gap < 1:
+        raise ValueError(f"gap must be a number from 0 to below 1, got {gap!r}")
+    if not isinstance(node_limit, int) or isinstance(node_limit, bool) or node_limit < 0:
+        raise ValueError(f"node_limit must be a whole number of at least 0, got {node_limit!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
     space = machine_space(data, ridge, intercept)
     search = _Search(data, space, words, gap)
     if incumbent is not None:
