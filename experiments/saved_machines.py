@@ -17,7 +17,7 @@ from experiments.saved_data import training_data
 from formulations.data import GramData, TrainingData
 from formulations.preprocess import Normaliser
 from solvers.algorithms.probability_result import ENTRY, ClassProbabilities
-from solvers.result import SCHEMA, SolveResult
+from solvers.result import SCHEMA, SolveResult, checksum
 
 
 def read_fitted(file: str | Path) -> Fitted | FittedProbabilities:
@@ -48,12 +48,15 @@ def _path_document(file: Path) -> Mapping[str, Any] | None:
 
 
 def _probabilities(file: Path, document: Mapping[str, Any]) -> FittedProbabilities:
+    stated = {word: part for word, part in document.items() if word != "sha256"}
     try:
         if document.get("schema") != SCHEMA or document.get("formulation") != ENTRY:
             raise ValueError(
                 f"of all paths that of {ENTRY} predicts, and this is one of "
                 f"{document.get('formulation')!r}"
             )
+        if document["sha256"] != checksum(stated):
+            raise ValueError("the checksum does not match: the file was altered")
         record = dict(document["normalisation"])
         if "kernel" not in record:
             mapped = Normaliser.from_json(record).apply if record else np.asarray

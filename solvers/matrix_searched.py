@@ -23,11 +23,9 @@ from solvers.classify import classify
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
-from solvers.search_certificate import certified_search
-from solvers.solve import describe
+from solvers.search_certificate import certified_search, search_result
 from solvers.standard_form import standard_form
-from solvers.values import load_values, named_values, point_with
-from solvers.versions import versions
+from solvers.values import point_with
 
 MATRIX_SEARCH = "matrix-search"
 SEARCHED_MATRIX = ("matrix_svc_bilinear",)
@@ -99,26 +97,7 @@ def solve_by_matrix_search(
             "cells": found.cells,
         },
     )
-    assert certified.x is not None  # a search has a point from its start on
-    load_values(form, certified.x)
-    return SolveResult(
-        status=certified.status,
-        objective=certified.objective,
-        bound=certified.certificate.bound,
-        values=named_values(model, form, certified.x),
-        duals={},
-        certificate=certified.certificate,
-        solver="tightmargin",
-        version=versions()["tightmargin"],
-        seconds=time.perf_counter() - began,
-        message=_message(found),
-        problem_class=str(case.classification.problem_class),
-        seed=limits.seed,
-        threads=limits.threads,
-        time_limit=limits.time_limit,
-        versions=versions(),
-        **describe(model),
-    )
+    return search_result(case, certified, began, message=_message(found))
 
 
 def _message(found: MatrixSearch) -> str:

@@ -222,7 +222,7 @@ class SolveResult:
                 group, name = key.split("/", 1)
                 document[group][name] = {"npz": key}
             document["arrays"] = {"file": companion.name, "sha256": digest}
-        document["sha256"] = _checksum(document)
+        document["sha256"] = checksum(document)
         text = json.dumps(document, allow_nan=False, indent=1)
         _write_atomically(path, lambda file: file.write(text.encode()))
         return path
@@ -244,7 +244,7 @@ class SolveResult:
             stated = document.pop("sha256")
             if document["schema"] != SCHEMA:
                 raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA!r}")
-            if stated != _checksum(document):
+            if stated != checksum(document):
                 raise ValueError("the checksum does not match: the file was altered")
             arrays = _companion_arrays(path, document)
             return cls._from_json(document, arrays)
@@ -322,7 +322,8 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def _checksum(document: Mapping[str, Any]) -> str:
+def checksum(document: Mapping[str, Any]) -> str:
+    """Digest of a document as JSON, by which a file that was altered is known."""
     text = json.dumps(document, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

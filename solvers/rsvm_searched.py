@@ -36,11 +36,9 @@ from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.quadratic_rows import Cone
 from solvers.result import SolveResult, Status, Verdict
-from solvers.search_certificate import certified_search
-from solvers.solve import describe
+from solvers.search_certificate import certified_search, search_result
 from solvers.standard_form import standard_form
-from solvers.values import load_values, multipliers_by_name, named_duals, named_values, point_with
-from solvers.versions import versions
+from solvers.values import multipliers_by_name, named_duals, point_with
 
 Array = NDArray[np.float64]
 
@@ -133,25 +131,8 @@ def solve_by_rsvm(
         facts=_facts(origin, row),
         duals=duals,
     )
-    assert certified.x is not None  # every method has a point from its start on
-    load_values(form, certified.x)
-    return SolveResult(
-        status=certified.status,
-        objective=certified.objective,
-        bound=certified.certificate.bound,
-        values=named_values(model, form, certified.x),
-        duals=named_duals(form, duals),
-        certificate=certified.certificate,
-        solver="tightmargin",
-        version=versions()["tightmargin"],
-        seconds=time.perf_counter() - began,
-        message=_message(row),
-        problem_class=str(case.classification.problem_class),
-        seed=limits.seed,
-        threads=limits.threads,
-        time_limit=limits.time_limit,
-        versions=versions(),
-        **describe(model),
+    return search_result(
+        case, certified, began, message=_message(row), duals=named_duals(form, duals)
     )
 
 

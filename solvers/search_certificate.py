@@ -1,7 +1,11 @@
-"""The verdict on a point that a search of ours found, with the bound the search proved."""
+"""The verdict on a point that a search of ours found, with the bound the search proved.
+
+Every search and heuristic of ours ends in these two functions.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +16,10 @@ from numpy.typing import NDArray
 from solvers.backend import Claim
 from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, Certified, certify_point
 from solvers.conic_form import Multipliers
-from solvers.result import Status, Verdict
+from solvers.result import SolveResult, Status, Verdict
+from solvers.solve import describe
+from solvers.values import load_values, named_values
+from solvers.versions import versions
 
 Array = NDArray[np.float64]
 
@@ -70,3 +77,49 @@ def certified_search(
     refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=gap)
     ended = Status.FEASIBLE if status is Status.OPTIMAL else status
     return replace(checked, status=ended, certificate=refused)
+
+
+def search_result(
+    case: Case,
+    certified: Certified,
+    began: float,
+    *,
+    message: str,
+    duals: Mapping[str, Array] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> SolveResult:
+    """What a search of ours returns: the certified point, loaded into the model's variables.
+
+    Parameters
+    ----------
+    certified : Certified
+        With a point: every search has one from its start on.
+    began : float
+        When it began, of time.perf_counter().
+    duals : mapping, optional
+        Multipliers by row, where the search has them.
+    options : mapping, optional
+        Its own settings.
+    """
+    assert certified.x is not None
+    load_values(case.form, certified.x)
+    known = versions()
+    return SolveResult(
+        status=certified.status,
+        objective=certified.objective,
+        bound=certified.certificate.bound,
+        values=named_values(case.model, case.form, certified.x),
+        duals=duals or {},
+        certificate=certified.certificate,
+        solver="tightmargin",
+        version=known["tightmargin"],
+        seconds=time.perf_counter() - began,
+        options=options or {},
+        message=message,
+        problem_class=str(case.classification.problem_class),
+        seed=case.limits.seed,
+        threads=case.limits.threads,
+        time_limit=case.limits.time_limit,
+        versions=known,
+        **describe(case.model),
+    )

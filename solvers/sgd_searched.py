@@ -24,11 +24,9 @@ from solvers.conic_form import Multipliers
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status, plain
-from solvers.search_certificate import certified_search
-from solvers.solve import describe
+from solvers.search_certificate import certified_search, search_result
 from solvers.standard_form import standard_form
-from solvers.values import load_values, multipliers_by_name, named_duals, named_values, point_with
-from solvers.versions import versions
+from solvers.values import multipliers_by_name, named_duals, named_values, point_with
 
 Array = NDArray[np.float64]
 
@@ -109,26 +107,13 @@ def solve_by_sgd(
         duals=duals,
     )
     certified = _with_bound_point(case, certified, origin, run)
-    assert certified.x is not None  # every w is a point of these models
-    load_values(form, certified.x)
-    return SolveResult(
-        status=certified.status,
-        objective=certified.objective,
-        bound=certified.certificate.bound,
-        values=named_values(model, form, certified.x),
-        duals=named_duals(form, duals),
-        certificate=certified.certificate,
-        solver="tightmargin",
-        version=versions()["tightmargin"],
-        seconds=time.perf_counter() - began,
-        options={"steps": steps},
+    return search_result(
+        case,
+        certified,
+        began,
         message=_message(run, certified),
-        problem_class=str(case.classification.problem_class),
-        seed=limits.seed,
-        threads=limits.threads,
-        time_limit=limits.time_limit,
-        versions=versions(),
-        **describe(model),
+        duals=named_duals(form, duals),
+        options={"steps": steps},
     )
 
 

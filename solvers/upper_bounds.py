@@ -27,11 +27,10 @@ from solvers.classify import classify
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
-from solvers.search_certificate import certified_search
-from solvers.solve import describe, solve
+from solvers.search_certificate import certified_search, search_result
+from solvers.solve import solve
 from solvers.standard_form import StandardForm, standard_form
-from solvers.values import load_values, named_values, point_with
-from solvers.versions import versions
+from solvers.values import point_with
 
 Array = NDArray[np.float64]
 
@@ -215,23 +214,4 @@ def _certified(
         proof=found.proof,
         facts={"no_duals": NO_DUALS, "engine": method, **found.facts},
     )
-    assert certified.x is not None  # a heuristic has a point from its first start on
-    load_values(form, certified.x)
-    return SolveResult(
-        status=certified.status,
-        objective=certified.objective,
-        bound=certified.certificate.bound,
-        values=named_values(model, form, certified.x),
-        duals={},
-        certificate=certified.certificate,
-        solver="tightmargin",
-        version=versions()["tightmargin"],
-        seconds=time.perf_counter() - began,
-        message=found.message,
-        problem_class=str(case.classification.problem_class),
-        seed=limits.seed,
-        threads=limits.threads,
-        time_limit=limits.time_limit,
-        versions=versions(),
-        **describe(model),
-    )
+    return search_result(case, certified, began, message=found.message)

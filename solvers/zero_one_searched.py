@@ -22,11 +22,9 @@ from solvers.classify import classify
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
-from solvers.search_certificate import certified_search
-from solvers.solve import describe
+from solvers.search_certificate import certified_search, search_result
 from solvers.standard_form import standard_form
-from solvers.values import load_values, named_values, point_with
-from solvers.versions import versions
+from solvers.values import point_with
 
 CONFLICT_SEARCH = "conflict-search"
 SEARCHED_ZERO_ONE = ("zero_one_big_m", "zero_one_bilinear")
@@ -116,25 +114,11 @@ def solve_by_conflicts(
         case, x, STATUS.get(found.stop, Status.FEASIBLE), bound=found.lower_bound,
         proof=f"{CONFLICTS} {found.nodes:,} nodes", facts=facts,
     )  # fmt: skip
-    assert certified.x is not None  # a search has a point from its start on
-    load_values(form, certified.x)
-    return SolveResult(
-        status=certified.status,
-        objective=certified.objective,
-        bound=certified.certificate.bound,
-        values=named_values(model, form, certified.x),
-        duals={},
-        certificate=certified.certificate,
-        solver="tightmargin",
-        version=versions()["tightmargin"],
-        seconds=time.perf_counter() - began,
+    return search_result(
+        case,
+        certified,
+        began,
         message=_message(found) if certified.objective is not None else NO_POINT,
-        problem_class=str(case.classification.problem_class),
-        seed=limits.seed,
-        threads=limits.threads,
-        time_limit=limits.time_limit,
-        versions=versions(),
-        **describe(model),
     )
 
 

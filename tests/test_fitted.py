@@ -19,6 +19,7 @@ from formulations.data import TrainingData
 from formulations.preprocess import fit_normaliser
 from solvers.algorithms.class_probabilities import class_probabilities
 from solvers.algorithms.direct_probabilities import direct_probabilities
+from solvers.result import checksum
 from tests.command_line import run, write_csv
 
 RNG = np.random.default_rng(8)
@@ -246,7 +247,8 @@ def test_files_that_hold_no_machine_are_refused(file: Path) -> None:
         ({"command": "solve"}, "is not a readable result"),
     ]
     for change, message in cases:
-        out.write_text(json.dumps(document | change))
+        forged = {word: part for word, part in (document | change).items() if word != "sha256"}
+        out.write_text(json.dumps(forged | {"sha256": checksum(forged)}))
         answer = run("predict", out, "--data", file)
         assert answer.code == 2, change
         assert message in answer.complaint
@@ -273,3 +275,16 @@ def test_names_that_do_not_fit_a_result_are_refused() -> None:
         other = replace(result, data=dict(result.data) | {"classes": names})
         with pytest.raises(ValueError, match="do not fit its B and b"):
             Fitted(other, lambda: pytest.fail("no training data is needed"))
+
+
+def test_a_path_whose_machine_was_altered_predicts_nothing(file: Path) -> None:
+    out = weighted_path(file)
+    document = json.loads(out.read_text())
+    document["rows"][0]["w"] = [-5 * number for number in document["rows"][0]["w"]]
+    out.write_text(json.dumps(document))
+    answer = run("predict", out, "--data", file)
+    assert (answer.code, answer.stdout) == (2, "")
+    assert "the checksum does not match: the file was altered" in answer.complaint
+    del document["sha256"]
+    out.write_text(json.dumps(document))
+    assert "is not a readable path" in run("predict", out, "--data", file).complaint

@@ -12,7 +12,7 @@ from typing import Any
 from experiments.commands.settings import Settings
 from experiments.preparation import Prepared
 from formulations.data import GramData, TrainingData
-from solvers.result import SCHEMA
+from solvers.result import SCHEMA, checksum
 from solvers.versions import versions
 
 # Of a row, left out of the table of numbers.
@@ -65,6 +65,12 @@ def origin_of(prepared: Prepared) -> dict[str, Any]:
         "normalisation": dict(prepared.record),
         "versions": versions(),
     }
+
+
+def with_checksum(document: dict[str, Any]) -> dict[str, Any]:
+    """A plain document with the digest of what is written of it."""
+    whole = {"schema": SCHEMA, "command": "path"} | document
+    return document | {"sha256": checksum(whole)}
 
 
 def write_document(document: dict[str, Any], file: Path) -> None:

@@ -18,7 +18,13 @@ from experiments.commands import (
     rsvm_paths,
 )
 from experiments.commands.comparing import PICTURES
-from experiments.commands.path_family import ARRAYS, Family, write_document, write_table
+from experiments.commands.path_family import (
+    ARRAYS,
+    Family,
+    with_checksum,
+    write_document,
+    write_table,
+)
 from experiments.commands.settings import parse_settings, refuse_unknown, split_preprocessing
 from experiments.commands.streams import emit, working
 from experiments.loading import points_or_kernel
@@ -92,10 +98,12 @@ def path_command(
         document = family.document(name, path, prepared, method)
         words = {"label": label, "positive": positive}
         document["data"] |= {word: value for word, value in words.items() if value is not None}
+        rows = document["rows"]
+        document = with_checksum(plain(document))
         if out is not None:
-            write_document(plain(document), out)
+            write_document(document, out)
         if csv is not None:
-            write_table(document["rows"], csv)
+            write_table(rows, csv)
         if plot is not None:
             family.draw(path, plot, str(document["data"]["spec"]))
     if json:

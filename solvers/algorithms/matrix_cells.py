@@ -87,10 +87,10 @@ class CellProblem:
             Generators that are no basis.
         """
         m = self.predictors.shape[1]
-        normals = np.zeros((m, m))
+        normals: Array = np.zeros((m, m))
         if cone is not None:
-            normals = np.linalg.inv(cone)
-            normals = normals / np.linalg.norm(normals, axis=1)[:, None]
+            rows = np.linalg.inv(cone)
+            normals = np.asarray(rows / np.linalg.norm(rows, axis=1)[:, None])
         x, z = self._solve(normals)
         pairs = list(zip(*np.triu_indices(m, 1), strict=True))
         Z = np.zeros((m, m))
