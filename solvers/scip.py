@@ -67,9 +67,19 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     _set_objective(model, form, x, pyscipopt.quicksum)
     _set_start(model, form, x)
     progress = _watched(model)
-    finished = supervised(model.optimizeNogil, model.interruptSolve, log=limits.log)
+    try:
+        finished = supervised(model.optimizeNogil, model.interruptSolve, log=limits.log)
+    except Exception as error:
+        if not is_breakdown(error):
+            raise
+        return Claim(Status.ERROR, message=f"broke down: {error}", version=_version(model))
     claim = replace(_claim(model, form, x), trace=progress.rows)
     return reported(claim, finished)
+
+
+def is_breakdown(error: Exception) -> bool:
+    """Whether SCIP itself gave up, say with numerical trouble: pyscipopt has no class for that."""
+    return type(error) is Exception and str(error).startswith("SCIP: ")
 
 
 def _watched(model: Any) -> Progress:
@@ -205,6 +215,10 @@ def _set_start(model: Any, form: StandardForm, x: list[Any]) -> None:
     model.addSol(start)
 
 
+def _version(model: Any) -> str:
+    return f"{model.version():.1f} (pyscipopt {SOLVERS['scip'].version})"
+
+
 def _claim(model: Any, form: StandardForm, x: list[Any]) -> Claim:
     said = model.getStatus()
     has_point = model.getNSols() > 0
@@ -212,7 +226,7 @@ def _claim(model: Any, form: StandardForm, x: list[Any]) -> Claim:
     if status is None:
         status = Status.FEASIBLE if has_point else Status.LIMIT_NO_SOLUTION
     message = f"interrupted ({said})" if status is Status.INTERRUPTED else said
-    version = f"{model.version():.1f} (pyscipopt {SOLVERS['scip'].version})"
+    version = _version(model)
     bound = float(model.getDualbound())
     claimed = None if abs(bound) >= model.infinity() else bound
     if not has_point or status in (Status.INFEASIBLE, Status.UNBOUNDED):
