@@ -72,6 +72,7 @@ from solvers.algorithms.truncated_search import truncated_search
 from solvers.compare import compare
 from solvers.isolated import solve_isolated
 from solvers.matrix_searched import solve_by_matrix_search
+from solvers.multiclass_searched import solve_by_truncated_search
 from solvers.result import SolveResult
 from solvers.rsvm_searched import solve_by_rsvm
 from solvers.sgd_searched import solve_by_sgd
@@ -161,6 +162,7 @@ __all__ = [
     "solve_by_rsvm",
     "solve_by_search",
     "solve_by_sgd",
+    "solve_by_truncated_search",
     "solve_isolated",
     "solve_rsvm",
     "tighten",

@@ -10,6 +10,11 @@ from cuts.searched import SEARCHED, SEARCHES, solve_by_search
 from solvers.algorithms.prepare import entry_named
 from solvers.algorithms.rsvm_result import METHODS as RSVM_METHODS
 from solvers.matrix_searched import MATRIX_SEARCH, SEARCHED_MATRIX, solve_by_matrix_search
+from solvers.multiclass_searched import (
+    SEARCHED_CLASSES,
+    TRUNCATED_SEARCH,
+    solve_by_truncated_search,
+)
 from solvers.result import SolveResult
 from solvers.rsvm_searched import SEARCHED_RSVM, solve_by_rsvm
 from solvers.sgd_searched import DESCENDED, SGD, solve_by_sgd
@@ -89,6 +94,12 @@ OWN = (
         solve_by_dca,
         f"{DCA} (truncated hinge) and {ALTERNATING} (bounded rank) give a good point and no proof, "
         "with the bound of a relaxation.",
+    ),
+    Methods(
+        SEARCHED_CLASSES,
+        (TRUNCATED_SEARCH,),
+        solve_by_truncated_search,
+        f"{TRUNCATED_SEARCH} proves the optimum of the truncated hinge without a solver.",
     ),
     Methods(BOUNDED_RANK, (ALTERNATING,), solve_by_alternating, ""),
     Methods(
