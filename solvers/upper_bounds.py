@@ -21,7 +21,8 @@ from formulations.matrix_shape import checked_rank, checked_shape, frame
 from solvers.algorithms.matrix_alternating import INTERRUPTED, matrix_alternating
 from solvers.algorithms.prepare import build
 from solvers.algorithms.truncated_dca import truncated_dca
-from solvers.algorithms.truncated_search import truncated_search
+from solvers.algorithms.truncated_proof import BRANCHES, affordable_nodes
+from solvers.algorithms.truncated_search import Stop, truncated_search
 from solvers.backend import Limits
 from solvers.certify import Case
 from solvers.classify import classify
@@ -90,9 +91,10 @@ def solve_by_dca(
     -------
     SolveResult
         Values are also loaded into the model's variables. FEASIBLE and NOT_CERTIFIED unless the
-        bound of a short branch and bound (NODES nodes) closes the gap: the point stays that of the
-        d.c. algorithm, the bound is one on the exact model. `solver` is "tightmargin"; facts hold
-        the least value of every start.
+        bound of a short branch and bound closes the gap: the point stays that of the d.c.
+        algorithm, the bound is one on the exact model. Where that would take long (many points or
+        unknowns) the bound is that of the continuous relaxation. `solver` is "tightmargin"; facts
+        hold the least value of every start.
 
     Raises
     ------
@@ -113,19 +115,23 @@ def solve_by_dca(
         seed=limits.seed or 0,
         time_limit=limits.time_limit,
     )
-    tree = truncated_search(
-        origin.data,
-        **{word: words[word] for word in ("ridge", "truncation", "class_weight", "intercept")},
-        incumbent=(found.B, found.b),
-        node_limit=0 if found.interrupted else NODES,
-        time_limit=limits.time_limit,
-    )
+    nodes = 0 if found.interrupted else min(NODES, affordable_nodes(origin.data))
+    tree = None
+    if nodes:
+        tree = truncated_search(
+            origin.data,
+            **{word: words[word] for word in ("ridge", "truncation", "class_weight", "intercept")},
+            incumbent=(found.B, found.b),
+            node_limit=nodes,
+            time_limit=limits.time_limit,
+        )
+    stopped = found.interrupted or (tree is not None and tree.stop is Stop.INTERRUPTED)
     where = Found(
         {"B": found.B.ravel(), "b": found.b},
-        Status.INTERRUPTED if found.interrupted else Status.FEASIBLE,
+        Status.INTERRUPTED if stopped else Status.FEASIBLE,
         f"{found.starts} of {starts} starts, the best ended at {found.value:.9g}",
-        bound=tree.lower_bound,
-        proof=f"branch and bound over {tree.nodes:,} nodes",
+        bound=None if tree is None else tree.lower_bound,
+        proof="" if tree is None else f"{BRANCHES} {tree.nodes:,} nodes",
         facts={"starts": found.starts, "start_values": [run.value for run in found.runs]},
     )
     return _certified(model, form, origin, limits, where, DCA, began)

@@ -19,6 +19,7 @@ from formulations.multiclass import multiclass_hinge
 from formulations.multiclass_data import MulticlassData
 from solvers import upper_bounds
 from solvers.algorithms.prepare import build
+from solvers.algorithms.truncated_search import Stop
 from solvers.compare import compare
 from solvers.multiclass_searched import solve_by_truncated_search
 from solvers.result import SolveResult, Status, Verdict
@@ -48,6 +49,36 @@ def test_a_d_c_algorithm_that_misses_has_its_gap_to_the_exact_optimum() -> None:
     assert result.bound == pytest.approx(exact, rel=1e-5)
     assert result.objective is not None
     assert result.objective > 1.02 * exact
+
+
+def test_of_many_points_the_d_c_algorithm_has_the_bound_of_the_relaxation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a branch and bound over hundreds of points takes too long")
+
+    monkeypatch.setattr(upper_bounds, "truncated_search", never)
+    rng = np.random.default_rng(0)
+    data = MulticlassData(rng.standard_normal((250, 2)), np.arange(250) % 3)
+    model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
+    result = solve_by_dca(model, starts=1)
+    assert result.status is Status.FEASIBLE
+    assert "of the continuous relaxation" in result.certificate.bound_method
+    assert result.bound is not None
+    assert result.objective is not None
+    assert result.bound < result.objective
+
+
+def test_ctrl_c_while_the_d_c_algorithm_is_bounded_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    search = upper_bounds.truncated_search
+
+    def stopped(*args: Any, **words: Any) -> Any:
+        return replace(search(*args, **words), stop=Stop.INTERRUPTED, lower_bound=0.0)
+
+    monkeypatch.setattr(upper_bounds, "truncated_search", stopped)
+    assert solve_by_dca(truncated(), starts=1).status is Status.INTERRUPTED
 
 
 def test_the_d_c_algorithm_ends_between_its_bound_and_the_hinge() -> None:

@@ -21,12 +21,18 @@ BRANCHES = "branch and bound over"
 MOST_NODES, PRODUCTS, POINT_LIMIT, STARTS = 5_000, 20_000_000, 200, 10
 
 
+def affordable_nodes(data: MulticlassData) -> int:
+    """Nodes of a branch and bound that takes a few seconds; 0 where it is not worth a start."""
+    unknowns = (data.n_classes - 1) * (data.d + 1)
+    limit = min(MOST_NODES, PRODUCTS // (data.n * data.n_classes * unknowns**2))
+    return 0 if limit < AT_ONCE or data.n > POINT_LIMIT else limit
+
+
 def truncated_bound(origin: Origin) -> tuple[float | None, str]:
     """Lower bound on a model of multiclass_truncated, with its method; (None, "") without one."""
     data, words = origin.data, origin.parameters
-    unknowns = (data.n_classes - 1) * (data.d + 1)
-    limit = min(MOST_NODES, PRODUCTS // (data.n * data.n_classes * unknowns**2))
-    if limit < AT_ONCE or data.n > POINT_LIMIT:
+    limit = affordable_nodes(data)
+    if not limit:
         return None, ""
     weight = words["class_weight"]
     found = _remembered(
@@ -35,7 +41,7 @@ def truncated_bound(origin: Origin) -> tuple[float | None, str]:
         float(words["truncation"]),
         None if weight is None else tuple(float(c) for c in weight),
         words["intercept"],
-        int(limit),
+        limit,
     )
     # A machine that was solved badly may leave a gap where no node is left.
     closed = found.objective - found.lower_bound <= 2 * GAP * found.objective
