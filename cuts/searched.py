@@ -189,22 +189,22 @@ def _found(
     tolerance = TOLERANCE / 2 if origin.entry == POLAR else TOLERANCE
     common = problem | {"tolerance": tolerance, "time_limit": time_limit, "seed": start}
     if method == "cutting-plane":
-        return _told(cutting_plane(data, **common))
+        return _told(cutting_plane(data, **common), origin)
     # Near nu_bar in large units the verdict asks for more than the searches' own absolute gap.
     common["absolute"] = 0.0
     if method == "branch-and-cut":
-        return _told(branch_and_cut(data, **common))
+        return _told(branch_and_cut(data, **common), origin)
     if method == "hull":
-        return _told(hull_search(data, **common))
+        return _told(hull_search(data, **common), origin)
     if data.d + (problem["intercept"] == "penalised") > HULL_UP_TO:
-        return _told(branch_and_cut(data, **common))
+        return _told(branch_and_cut(data, **common), origin)
     found = hull_search(data, **common)
     if found.stop is StopReason.NUMERICAL:
         found = branch_and_cut(data, start=found.best.weight, **common)
-    return _told(found)
+    return _told(found, origin)
 
 
-def _told(found: Searched) -> _Found:
+def _told(found: Searched, origin: Origin) -> _Found:
     """A finished search in the words of this module."""
     if isinstance(found, CuttingPlaneResult):
         engine = "cutting_plane"
@@ -220,8 +220,20 @@ def _told(found: Searched) -> _Found:
         proof,
         STATUS.get(found.stop, Status.FEASIBLE),
         found.message,
-        {ENGINE: engine, "stop": str(found.stop)} | counts,
+        {ENGINE: engine, "stop": str(found.stop), "trace": _trace(found, origin)} | counts,
     )
+
+
+def _trace(found: Searched, origin: Origin) -> list[list[float | None]]:
+    """Rows of (seconds, bound, objective) in units of the model, where one of the two changed."""
+    states = [(state.seconds, state.lower, state.upper) for state in found.trace]
+    states.append((found.seconds, found.lower_bound, found.best.objective))
+    rows: list[list[float | None]] = []
+    for seconds, *ends in states:
+        row = [seconds, *(model_bound(origin, end) for end in ends)]
+        if not rows or rows[-1][1:] != row[1:]:
+            rows.append(row)
+    return rows
 
 
 def _local(data: TrainingData, problem: dict[str, Any], seed: int) -> _Found:

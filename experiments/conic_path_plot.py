@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from experiments.plot_style import BLACK, BLUE, DPI, LARGE, VERMILLION, plain_logarithm, tidy
 from solvers.algorithms.conic_path_result import ConicPath
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (7.0, 5.6)  # inches
-DPI = 200
 
-# Okabe and Ito's palette, as in plots.py.
-CURVE, BOUND, ERRORS = "#0072B2", "#D55E00", "#009E73"
+CURVE, BOUND, ERRORS = BLUE, BLACK, VERMILLION
 
 
 def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
@@ -34,10 +33,10 @@ def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
     figure = Figure(figsize=SIZE, dpi=DPI)
     figure.set_layout_engine("constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
-    upper.plot(given, [row.value for row in path.rows], color=CURVE, label="value", **mark)
+    upper.plot(given, [row.value for row in path.rows], color=CURVE, lw=3, label="value", **mark)
     upper.plot(
         given, [max(row.lower_bound, 0.0) for row in path.rows],
-        color=BOUND, ls="--", lw=1.2, label="proven lower bound",
+        color=BOUND, ls=(0, (4, 4)), lw=1.2, label="proven lower bound",
     )  # fmt: skip
     value = "trace W" if path.parameter == "budget" else "trace W + penalty sum z"
     upper.set_ylabel(value)
@@ -50,13 +49,12 @@ def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
     lower.set_xlabel(path.parameter)
     lower.set_ylim(bottom=0.0)
     if path.parameter == "penalty":
-        lower.set_xscale("log")
+        plain_logarithm(lower.xaxis)
     if len(given) > 1 and min(row.value for row in path.rows) > 0:
-        upper.set_yscale("log")
+        plain_logarithm(upper.yaxis)
     for axes in (upper, lower):
         axes.legend(frameon=False)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
+        tidy(axes, LARGE)
     if title:
         upper.set_title(title)
     return figure

@@ -19,6 +19,7 @@ from cuts.extended_nu_path import extended_nu_path
 from cuts.outer_loop import cutting_plane
 from experiments.cvar_plot import save_profile
 from experiments.plane_cuts import Piece, PlaneRun, distance_to_boundary, plane_run
+from experiments.plot_style import BLUE, DPI, YELLOW
 from formulations.data import TrainingData
 from solvers.algorithms.ranges import nu_range
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SIZE = (9.0, 5.2)  # inches
-DPI = 200
 OUTSIDE = 0.18  # of gamma: how far outside P the numbers of the cuts are
 APART = 0.16  # of gamma: between two numbers at least
 TURNS = 500  # of neighbouring numbers apart
@@ -36,7 +36,7 @@ MARGIN = 1.25  # of gamma: how far the picture reaches
 PATH = (0.95, 0.8, 0.69, 0.51, 0.45, 0.4, 0.33, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03)
 
 LEFT, INSIDE, CIRCLE = "#FFFFFF", "#F4F4F4", "#555555"
-BEST = "#F0E442"
+BEST = YELLOW
 
 
 class Look(NamedTuple):
@@ -48,7 +48,7 @@ class Look(NamedTuple):
     hatch: str
 
 
-CORNER = Look("removed by a concavity cut at a corner", "#0072B2", "#C6DDEC", "")
+CORNER = Look("removed by a concavity cut at a corner", BLUE, "#C6DDEC", "")
 VERTEX = Look(
     "removed by a concavity cut\nat a vertex that cuts have made", "#B87A00", "#F7E3B5", "..."
 )

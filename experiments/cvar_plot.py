@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuts.cvar_profile import CvarProfile
+from experiments.plot_style import BLUE, DPI, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (7.0, 4.2)  # inches
-DPI = 200
 
-# Okabe and Ito's palette, as in plots.py.
-CURVE, BAND, MARK, ZONE = "#0072B2", "#9CC5E0", "#D55E00", "#EFEFEF"
+CURVE, BAND, MARK, ZONE = BLUE, "#9CC5E0", VERMILLION, "#EFEFEF"
 
 
 def profile_figure(profile: CvarProfile, title: str = "") -> Figure:
@@ -31,7 +30,9 @@ def profile_figure(profile: CvarProfile, title: str = "") -> Figure:
         profile.nu, profile.lower, profile.upper, color=BAND, label="between proven bounds"
     )
     axes.plot(profile.nu, profile.upper, color=CURVE, label="best hyperplane found")
-    axes.plot(profile.solved, profile.solved_upper, "o", ms=4, color=CURVE, label="solved")
+    axes.plot(
+        profile.solved, profile.solved_upper, "o", ms=4, color=CURVE, label="solved", clip_on=False
+    )
     axes.axhline(0.0, color="black", lw=0.8)
     axes.set_xlim(0.0, float(profile.nu[-1]))
     if profile.constant_until > 0:

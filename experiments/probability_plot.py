@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.plot_style import BLUE, DPI, GREEN, GREY, VERMILLION
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.probability_result import ClassProbabilities
 from solvers.algorithms.probability_rule import SignReading
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (7.0, 7.0)  # inches
-DPI = 200
 STEPS = 600  # places at which a curve over one feature is computed
 BINS = 10  # of probabilities, equally wide
 MIDDLE, BETWEEN = "estimate", "between the last + and the first -"
 
-# Okabe and Ito's palette, as in plots.py.
-CURVE, POSITIVE, NEGATIVE, IDEAL = "#0072B2", "#D55E00", "#009E73", "#8C8C8C"
+CURVE, POSITIVE, NEGATIVE, IDEAL = BLUE, VERMILLION, GREEN, GREY
 
 
 def probability_figure(path: ClassProbabilities, title: str = "") -> Figure:
@@ -50,13 +49,13 @@ def probability_figure(path: ClassProbabilities, title: str = "") -> Figure:
         _points(upper, read, data)
     upper.set_ylabel("P(Y = 1 | x)")
     upper.set_ylim(-0.09, 1.09)
-    upper.legend(frameon=False, loc="center left")
+    upper.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     _reliability(lower, read.probabilities, data.y)
     for axes in (upper, lower):
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
     if title:
-        upper.set_title(title)
+        upper.set_title(title, pad=28)
     return figure
 
 

@@ -5,20 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.plot_style import (
+    BLACK,
+    BLUE,
+    DPI,
+    GREEN,
+    LARGE,
+    PALE,
+    VERMILLION,
+    plain_logarithm,
+    tidy,
+)
 from experiments.rsvm_path_report import RsvmReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (7.0, 7.0)  # inches
-DPI = 200
 MARKED = 40  # points that a curve marks one by one
 WIDE = 100.0  # times the first: values of H^2 / n that take a logarithmic axis
 BEYOND = 1.1  # times the last H^2 / n: a limit up to there is on the picture
 
-# Okabe and Ito's palette, as in plots.py.
-LOSS, ERRORS, COST, NU = "#0072B2", "#D55E00", "#009E73", "#0072B2"
-LIMIT, ZONE = "#000000", "#E4E4E4"
+LOSS, ERRORS, COST, NU = BLUE, VERMILLION, GREEN, BLUE
+LIMIT, ZONE = BLACK, PALE
 
 
 def rsvm_path_figure(report: RsvmReport, title: str = "") -> Figure:
@@ -44,20 +53,19 @@ def rsvm_path_figure(report: RsvmReport, title: str = "") -> Figure:
     costs.plot([x for x, _ in priced], [C for _, C in priced], color=COST, label="C", **mark)
     costs.set_ylabel("C = 1 / gamma")
     if priced:
-        costs.set_yscale("log")
+        plain_logarithm(costs.yaxis)
     shares.plot(given, [maps.nu for maps in report.maps], color=NU, label="nu", **mark)
     shares.set_ylabel("nu")
     shares.set_xlabel("capacity H² / n")
     for axes in (losses, shares):
         axes.set_ylim(bottom=0.0)
     if given[-1] > WIDE * given[0]:
-        shares.set_xscale("log")
+        plain_logarithm(shares.xaxis)
     losses.legend(frameon=False)
     _mark_zone(report, panels, given)
     _mark_limit(report, panels, given)
     for axes in panels:
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
+        tidy(axes, LARGE)
     if title:
         losses.set_title(title, pad=20)
     return figure

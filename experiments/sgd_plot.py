@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.plot_style import BLUE, DPI, GREEN, NORMAL, SKY, SMALL, VERMILLION, tidy
 from formulations.data import GramData, TrainingData
 from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from solvers.algorithms.sgd import Sgd, sgd
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SIZE = (7.0, 5.0)  # inches
-DPI = 200
 CLOSELY = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-
-# Okabe and Ito's palette, as in plots.py.
-RUNS, MEAN, RATE, PROVEN = "#56B4E9", "#0072B2", "#D55E00", "#009E73"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,26 +99,39 @@ def sgd_figure(study: SgdStudy, title: str = "") -> Figure:
     figure = Figure(figsize=SIZE, dpi=DPI)
     figure.set_layout_engine("constrained")
     axes = figure.subplots()
-    for k, gaps in enumerate(study.gaps):
-        label = f"{len(study.runs)} runs" if k == 0 else None
-        axes.plot(study.steps, gaps, color=RUNS, lw=0.8, label=label)
-    axes.plot(study.steps, study.gaps.mean(axis=0), color=MEAN, lw=2, label="their mean")
-    axes.plot(study.steps, study.rates, color=RATE, ls="--", label="rate proven for the mean")
-    proven = study.proven_gaps.mean(axis=0)
-    axes.plot(study.steps, proven, color=PROVEN, ls=":", lw=1.8, label="gap a run proves, mean")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("steps T")
-    axes.set_ylabel("objective of the averaged iterate less the optimum")
+    draw_sgd(axes, study.steps, study.gaps, study.proven_gaps, study.rates)
     assert study.optimum.absolute_gap is not None
     words = (
         f"optimum {study.optimum.objective:.6g}, proven to {abs(study.optimum.absolute_gap):.0e}"
     )
-    axes.set_title(f"{title}\n{words}" if title else words, loc="left", fontsize=10)
+    axes.set_title(f"{title}\n{words}" if title else words, loc="left", fontsize=NORMAL + 1)
     axes.legend(frameon=False)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     return figure
+
+
+def draw_sgd(axes: Any, steps: Array, gaps: Array, proven_gaps: Array, rates: Array) -> None:
+    """Draw the gap of every run and their mean, the rate, and what the runs prove themselves.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        Drawn upon, both axes logarithmic.
+    steps, rates : array (k,)
+    gaps, proven_gaps : array (runs, k)
+        To the proven optimum; to each run's own bound.
+    """
+    for k, gap in enumerate(gaps):
+        axes.plot(steps, gap, color=SKY, lw=0.8, label=f"{len(gaps)} runs" if k == 0 else None)
+    axes.plot(steps, gaps.mean(axis=0), color=BLUE, lw=2, label="their mean")
+    axes.plot(steps, rates, color=VERMILLION, ls="--", label="rate proven for the mean")
+    axes.plot(
+        steps, proven_gaps.mean(axis=0), color=GREEN, ls=":", lw=1.8, label="gap a run proves, mean"
+    )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("steps T")
+    axes.set_ylabel("objective of the averaged iterate less the optimum")
+    tidy(axes, SMALL + 1)
 
 
 def save_sgd(study: SgdStudy, file: str | Path, title: str = "") -> None:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from experiments.plot_style import (
+    BLACK,
+    BLUE,
+    DPI,
+    GREEN,
+    NORMAL,
+    PALE,
+    SMALL,
+    VERMILLION,
+    YELLOW,
+)
 from formulations.simplex_grid import rainbow_cells
 from solvers.algorithms.direct_result import DirectProbabilities
 
@@ -18,15 +29,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SIZE = (6.0, 5.6)  # inches
-DPI = 200
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 NAMES = ((-0.03, -0.05), (1.03, -0.05), (0.5, np.sqrt(3) / 2 + 0.035))
 MARKERS = ("o", "s", "^")
 LARGEST_MARK = 7.0  # points
 
-# Okabe and Ito's palette, as in plots.py.
-COLOURS = ("#0072B2", "#D55E00", "#009E73")
-EDGES, CELL, CROSS = "#D8D8D8", "#F0E442", "#000000"
+COLOURS = (BLUE, VERMILLION, GREEN)
+EDGES, CELL, CROSS = PALE, YELLOW, BLACK
 
 
 def simplex_figure(
@@ -48,6 +57,21 @@ def simplex_figure(
     """
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=SIZE, dpi=DPI)
+    figure.set_layout_engine("constrained")
+    draw_simplex(figure.subplots(), fitted, x, truth)
+    return figure
+
+
+def draw_simplex(
+    axes: Any,
+    fitted: DirectProbabilities,
+    x: ArrayLike,
+    truth: Sequence[float] | None = None,
+    *,
+    size: float = NORMAL,
+) -> None:
+    """Draw the triangle of `simplex_figure` upon axes, in letters of that size."""
     grid = fitted.grid
     if grid.n_classes != 3:
         raise ValueError(f"the simplex of {grid.n_classes} classes is no triangle")
@@ -55,9 +79,6 @@ def simplex_figure(
     labels = fitted.grid_labels(point)
     reading, rainbow = fitted.reading(point), rainbow_cells(grid, labels)[0]
     places = grid.weights @ CORNERS
-    figure = Figure(figsize=SIZE, dpi=DPI)
-    figure.set_layout_engine("constrained")
-    axes = figure.subplots()
     axes.triplot(places[:, 0], places[:, 1], grid.cells, color=EDGES, lw=0.7, zorder=1)
     for cell in grid.cells[rainbow]:
         axes.fill(*places[cell].T, color=CELL, ec=CROSS, lw=1.0, zorder=2)
@@ -68,7 +89,10 @@ def simplex_figure(
             *places[mine].T, MARKERS[k], color=COLOURS[k], ms=mark, label=name, ls="", zorder=3
         )
         left, up = NAMES[k]
-        axes.text(left, up, f"weight 1 on {name}", ha=("left", "right", "center")[k], va="center")
+        axes.text(
+            left, up, f"weight 1 on {name}", ha=("left", "right", "center")[k], va="center",
+            fontsize=size,
+        )  # fmt: skip
     axes.plot(
         *(reading.border @ CORNERS).T, "x", color=CROSS, ms=9, mew=2, zorder=4, label="border"
     )
@@ -77,11 +101,12 @@ def simplex_figure(
         axes.plot(*where.T, "o", mfc="none", color=CROSS, ms=10, zorder=4, label="true border")
     axes.set_aspect("equal")
     axes.axis("off")
-    axes.legend(title="label", frameon=False, loc="upper left")
-    axes.set_title(
-        _title(reading.probabilities[0], int(reading.cells[0]), truth), fontsize=10, pad=12
-    )
-    return figure
+    axes.legend(
+        title="label", frameon=False, loc="upper left", fontsize=max(SMALL, size - 1),
+        title_fontsize=size,
+    )  # fmt: skip
+    title = _title(reading.probabilities[0], int(reading.cells[0]), truth)
+    axes.set_title(title, fontsize=size + 1, pad=12)
 
 
 def _border_of(truth: Sequence[float]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -80,9 +81,28 @@ def reported(claim: Claim, finished: Finished[Any]) -> Claim:
     return replace(claim, status=status, message=word + claim.message)
 
 
+def default_threads() -> int | None:
+    """Threads of a solve that names none: TIGHTMARGIN_THREADS, or the solver's own choice.
+
+    Raises
+    ------
+    ValueError
+        The variable is no whole number from 1 on.
+    """
+    word = os.environ.get("TIGHTMARGIN_THREADS", "").strip()
+    if not word:
+        return None
+    if not word.isdecimal() or not 1 <= int(word) < 2**31:
+        raise ValueError(f"TIGHTMARGIN_THREADS must be a whole number from 1 on, got {word!r}")
+    return int(word)
+
+
 def unused(solver: str, limits: Limits, *names: str) -> str:
     """Sentence on the settings a solver does not have; empty when none of them is set."""
-    missing = [name for name in names if getattr(limits, name) is not None]
+    asked = {name: getattr(limits, name) for name in names}
+    if asked.get("threads") == default_threads():
+        asked["threads"] = None  # nobody asked for it here
+    missing = [name for name, value in asked.items() if value is not None]
     return f"{solver} has no {' and no '.join(missing)} to set" if missing else ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
-from solvers.backend import Limits
+from solvers.backend import Limits, default_threads
 
 _LARGEST = 2**31 - 1  # solvers keep threads and seeds in 32 bits, and wrap or refuse the rest
 
@@ -20,6 +20,9 @@ def checked_limits(
     options: Mapping[str, Any] | None = None,
 ) -> Limits:
     """Limits as plain numbers.
+
+    Where no threads are asked for, the environment variable TIGHTMARGIN_THREADS says how many; a
+    study that runs one task a core sets it to 1.
 
     Raises
     ------
@@ -38,9 +41,8 @@ def checked_limits(
     for name in options or {}:
         if not isinstance(name, str):
             raise ValueError(f"options: a name is a string, got {name!r}")
-    return Limits(
-        time_limit, _whole("threads", threads, 1), _whole("seed", seed, 0), log, dict(options or {})
-    )
+    threads = default_threads() if threads is None else _whole("threads", threads, 1)
+    return Limits(time_limit, threads, _whole("seed", seed, 0), log, dict(options or {}))
 
 
 def _whole(argument: str, value: int | None, least: int) -> int | None:

@@ -124,7 +124,7 @@ def solve(
     parts = (*notes.sentences, message, reason, claim.message)
     message = "; ".join(part for part in parts if part)
     facts = {**result.certificate.facts, **notes.facts}
-    if claim.trace and claim.status not in FINISHED:
+    if claim.trace and (form.integer.any() or claim.status not in FINISHED):
         facts["trace"] = in_sense(claim.trace, form.sense)
     if bare:
         facts |= why_no_duals(form, classification, info.name)

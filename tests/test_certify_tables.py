@@ -16,7 +16,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import tightmargin as tm
-from experiments import plots
+from experiments import gap_plot
 from experiments.gap_study import Study
 from solvers import compare as comparing
 from solvers.result import SolveResult, Status, Verdict
@@ -144,13 +144,13 @@ def test_the_picture_hatches_it(
     inject: Inject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Figure] = []
-    honest = plots.gap_figure
+    honest = gap_plot.gap_figure
 
     def kept(studies: list[Study]) -> Figure:
         drawn.append(honest(studies))
         return drawn[-1]
 
-    monkeypatch.setattr(plots, "gap_figure", kept)
+    monkeypatch.setattr(gap_plot, "gap_figure", kept)
     inject("conic_sdp", stopped_early)
     table("--plot", tmp_path / "left_out.svg")
     table("--plot", tmp_path / "included.svg", "--include-uncertified")

@@ -65,6 +65,13 @@ def same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
+def timeless(part: Any) -> Any:
+    """Facts without the seconds of their trace, anything else as it is."""
+    if not isinstance(part, Mapping) or "trace" not in part:
+        return part
+    return {**part, "trace": [row[1:] for row in part["trace"]]}
+
+
 @pytest.mark.parametrize(
     ("build", "solver"),
     [
@@ -85,7 +92,8 @@ def test_the_result_and_the_values_of_the_model_are_those_of_solve(
             assert same(getattr(found, item.name), getattr(expected, item.name)), item.name
     for item in fields(expected.certificate):
         name = item.name
-        assert same(getattr(found.certificate, name), getattr(expected.certificate, name)), name
+        assert same(timeless(getattr(found.certificate, name)),
+                    timeless(getattr(expected.certificate, name))), name  # fmt: skip
     assert expected.objective is not None
     assert same(numbers(there), numbers(here))
 

@@ -12,8 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from experiments import gap_study
+from experiments.gap_plot import MISSING, gap_figure, save_figure
 from experiments.gap_study import RELAXATIONS, Instance, Study
-from experiments.plots import MISSING, SUFFIXES, gap_figure, save_figure
+from experiments.plot_style import SUFFIXES
 from experiments.rungs import Rung
 from solvers.result import Certificate, Verdict
 
@@ -119,7 +120,7 @@ def luminance(colour: str) -> float:
 
 def test_shades_differ_without_colour() -> None:
     """Contrast of at least 3 : 1, as WCAG asks of graphics, between bar and rest of the track."""
-    from experiments.plots import CLOSED, GAP
+    from experiments.gap_plot import CLOSED, GAP
 
     assert (luminance(CLOSED) + 0.05) / (luminance(GAP) + 0.05) >= 3
     assert (1 + 0.05) / (luminance(MISSING) + 0.05) >= 3

@@ -154,8 +154,12 @@ def test_a_time_limit_leaves_incumbent_bound_and_trace(
     assert SolveResult.load(file).certificate.facts["trace"] == trace
 
 
-def test_a_finished_search_has_no_trace() -> None:
-    assert "trace" not in tm.solve(foreign(), "scip").certificate.facts
+def test_a_finished_search_keeps_its_trace_too() -> None:
+    """It ends at the optimum (by hand, see above) with the bound that SCIP claims."""
+    seconds, bound, incumbent = tm.solve(foreign(), "scip").certificate.facts["trace"][-1]
+    assert seconds > 0
+    assert bound == pytest.approx(0.49 - 3, abs=1e-5)
+    assert incumbent == pytest.approx(0.49 - 3, abs=1e-5)
 
 
 def test_ctrl_c_keeps_incumbent_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,13 @@ class Question:
     choice: options.SolverChoice
 
 
-def compare_solvers(question: Question, csv: Path | None, latex: Path | None, json: bool) -> int:
+def compare_solvers(
+    question: Question,
+    csv: Path | None,
+    latex: Path | None,
+    json: bool,
+    profile: Path | None = None,
+) -> int:
     """Solve every formulation with every solver, print the table and judge it."""
     solvers_named(question.choice.solver)
     _refuse_unknown(question)
@@ -54,6 +60,12 @@ def compare_solvers(question: Question, csv: Path | None, latex: Path | None, js
         agreement.to_frame().to_csv(csv, index=False)
     if latex is not None:
         latex.write_text(agreement.to_latex(), encoding="utf-8")
+    if profile is not None:
+        from experiments.profile_plot import save_solver_profile
+
+        count = len(agreement.models())
+        title = f"{question.spec}, {count} formulation{'s' * (count > 1)}"
+        save_solver_profile(agreement, profile, title)
     if json:
         emit("compare", document(question, prepared, agreement))
     else:

@@ -28,12 +28,11 @@ from experiments.gap_study import (
 )
 from experiments.gap_table import to_frame, to_json, to_latex
 from experiments.ladder import LADDER, whole_ladder
+from experiments.plot_style import SUFFIXES
 from experiments.preparation import PREPROCESSING
 from experiments.rungs import Effort, Rung
 from solvers.registry import SOLVERS
 from solvers.result import Verdict
-
-PICTURES = (".png", ".pdf", ".svg")
 
 
 def compare_command(
@@ -72,6 +71,12 @@ def compare_command(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw the gaps: png, pdf or svg.")
     ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.png", help="Of several solvers: draw who solves most how quickly."
+        ),
+    ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
     solver: Annotated[
@@ -94,22 +99,22 @@ def compare_command(
     several solvers, every NAME, which then need not be a relaxation, is solved with each of them,
     and the table tells whether they agree.
     """
-    for path, suffixes in ((csv, (".csv",)), (latex, (".tex",)), (plot, PICTURES)):
+    for path, suffixes in (
+        (csv, (".csv",)),
+        (latex, (".tex",)),
+        (plot, SUFFIXES),
+        (profile, SUFFIXES),
+    ):
         options.writable(path, suffixes)
     choice = options.SolverChoice(solver, time_limit, threads, seed, log)
     common = parse_settings(settings or ())
+    _refuse_other_pictures(solver, plot, profile, include_uncertified)
     if asks_for_several(solver):
-        for given, word in (
-            (plot, "--plot draws"),
-            (include_uncertified, "--include-uncertified is about"),
-        ):
-            if given:
-                raise ValueError(f"{word} gaps: leave it out, or name one solver")
         rungs = _named_rungs(names or [], exact, ladder)
         if data is None:
             raise ValueError("compare needs --data SPEC for several solvers")
         question = Question(rungs, data, common, label, positive, choice)
-        return compare_solvers(question, csv, latex, json)
+        return compare_solvers(question, csv, latex, json, profile)
     instances, rungs, target = _plan(
         names or [], data, exact or EXACT.formulation, ladder, common, label, positive
     )
@@ -129,6 +134,22 @@ def compare_command(
         complain(f"interrupted: {sum(len(study.rungs) for study in studies)} rows are finished")
         return 130
     return _judge(studies)
+
+
+def _refuse_other_pictures(
+    solver: str, plot: Path | None, profile: Path | None, include_uncertified: bool
+) -> None:
+    """Refuse what is about gaps when several solvers are compared, and the other way round."""
+    if not asks_for_several(solver):
+        if profile is not None:
+            raise ValueError("--profile is about several solvers: name them with --solver, or all")
+        return
+    for given, word in (
+        (plot, "--plot draws"),
+        (include_uncertified, "--include-uncertified is about"),
+    ):
+        if given:
+            raise ValueError(f"{word} gaps: leave it out, or name one solver")
 
 
 def _named_rungs(names: Sequence[str], exact: str | None, ladder: bool) -> tuple[Rung, ...]:

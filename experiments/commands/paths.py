@@ -17,7 +17,6 @@ from experiments.commands import (
     probability_paths,
     rsvm_paths,
 )
-from experiments.commands.comparing import PICTURES
 from experiments.commands.path_family import (
     ARRAYS,
     Family,
@@ -28,6 +27,7 @@ from experiments.commands.path_family import (
 from experiments.commands.settings import parse_settings, refuse_unknown, split_preprocessing
 from experiments.commands.streams import emit, working
 from experiments.loading import points_or_kernel
+from experiments.plot_style import SUFFIXES
 from solvers.algorithms.prepare import entry_named
 from solvers.result import plain
 
@@ -85,7 +85,7 @@ def path_command(
     predict takes what --out writes. Leaves with 0 when every value is proven, with 1 when one is
     not, and with 130 after Ctrl-C, which keeps the rows found so far.
     """
-    for file, suffixes in ((out, (".json",)), (csv, (".csv",)), (plot, PICTURES)):
+    for file, suffixes in ((out, (".json",)), (csv, (".csv",)), (plot, SUFFIXES)):
         options.writable(file, suffixes)
     found = parse_settings(settings or ())
     family = _family(name)

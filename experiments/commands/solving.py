@@ -8,6 +8,8 @@ from typing import Annotated
 import pyomo.environ as pyo
 import typer
 
+from experiments.bound_plot import save_bounds
+from experiments.bound_traces import bound_trace
 from experiments.commands import options
 from experiments.commands.methods import DIRECT, HELP, chosen_method, own_method
 from experiments.commands.settings import (
@@ -17,6 +19,9 @@ from experiments.commands.settings import (
     split_preprocessing,
 )
 from experiments.commands.streams import complain, emit, working
+from experiments.fitted import fitted
+from experiments.machine_plot import refuse_undrawable, save_machine
+from experiments.plot_style import SUFFIXES
 from experiments.preparation import Prepared
 from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE
@@ -37,6 +42,16 @@ def solve_command(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Save for certify and predict.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Draw the machine over two features: png, pdf, svg."),
+    ] = None,
+    plot_bounds: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot-bounds", metavar="FILE.png", help="Draw bound and best point over time."
+        ),
+    ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
     solver: options.Solver = "auto",
@@ -50,6 +65,8 @@ def solve_command(
 ) -> int:
     """Solve one formulation on data and print the result with its certificate."""
     options.writable(out, (".json",))
+    for picture in (plot, plot_bounds):
+        options.writable(picture, SUFFIXES)
     own_process = isolate or second_solver is not None
     found = parse_settings(settings or ())
     method, solver = chosen_method(
@@ -58,6 +75,8 @@ def solve_command(
     choice = options.SolverChoice(solver, time_limit, threads, seed, log)
     with working(f"solving {name}", log=log):
         prepared, model = prepared_model(name, data, label, positive, found)
+        if plot is not None:
+            refuse_undrawable(name, prepared)
         if method == DIRECT:
             run = solve_isolated if isolate else solve
             result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
@@ -74,6 +93,11 @@ def solve_command(
 
         show(result_page(result))
     explain(result, out)
+    title = f"{name} on {data}"
+    if plot is not None and result.values and not result.ray:
+        save_machine(fitted(result, prepared), prepared.raw, plot, title)
+    if plot_bounds is not None:
+        save_bounds([bound_trace(result)], plot_bounds, title=title)
     if options.was_interrupted(result):
         return 130
     return options.exit_code(result)

@@ -24,7 +24,7 @@ INTEGER_FACTS = {
     "fixed_objective": "certified optimum with the integers fixed at the incumbent",
     "fixed_verdict": "its verdict",
     "solver_objective": "objective of the solver's own point, where a better one replaced it",
-    "trace": "rows of (seconds, bound, incumbent) of a search that was stopped, the solver's word",
+    "trace": "rows of (seconds, bound, incumbent) of a search; a solver's bounds are its word",
     "relaxation_strengthening": "gamma of the SDP relaxation whose closed form is the bound",
 }
 

@@ -1,0 +1,124 @@
+"""How every picture of the project looks: palette, sizes, and figures without global state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+
+# Okabe and Ito's palette: colour-blind readers tell its colours apart.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY, PALE = "#767676", "#E4E4E4"
+
+SUFFIXES = (".png", ".pdf", ".svg")
+COLUMN, PAGE = 3.5, 7.0  # inches: one column of a two-column page, and the whole width
+DPI = 200
+POINTS_AN_INCH, LETTER = 72, 0.62  # of the size of a letter: its mean width, and some room
+SHORT = 200.0  # last over first number of a logarithmic axis, below which 2 and 5 get ticks
+SMALL, NORMAL, LARGE = 8, 9, 10  # points, at the width for which a figure is made
+
+
+class Look(NamedTuple):
+    """How one of several series is drawn; line, mark and colour all differ, for print in grey."""
+
+    colour: str
+    line: str | tuple[int, tuple[int, ...]]
+    mark: str
+
+
+LOOKS = (
+    Look(BLUE, "-", "o"), Look(VERMILLION, "--", "s"), Look(BLACK, ":", "^"),
+    Look(GREEN, "-.", "D"), Look(PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"),
+    Look(ORANGE, (0, (8, 3)), "P"), Look(SKY, (0, (1, 3)), "X"),
+)  # fmt: skip
+
+
+def look(number: int) -> Look:
+    """Look of the series with that number; after the last one colours meet other lines."""
+    size = len(LOOKS)
+    turn = number // size
+    return LOOKS[number % size]._replace(
+        line=LOOKS[(number + turn) % size].line, mark=LOOKS[(number + turn) % size].mark
+    )
+
+
+def new_figure(width: float = PAGE, height: float = 4.2) -> Figure:
+    """Empty figure of that many inches, laid out so that no text is cut off; no pyplot state."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=DPI)
+    figure.set_layout_engine("constrained")
+    return figure
+
+
+def folded(title: str, width: float, size: float) -> str:
+    """A title in lines that fit a figure of so many inches, in letters of so many points."""
+    import textwrap
+
+    columns = int(POINTS_AN_INCH * width / (LETTER * size))
+    lines = [textwrap.fill(line, columns, break_on_hyphens=False) for line in title.splitlines()]
+    return "\n".join(lines)
+
+
+def tidy(axes: Any, size: float = NORMAL) -> None:
+    """Take away the frame above and on the right, and set the letters of both axes."""
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(labelsize=max(SMALL, size - 1))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set_fontsize(size)
+
+
+def explain(axes: Any, size: float = SMALL, loc: str = "best") -> None:
+    """A legend inside the axes, on white so that no line runs through its words."""
+    axes.legend(
+        fontsize=size, loc=loc, facecolor="white", edgecolor="none", framealpha=0.85, fancybox=False
+    )
+
+
+def plain_logarithm(axis: Any) -> None:
+    """Make an axis logarithmic with ticks that read 0.1, 1, 10, and 2 and 5 where it is short."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    name = axis.axis_name
+    getattr(axis.axes, f"set_{name}scale")("log")
+    low, high = sorted(getattr(axis.axes, f"get_{name}lim")())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < SHORT * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def shared_legend(figure: Figure, columns: int = 3, size: float = SMALL) -> Legend:
+    """One legend below all panels of a figure; what several panels show stands in it once.
+
+    Raises
+    ------
+    ValueError
+        Nothing in the figure has a label.
+    """
+    named: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    if not named:
+        raise ValueError("nothing in this figure has a label")
+    return figure.legend(
+        named.values(), named.keys(), loc="outside lower center", ncols=columns, fontsize=size,
+        frameon=False,
+    )  # fmt: skip
+
+
+def axis_limits(values: Iterable[float], room: float = 0.05) -> tuple[float, float]:
+    """Least and largest of the values with some room, also when they are all the same."""
+    from math import isfinite
+
+    finite = [float(v) for v in values if isfinite(v)]
+    if not finite:
+        return 0.0, 1.0
+    low, high = min(finite), max(finite)
+    spread = (high - low) or abs(high) or 1.0
+    return low - room * spread, high + room * spread
