@@ -6,12 +6,15 @@
 'CERTIFIED'
 """
 
+from typing import TYPE_CHECKING, Any
+
 from cuts.bound_tightening import tighten
 from cuts.branch_and_cut import branch_and_cut
 from cuts.extended_nu_path import extended_nu_path
 from cuts.hull import hull_search
 from cuts.outer_loop import cutting_plane
 from cuts.searched import solve_by_search
+from experiments.estimator_verdict import UncertifiedError, UncertifiedWarning
 from experiments.fitted import fit
 from experiments.saved_machines import read_fitted
 from formulations import CATALOGUE, GramData, MulticlassData, TrainingData
@@ -79,15 +82,31 @@ from solvers.sgd_searched import solve_by_sgd
 from solvers.solve import solve
 from solvers.zero_one_searched import solve_by_conflicts
 
+if TYPE_CHECKING:
+    from experiments.estimators import FormulationClassifier
+
 __version__ = "0.1.0"
 
 catalogue = CATALOGUE
 
+
+def __getattr__(name: str) -> Any:
+    """Load what is built on scikit-learn when it is asked for: it takes half a second."""
+    if name == "FormulationClassifier":
+        from experiments.estimators import FormulationClassifier
+
+        return FormulationClassifier
+    raise AttributeError(f"module 'tightmargin' has no attribute {name!r}")
+
+
 __all__ = [
+    "FormulationClassifier",
     "GramData",
     "MulticlassData",
     "SolveResult",
     "TrainingData",
+    "UncertifiedError",
+    "UncertifiedWarning",
     "admissible_truncation",
     "branch_and_cut",
     "build",

@@ -93,19 +93,32 @@ class Fitted:
             Points with another number of features, or that preprocessing refuses; training data
             that is no longer the same.
         """
-        points, entry = finite_points("X", X), CATALOGUE[self.result.formulation]
-        assert entry.classifier is not None
-        result, record = self.result, self.result.normalisation
-        if entry.classifier in IN_VARIABLES and "kernel" not in record:
-            origin = Origin(result.formulation, self._sizes, result.parameters)
-            w, b = entry.classifier(origin, result.values, result.duals)
+        points, record = finite_points("X", X), self.result.normalisation
+        w, b = self.hyperplane
+        if self.in_variables:
             _refuse_other_features(points, record["d"] if record else w.shape[-1])
             return (Normaliser.from_json(record).apply(points) if record else points) @ w.T + b
         prepared = self._prepared
         if prepared.centring is None:  # which says itself what a new point is
             _refuse_other_features(points, prepared.raw.d)
-        w, b = entry.classifier(origin_of(result, prepared), result.values, result.duals)
         return prepared.scores(points, w.T, b)
+
+    @cached_property
+    def hyperplane(self) -> tuple[Array, Any]:
+        """Weights (d,) and intercept in the coordinates that the model saw; (K, d) and (K,)."""
+        result, entry = self.result, CATALOGUE[self.result.formulation]
+        assert entry.classifier is not None
+        if self.in_variables:
+            origin = Origin(result.formulation, self._sizes, result.parameters)
+        else:
+            origin = origin_of(result, self._prepared)
+        return entry.classifier(origin, result.values, result.duals)
+
+    @property
+    def in_variables(self) -> bool:
+        """Whether the result alone says everything: new points need no training data."""
+        entry = CATALOGUE[self.result.formulation]
+        return entry.classifier in IN_VARIABLES and "kernel" not in self.result.normalisation
 
     def labels(self, X: ArrayLike) -> NDArray[Any]:
         """Labels (m,) of new points: -1 and +1, or the name of the class of largest value.
@@ -232,6 +245,33 @@ def fit(
         classes = data.classes if isinstance(data, MulticlassData) else ()
         return FittedProbabilities(method(prepared.data, **words), prepared.mapped, classes)
     prepared = prepare(data, own)
-    result = solve(build(method, prepared.data, **words), solver)
-    record = replace(result, data=about(data), normalisation=dict(prepared.record))
-    return Fitted(record, lambda: prepared)
+    return fitted(solve(build(method, prepared.data, **words), solver), prepared)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Training data at hand, for `Fitted`; unlike a lambda it can be sent to other processes."""
+
+    prepared: Prepared
+
+    def __call__(self) -> Prepared:
+        """Return it."""
+        return self.prepared
+
+
+def fitted(result: SolveResult, prepared: Prepared) -> Fitted:
+    """Machine of a result on prepared data, with the record of what was done to the points.
+
+    Raises
+    ------
+    ValueError
+        The result holds no point.
+    """
+    about_data, record = about(prepared.raw), dict(prepared.record)
+    machine = Fitted(replace(result, data=about_data, normalisation=record), Kept(prepared))
+    return replace(machine, training=_needless) if machine.in_variables else machine
+
+
+def _needless() -> Prepared:
+    """Training data that a machine in variables does not read, and so does not carry along."""
+    raise RuntimeError("this machine is written in its variables alone: it keeps no training data")

