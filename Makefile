@@ -22,7 +22,8 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix bench bench-extended-nu bench-ladder bench-long env test-lowest
+.PHONY: help gaps test check lint fix docs bench bench-extended-nu bench-ladder bench-long env \
+	test-lowest
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name what; do \
@@ -51,6 +52,9 @@ lint: $(DEV_STAMP)  ## everything in check that runs no test
 fix: $(DEV_STAMP)  ## repair what the linter and the formatter can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(DEV_STAMP)  ## the documentation site, into out/docs/index.html
+	$(BIN)/python -m sphinx -E -W -n -q -b html docs out/docs
 
 bench: $(DEV_STAMP)  ## speed and memory beside other routes, into benchmarks/RESULTS.md and README.md
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,1 @@
+"""What the documentation site computes from the code instead of repeating it."""

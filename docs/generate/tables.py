@@ -1,0 +1,90 @@
+"""Tables of the registry, the catalogue and the reproductions."""
+
+from __future__ import annotations
+
+from docs.generate.entries import anchor, relation
+from docs.generate.formula import formulas
+from docs.generate.witnesses import ROOT
+from formulations import CATALOGUE, ProblemClass
+from solvers.registry import PREFERENCE, SOLVERS
+
+CLASSES = {
+    ProblemClass.LP: "linear program",
+    ProblemClass.QP: "convex quadratic objective, linear rows",
+    ProblemClass.SOCP: "second-order cones, convex quadratic rows among them",
+    ProblemClass.SDP: "semidefinite matrices",
+    ProblemClass.MILP: "linear, some variables whole numbers",
+    ProblemClass.MIQP: "convex quadratic objective, some variables whole numbers",
+    ProblemClass.MISOCP: "second-order cones, some variables whole numbers",
+    ProblemClass.LRCP: "linear rows and one reverse convex one",
+    ProblemClass.NONCONVEX: "everything else",
+}
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |"
+                     for line in lines)  # fmt: skip
+
+
+def catalogue() -> str:
+    """Every formulation with its class, its page and what it relaxes."""
+    pages = formulas()
+    rows = []
+    for entry in (CATALOGUE[name] for name in pages):
+        link = f"[`{entry.name}`](papers/{pages[entry.name].paper}.md#{anchor(entry.name)})"
+        title = "".join(rf"\{c}" if c in r"\`*_[]<>$" else c for c in entry.title)
+        rows.append([link, str(entry.problem_class), title + relation(entry, "papers/")])
+    return _table(["name", "class", "what it is"], rows)
+
+
+def solvers() -> str:
+    """Every solver with the classes it takes, its licence and its tolerance."""
+    rows = []
+    for name, info in SOLVERS.items():
+        taken = ", ".join(each for each in ProblemClass if each in info.classes)
+        named = ", ".join(each for each in ProblemClass if each in info.by_name)
+        rows.append([
+            f"`{name}`", taken + (f"; when named also {named}" if named else ""), info.licence,
+            f"{info.tolerance:g}", info.tolerance_because,
+        ])  # fmt: skip
+    return _table(["solver", "takes", "licence", "tolerance", "because"], rows)
+
+
+def classes() -> str:
+    """Every class with what it is and who takes it, first choice first."""
+    rows = [
+        [f"`{each}`", CLASSES[each], ", ".join(f"`{name}`" for name in PREFERENCE[each])]
+        for each in ProblemClass
+    ]
+    return _table(["class", "what it is", "solvers, in order of preference"], rows)
+
+
+def verdicts() -> str:
+    """The table of verdicts of README.md, which is its only place."""
+    section = of_readme("What-a-certificate-means")
+    return section.partition("\n\n")[2].partition("\n\nThe gap is")[0]
+
+
+def of_readme(heading: str) -> str:
+    """A section of README.md, its words joined by dashes in the marker."""
+    title = heading.replace("-", " ")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    _, found, rest = text.partition(f"\n## {title}\n")
+    if not found:
+        raise ValueError(f"README.md has no section {title!r}")
+    return rest.partition("\n## ")[0].strip()
+
+
+def reproductions(paper: str) -> str:
+    """Tables and figures of a paper that can be run again."""
+    from experiments.reproduce.papers import everything
+
+    prefix = paper.replace("_", "-") + "-"
+    found = [each for each in everything() if each.name.startswith(prefix)]
+    if not found:
+        return "No table or figure of this paper can be run again yet."
+    rows = [[f"`{each.name}`", each.title, each.source, each.quick] for each in found]
+    command = f"```\ntightmargin reproduce {prefix[:-1]}            every one of them\n"
+    one = f"tightmargin reproduce {found[0].name} --quick\n```"
+    return f"{_table(['name', 'what', 'where', '--quick'], rows)}\n\n{command}{one}"
