@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from experiments.datasets import load
 from experiments.reproduce.bi_vapnik import figure1, published, table2, table3, table3_adult
 from experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
-from experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run
+from experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
 from experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
 from experiments.reproduce.bi_vapnik.samples import DIGITS, Sample, digits, split
 from experiments.reproduce.bi_vapnik.table3_notes import misfit
@@ -282,7 +282,7 @@ def test_the_right_half_of_table_3_has_its_medians(breast_cancer: dict[str, Any]
 
 
 def test_rates_are_shares_of_their_class() -> None:
-    sample, row = split("wdbc", 0), table3.one_split("wdbc", 0).rows[2]
+    sample, row = split("wdbc", 0), as_run(table3.one_split("wdbc", 0)).rows[2]
     other = SVC(C=row.C, kernel="linear", tol=1e-8).fit(sample.train.X, sample.train.y)
     for data, rates in ((sample.train, row.train), (sample.test, row.test)):
         (right_minus, fp), (fn, right_plus) = confusion_matrix(data.y, other.predict(data.X))

@@ -15,14 +15,19 @@ from typing import Any
 import pytest
 
 from experiments.commands import reproducing
+from experiments.commands.streams import working
+from experiments.render import show
 from experiments.reproduce import page
 from experiments.reproduce.bi_vapnik import table2
-from experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run
+from experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
 from experiments.reproduce.comparison import Cell, Column, Row, Table, ours_text, within
+from experiments.reproduce.files import save
 from experiments.reproduce.papers import chosen, everything
 from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Report
+from experiments.reproduce.report import Report, to_json
 from experiments.reproduce.tasks import run_tasks
+from experiments.result_store import opened
+from experiments.runner import StudyError
 from solvers.result import SCHEMA, Verdict
 from tests.command_line import Answer, run
 
@@ -85,6 +90,52 @@ def test_a_table_names_what_differs_and_what_is_not_proven() -> None:
     assert unproven == "l 200, H 0.2: NOT_CERTIFIED, relative gap 0.3"
 
 
+MIXED = Table(
+    "mixed", "words and numbers", (Column("data", "data"), Column("nu", r"$\nu$")),
+    (Column("R", "$R$"), Column("C", "$C$")),
+    (
+        Row(("50 % & a_b", 0.25), {"R": Cell(1.0, "1.0")}),
+        Row(("[bold] ν", "200"), {"R": Cell(1.0, "1.0"), "C": Cell(math.inf)}, 1e-9,
+            Verdict.CERTIFIED),
+        Row(("sonar", 3), {"R": Cell(1.0, "1.0")}, 0.5, Verdict.NOT_CERTIFIED),
+    ),
+)  # fmt: skip
+
+
+def test_a_row_with_nothing_to_certify_is_no_complaint() -> None:
+    assert MIXED.complaints() == ["data sonar, nu 3: NOT_CERTIFIED, relative gap 0.5"]
+    first, second, third = to_json(Report("m", "", (MIXED,)), (), 1.0)["tables"][0]["rows"]
+    assert (first["data"], first["nu"]) == ("50 % & a_b", 0.25)
+    assert (first["relative_gap"], first["verdict"]) == (None, None)
+    assert (second["nu"], second["verdict"], third["nu"]) == (200, "CERTIFIED", 3)
+
+
+def test_keys_are_words_or_numbers_in_every_file(tmp_path: Path) -> None:
+    report = Report("mixed", "Table of\nwords", (MIXED,), notes=("two\nlines",))
+    table, latex = map(Path, save(report, tmp_path))
+    with table.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["data"], row["nu"]) for row in rows] == [
+        ("50 % & a_b", "0.25"), ("[bold] ν", "200"), ("sonar", "3"),
+    ]  # fmt: skip
+    assert [row["verdict"] for row in rows] == ["", "CERTIFIED", "NOT_CERTIFIED"]
+    lines = latex.read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["% Table of words", "% two lines"]
+    assert r"\begin{tabular}{lrrrr}" in lines, "words to the left, numbers to the right"
+    assert r"50 \% \& a\_b & 0.25 & 1.0 & 1.0 &  \\" in lines
+    assert r"[bold] $\nu$ & 200 & 1.0 & 1.0 & inf \\" in lines
+
+
+def test_a_page_shows_a_dash_where_there_is_nothing_to_certify(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show(page.report_page(Report("mixed", "", (MIXED,)), (), 1.0))
+    lines = capsys.readouterr().out.splitlines()
+    for start, end in (("50 % & a_b", "-"), ("[bold] ν", "1e-09"), ("sonar", "NOT_CERTIFIED")):
+        (line,) = [line for line in lines if line.startswith(start)]
+        assert line.split()[-1] == end
+
+
 # --- the command, with numbers that nobody had to compute ----------------------------------------
 
 
@@ -108,8 +159,8 @@ def reproduce(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reproduce:
     """Run the quick Table 2 into tmp_path, with given rows for its solutions."""
 
     def command(*words: str, rows: tuple[Measured, ...] = ROWS, left_out: bool = False) -> Answer:
-        monkeypatch.setattr(table2, "digits_file", lambda: None)
-        monkeypatch.setattr(table2, "half", lambda size: Run(rows, left_out))
+        monkeypatch.setattr(table2, "sound_digits", lambda: Path(__file__))
+        monkeypatch.setattr(table2, "half", lambda size: Run(rows, left_out).plain)
         return run("reproduce", NAME, "--quick", "--out", tmp_path / "a" / "b", *words)
 
     return command
@@ -160,7 +211,11 @@ def test_ctrl_c_keeps_the_rows_that_are_there_and_judges_nothing(
 ) -> None:
     answer = reproduce("--json", rows=ROWS[:5], left_out=True)
     assert answer.code == 130
-    assert answer.stderr == f"{NAME}: interrupted; kept 5 of 12 rows\n"
+    store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
+    assert answer.stderr.splitlines() == [
+        f"0 of 1 tasks are kept in {store}; the same command runs the others",
+        f"{NAME}: interrupted; kept 5 of 12 rows",
+    ]
     (report,) = answer.json["reports"]
     assert (report["unfinished"], report["complaints"]) == ("5 of 12 rows", [])
     assert report["claims"] == []
@@ -216,6 +271,90 @@ def test_both_numbers_are_on_the_page(
     (line,) = [line for line in text.splitlines() if line.split()[:2] == ["200", "0.5"]]
     assert line.split()[2:5] == ["100", "101*", "1.5"]
     assert line.split().count("2.25") == (2 if wide else 1)
+
+
+# --- what is stored ------------------------------------------------------------------------------
+
+
+def test_the_same_command_reads_what_is_stored_and_fresh_runs_it_again(
+    reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[int] = []
+
+    def counted(plain: dict[str, Any]) -> Run:
+        ran.append(1)
+        return as_run(plain)
+
+    monkeypatch.setattr(table2, "as_run", counted)
+    first = reproduce("--json").json["reports"][0]["tables"]
+    again = reproduce("--json")
+    assert again.stderr == "1 of 1 tasks were finished before\n"
+    assert again.json["reports"][0]["tables"] == first
+    assert reproduce("--fresh").stderr == ""
+    assert reproduce(rows=ROWS[:3]).stderr.splitlines()[0] == (
+        "1 finished tasks were made by other code and are run again"
+    )
+    assert len(ran) == 4
+    assert not list(tmp_path.rglob("*-journal"))
+
+
+def test_a_store_that_is_none_is_refused(reproduce: Reproduce, tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
+    store.write_text("notes\n" * 1000)
+    for words in ((), ("--fresh",)):
+        answer = reproduce(*words)
+        assert answer.code == 2
+        assert answer.complaint.startswith(f"tightmargin: {store}: file is not a database")
+
+
+def test_a_store_in_use_is_refused(reproduce: Reproduce, tmp_path: Path) -> None:
+    store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
+    with opened(store):
+        answer = reproduce()
+    assert answer.code == 2
+    assert f"{store}: another run is using this file" in answer.complaint
+
+
+def test_after_a_failed_task_the_next_table_is_made(
+    reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(effort: Effort) -> Report:
+        run_tasks(floordiv, [(1, 0), (4, 2)], effort)
+        raise AssertionError("not without all results")
+
+    good, *_ = chosen(NAME)
+    both = [replace(good, name="a-first", run=failing), good]
+    monkeypatch.setattr(reproducing, "chosen", lambda name: both)
+    answer = reproduce("--json")
+    assert answer.code == 1
+    assert [report["name"] for report in answer.json["reports"]] == [NAME]
+    said, last = answer.stderr.splitlines()
+    assert said.startswith("floordiv(1, 0) failed: ZeroDivisionError:")
+    assert last.startswith("a-first: 1 of 2 tasks failed; the other 1 are kept in ")
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (("--backend", "ray"), "choose loky or dask"),
+    (("--backend", "dask"), "needs a scheduler"),
+    (("--scheduler", "tcp://a:1"), "add --backend dask"),
+])  # fmt: skip
+def test_engines_that_do_not_fit_are_refused(words: tuple[str, ...], complaint: str) -> None:
+    answer = run("reproduce", NAME, *words)
+    assert answer.code == 2
+    assert complaint in answer.complaint
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("experiments.commands.streams.time.monotonic", lambda: now[0])
+    with working("work", every=30.0) as say:
+        for seconds in (1.0, 29.0, 31.0, 40.0, 62.0):
+            now[0] = seconds
+            say(f"{seconds:g} s")
+    assert capsys.readouterr().err == "31 s\n62 s\n"
 
 
 # --- what there is, and what is refused ----------------------------------------------------------
@@ -281,7 +420,8 @@ def test_results_are_in_the_order_of_the_tasks(jobs: int) -> None:
     tasks = [(0, 0.5), (1, 0.0), (2, 0.0)]
     done = run_tasks(work, tasks, Effort(jobs=jobs, say=said.append))
     assert (done.results, done.interrupted) == ((0, 1, 2), False)
-    assert said == [f"{k} of 3 runs done" for k in range(4)]
+    assert [text.partition(",")[0] for text in said] == [f"{k} of 3 runs done" for k in range(4)]
+    assert said[2].endswith(" s left")
 
 
 def test_every_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,6 +454,8 @@ def test_nothing_is_run_after_a_task_that_ctrl_c_cut_short() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_of_a_task_is_the_error_of_the_run(jobs: int) -> None:
-    with pytest.raises(ZeroDivisionError):
-        run_tasks(floordiv, [(1, 1), (1, 0)], Effort(jobs=jobs))
+def test_an_error_of_a_task_is_named_after_the_others_ran(jobs: int) -> None:
+    said: list[str] = []
+    with pytest.raises(StudyError, match=r"1 of 3 tasks failed: floordiv\(1, 0\): ZeroDivision"):
+        run_tasks(floordiv, [(1, 1), (1, 0), (4, 2)], Effort(jobs=jobs, say=said.append))
+    assert said[-1] == "3 of 3 runs done"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,14 @@ import typer
 
 from experiments.commands import options
 from experiments.commands.streams import complain, emit, working
+from experiments.pools import refuse_pool
 from experiments.reproduce.files import save
 from experiments.reproduce.papers import Effort, Reproduction, chosen, everything
 from experiments.reproduce.report import Report, to_json
+from experiments.result_store import opened
+from experiments.runner import StudyError
+
+EVERY = 30.0  # seconds between two lines on progress where there is no terminal
 
 
 def reproduce_command(
@@ -27,25 +33,43 @@ def reproduce_command(
     jobs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Processes, of one thread each.")
     ] = 1,
+    backend: Annotated[
+        str, typer.Option(metavar="ENGINE", help="loky: this machine. dask: a cluster.")
+    ] = "loky",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of dask's scheduler, such as tcp://HOST:8786."),
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the files.")] = Path("out"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run again what is finished already.")
+    ] = False,
     json: options.Json = False,
 ) -> int:
     """Run a table or figure of a paper again: the paper's numbers and ours side by side.
 
-    Without NAME it lists what there is. csv, LaTeX and PNG are written to DIR. Leaves with 1 when
-    something disagrees by more than is stated, or is not proven.
+    Without NAME it lists what there is. csv, LaTeX and PNG are written to DIR. Every finished run
+    is stored there at once, in NAME.sqlite: after Ctrl-C, or whatever else ended it, the same
+    command runs only what is left. Leaves with 1 when something disagrees by more than is stated,
+    is not proven, or failed.
     """
     if name is None:
         return _list(json)
     asked = chosen(name)
+    refuse_pool(backend, jobs, scheduler)
     _made(out)
+    how = Effort(quick, jobs, tell=complain, backend=backend, scheduler=scheduler)
     documents: list[dict[str, Any]] = []
     code = 0
     for one in asked:
         began = time.perf_counter()
         try:
-            with working(one.name) as say:
-                report = one.run(Effort(quick, jobs, say))
+            with working(one.name, every=EVERY) as say:
+                store = out / f"{one.name}.sqlite"
+                if fresh:
+                    with opened(store) as kept:
+                        kept.forget(one.name)
+                report = one.run(replace(how, say=say, study=one.name, store=store))
                 files = save(report, out)
         except KeyboardInterrupt:
             if not documents:
@@ -53,6 +77,10 @@ def reproduce_command(
             complain(f"{one.name}: interrupted before its first result")
             code = 130
             break
+        except StudyError as error:
+            complain(f"{one.name}: {error}")
+            code = max(code, 1)
+            continue
         seconds = time.perf_counter() - began
         documents.append(to_json(report, files, seconds))
         if not json:

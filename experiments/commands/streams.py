@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -34,8 +35,17 @@ def stdout_to_stderr() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def working(text: str, *, log: bool = False) -> Iterator[Say]:
+def working(text: str, *, log: bool = False, every: float | None = None) -> Iterator[Say]:
     """Keep standard output clean, and show on a terminal what is being done.
+
+    Parameters
+    ----------
+    text : str
+        What is shown first.
+    log : bool
+        Show nothing: a solver's log is on the screen.
+    every : float, optional
+        Where there is no terminal, write a line after so many seconds, and again after as many.
 
     Yields
     ------
@@ -47,10 +57,22 @@ def working(text: str, *, log: bool = False) -> Iterator[Say]:
     console = Console(stderr=True)
     with stdout_to_stderr():
         if log or not console.is_terminal:
-            yield lambda text: None
+            yield (lambda text: None) if every is None else _now_and_then(every)
             return
         with console.status(text) as status:
             yield lambda text: status.update(text)
+
+
+def _now_and_then(every: float) -> Say:
+    told = time.monotonic()
+
+    def say(text: str) -> None:
+        nonlocal told
+        if time.monotonic() - told >= every:
+            told = time.monotonic()
+            complain(text)
+
+    return say
 
 
 def emit(command: str, document: Mapping[str, Any]) -> None:

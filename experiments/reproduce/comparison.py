@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -77,20 +78,34 @@ class Row:
 
     Attributes
     ----------
-    key : tuple of str
-        Values of the key columns.
+    key : tuple of str or float
+        Values of the key columns, words or numbers.
     cells : mapping
         By name of the column.
     relative_gap : float or None
         The largest of the runs behind the row.
-    verdict : Verdict
-        CERTIFIED where every run behind the row is.
+    verdict : Verdict or None
+        CERTIFIED where every run behind the row is; None where there is nothing to certify, such
+        as in a closed form.
     """
 
-    key: tuple[str, ...]
+    key: tuple[str | float, ...]
     cells: Mapping[str, Cell]
-    relative_gap: float | None
-    verdict: Verdict
+    relative_gap: float | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The key as it is written everywhere."""
+        return tuple(word if isinstance(word, str) else f"{word:g}" for word in self.key)
+
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
+
+
+def is_number(word: str) -> bool:
+    """Whether a word of a key is a number."""
+    return _NUMBER.fullmatch(word) is not None
 
 
 @dataclass(frozen=True)
@@ -123,7 +138,7 @@ class Table:
 
     def place(self, row: Row, name: str = "") -> str:
         """How a sentence names a row, or a cell of it."""
-        words = [f"{key.name} {text}" for key, text in zip(self.keys, row.key, strict=True)]
+        words = [f"{key.name} {text}" for key, text in zip(self.keys, row.words, strict=True)]
         return ", ".join([*words, name] if name else words)
 
     def pairs(self) -> Iterator[tuple[Row, str, Cell]]:
@@ -154,7 +169,7 @@ class Table:
         return found + [
             f"{self.place(row)}: {row.verdict}, relative gap {row.relative_gap}"
             for row in self.rows
-            if row.verdict is not Verdict.CERTIFIED
+            if row.verdict not in (None, Verdict.CERTIFIED)
         ]
 
 

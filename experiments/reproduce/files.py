@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from experiments.reproduce.comparison import Cell, Row, Table, ours_text
+from experiments.reproduce.comparison import Cell, Row, Table, is_number, ours_text
 from experiments.reproduce.report import Report
 
 
@@ -45,7 +45,25 @@ def write_csv(table: Table, file: Path) -> None:
                     cells.append(cell.printed if cell else "")
                 cells.append("" if cell is None else repr(float(cell.ours)))
             gap = "" if row.relative_gap is None else repr(float(row.relative_gap))
-            rows.writerow([*row.key, *cells, gap, str(row.verdict)])
+            verdict = "" if row.verdict is None else str(row.verdict)
+            rows.writerow([*row.words, *cells, gap, verdict])
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": "$<$", ">": "$>$", "|": "$|$", **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\u2264": r"$\leq$", "\u2265": r"$\geq$", "\u00b1": r"$\pm$", "\u00d7": r"$\times$",
+    "\u221e": r"$\infty$", "\u221a": r"$\surd$", "\u2212": "$-$", "\u00b2": "$^2$",
+    "\u03b1": r"$\alpha$", "\u03b2": r"$\beta$", "\u03b3": r"$\gamma$", "\u03b4": r"$\delta$",
+    "\u03b5": r"$\varepsilon$", "\u03b7": r"$\eta$", "\u03bb": r"$\lambda$", "\u03bc": r"$\mu$",
+    "\u03bd": r"$\nu$", "\u03be": r"$\xi$", "\u03c0": r"$\pi$", "\u03c1": r"$\rho$",
+    "\u03c3": r"$\sigma$", "\u03c4": r"$\tau$", "\u03c6": r"$\varphi$",
+}  # fmt: skip
+
+
+def escaped(words: str) -> str:
+    """Plain words as LaTeX writes them: no sign of theirs is a command."""
+    return "".join(_LATEX.get(sign, sign) for sign in words)
 
 
 def to_latex(table: Table, report: Report) -> str:
@@ -55,8 +73,8 @@ def to_latex(table: Table, report: Report) -> str:
     """
     words = [report.title, *(claim.text for claim in report.claims), *report.notes]
     words += [f"UNFINISHED: {report.unfinished}"] if report.unfinished else []
-    lines = [f"% {word}" for word in words]
-    form = "r" * len(table.keys)
+    lines = [f"% {' '.join(word.split())}" for word in words]
+    form = "".join(_side(table, number) for number in range(len(table.keys)))
     upper, lower = [""] * len(table.keys), [key.latex for key in table.keys]
     for column in table.columns:
         if table.printed(column.name):
@@ -68,12 +86,12 @@ def to_latex(table: Table, report: Report) -> str:
             upper.append("")
             lower.append(column.latex)
     lines += [rf"\begin{{tabular}}{{{form}}}", r"\toprule", _line(upper), _line(lower), r"\midrule"]
-    before = table.rows[0].key[0] if table.rows else ""
+    before = table.rows[0].words[0] if table.rows else ""
     for row in table.rows:
-        if len(table.keys) > 1 and row.key[0] != before:
+        if len(table.keys) > 1 and row.words[0] != before:
             lines.append(r"\midrule")
-        before = row.key[0]
-        lines.append(_line([*row.key, *_latex_cells(table, row)]))
+        before = row.words[0]
+        lines.append(_line([*map(escaped, row.words), *_latex_cells(table, row)]))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -90,6 +108,11 @@ def _latex_cells(table: Table, row: Row) -> list[str]:
 def _bold_where_different(cell: Cell, form: str) -> str:
     text = ours_text(cell, form)
     return rf"\textbf{{{text}}}" if not cell.equal else text
+
+
+def _side(table: Table, position: int) -> str:
+    """Numbers to the right, words to the left."""
+    return "r" if all(is_number(row.words[position]) for row in table.rows) else "l"
 
 
 def _line(cells: list[str]) -> str:

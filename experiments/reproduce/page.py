@@ -9,7 +9,7 @@ from rich.text import Text
 
 from experiments.gap_table import seconds_text
 from experiments.render import BAD, GOOD, WARN, fits, plain_table
-from experiments.reproduce.comparison import Cell, Column, Table, ours_text
+from experiments.reproduce.comparison import Cell, Column, Row, Table, is_number, ours_text
 from experiments.reproduce.registry import Reproduction
 from experiments.reproduce.report import Report
 
@@ -61,17 +61,31 @@ def _table(table: Table, wide: bool) -> RenderableType:
     heads = [f"\n{key.name}" for key in table.keys]
     for column in table.columns:
         heads += _heads(column, column in pairs, wide)
-    drawn = plain_table(*heads, "\ngap", right=[*heads, "\ngap"])
+    keys = heads[: len(table.keys)]
+    words = [head for position, head in enumerate(keys) if _words(table, position)]
+    right = [head for head in heads if head not in words]
+    drawn = plain_table(*heads, "\ngap", right=[*right, "\ngap"])
     for number, row in enumerate(table.rows):
-        if number and len(table.keys) > 1 and row.key[0] != table.rows[number - 1].key[0]:
+        if number and len(table.keys) > 1 and row.words[0] != table.rows[number - 1].words[0]:
             drawn.add_section()
-        cells: list[RenderableType] = list(row.key)
+        cells: list[RenderableType] = list(row.words)
         for column in table.columns:
             cells += _cells(row.cells.get(column.name), column, column in pairs, wide)
-        gap = "-" if row.relative_gap is None else f"{row.relative_gap:.0e}"
-        proven = str(row.verdict) == "CERTIFIED"
-        drawn.add_row(*cells, Text(gap if proven else str(row.verdict), GOOD if proven else BAD))
+        drawn.add_row(*cells, _proof(row))
     return drawn
+
+
+def _words(table: Table, position: int) -> bool:
+    """Whether a key column has anything but numbers."""
+    return not all(is_number(row.words[position]) for row in table.rows)
+
+
+def _proof(row: Row) -> RenderableType:
+    if row.verdict is None:
+        return "-"
+    if str(row.verdict) != "CERTIFIED":
+        return Text(str(row.verdict), BAD)
+    return Text("-" if row.relative_gap is None else f"{row.relative_gap:.0e}", GOOD)
 
 
 def _heads(column: Column, paired: bool, wide: bool) -> list[str]:

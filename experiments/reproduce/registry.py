@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from experiments.reproduce.report import Report
 from formulations.parameters import did_you_mean
@@ -23,11 +24,26 @@ class Effort:
         Processes, of one thread each.
     say : callable(str)
         Told what is being done.
+    tell : callable(str)
+        Told what is worth a line that stays.
+    study : str
+        Name under which finished tasks are stored: the reproduction's.
+    store : path or None
+        File of finished tasks.
+    backend : str
+        loky or dask.
+    scheduler : str or None
+        Address of the scheduler of a dask cluster.
     """
 
     quick: bool = False
     jobs: int = 1
     say: Say = lambda text: None
+    tell: Say = lambda text: None
+    study: str = ""
+    store: Path | None = None
+    backend: str = "loky"
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.reproduce.comparison import Cell, Row, Table
+from experiments.reproduce.comparison import Cell, Row, Table, is_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,14 +86,17 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _row(table: Table, row: Row) -> dict[str, Any]:
-    keys = {
-        key.name: int(text) if text.isdigit() else float(text)
-        for key, text in zip(table.keys, row.key, strict=True)
-    }
+    keys = {key.name: _key(word) for key, word in zip(table.keys, row.key, strict=True)}
     cells = {name: _cell(cell) for name, cell in row.cells.items()}
-    return {
-        **keys, **cells, "relative_gap": row.relative_gap, "verdict": str(row.verdict),
-    }  # fmt: skip
+    verdict = None if row.verdict is None else str(row.verdict)
+    return {**keys, **cells, "relative_gap": row.relative_gap, "verdict": verdict}
+
+
+def _key(word: str | float) -> str | float:
+    """A number where it reads like one, so that nobody has to parse it again."""
+    if not isinstance(word, str) or not is_number(word):
+        return word
+    return int(word) if word.isdigit() else float(word)
 
 
 def _cell(cell: Cell) -> Any:

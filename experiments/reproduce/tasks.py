@@ -1,77 +1,87 @@
-"""Independent runs, one after the other or in several processes, kept when Ctrl-C comes."""
+"""The runs of a reproduction, stored one by one, and what there is of them when Ctrl-C comes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Any
 
 from experiments.reproduce.registry import Effort
-
-T = TypeVar("T")
+from experiments.runner import Study, run_study
 
 
 @dataclass(frozen=True)
-class Done(Generic[T]):
-    """Results in the order of their tasks, and whether Ctrl-C came before the last."""
+class Done:
+    """Results of the first tasks, in their order, and whether Ctrl-C came before the last.
 
-    results: tuple[T, ...]
+    Attributes
+    ----------
+    results : tuple
+        Plain values. After Ctrl-C those of all tasks before the first that is missing, so that
+        results and tasks go together.
+    interrupted : bool
+    """
+
+    results: tuple[Any, ...]
     interrupted: bool = False
 
 
 def run_tasks(
-    work: Callable[..., T],
+    work: Callable[..., Any],
     tasks: Sequence[tuple[Any, ...]],
     effort: Effort,
     *,
-    stopped: Callable[[T], bool] = lambda result: False,
-) -> Done[T]:
-    """work(*task) for every task, in effort.jobs processes of one thread each.
-
-    Tasks are numbers and words, not arrays: every process loads its own data.
+    stopped: Callable[[Any], bool] | None = None,
+    reads: Sequence[str | Path] = (),
+) -> Done:
+    """work(*task) for every task, by one thread each; see `run_study`.
 
     Parameters
     ----------
     work : callable
-        A function of a module, so that another process finds it.
+        A function of a module that returns a plain value: dict, list, str, int, float, bool, None.
     tasks : sequence of tuple
+        Words and numbers, each tuple once.
     effort : Effort
-    stopped : callable(result) -> bool
-        Whether a result is what Ctrl-C left of a task; nothing is run after it.
+    stopped : callable(result) -> bool, optional
+        Whether a result is what Ctrl-C left of a task; nothing is run after it, and it is not
+        stored. Without it a task during which Ctrl-C came is left out.
+    reads : sequence of path
+        Files that the tasks read; stored results of other files are not used.
 
     Raises
     ------
+    StudyError
+        Tasks failed; everything else was run first, and is stored.
     KeyboardInterrupt
         It came before the first result.
     """
-    results: list[T] = []
-    effort.say(f"0 of {len(tasks)} runs done")
-    try:
-        with closing(_stream(work, tasks, effort.jobs)) as stream:
-            for result in stream:
-                results.append(result)
-                effort.say(f"{len(results)} of {len(tasks)} runs done")
-                if stopped(result):
-                    return Done(tuple(results), interrupted=True)
-    except KeyboardInterrupt:
-        if not results:
-            raise
-        return Done(tuple(results), interrupted=True)
-    return Done(tuple(results))
+    study = run_study(
+        work, tasks, name=effort.study or work.__qualname__, store=effort.store,
+        backend=effort.backend, jobs=effort.jobs, scheduler=effort.scheduler, reads=reads,
+        stopped=stopped, say=effort.say, tell=effort.tell,
+    )  # fmt: skip
+    if not study.interrupted:
+        return Done(tuple(study.complete().values()))
+    if study.kept:
+        effort.tell(
+            f"{len(study.values)} of {len(tasks)} tasks are kept in {study.kept}; the same command "
+            "runs the others"
+        )
+    first = _first(study)
+    if not first:
+        raise KeyboardInterrupt
+    return Done(first, interrupted=True)
 
 
-def _stream(
-    work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int
-) -> Generator[T, None, None]:
-    if jobs == 1:
-        yield from (work(*task) for task in tasks)
-        return
-    from joblib import Parallel, delayed, parallel_config
-
-    calls = (delayed(work)(*task) for task in tasks)
-    with (
-        parallel_config("loky", n_jobs=min(jobs, len(tasks)), inner_max_num_threads=1),
-        closing(Parallel(return_as="generator")(calls)) as stream,
-    ):
-        yield from stream
+def _first(study: Study) -> tuple[Any, ...]:
+    """Results up to the first that is missing; a half one is the last."""
+    found: list[Any] = []
+    for task in study.tasks:
+        if task in study.partial:
+            return (*found, study.partial[task])
+        if task not in study.values:
+            break
+        found.append(study.values[task])
+    return tuple(found)

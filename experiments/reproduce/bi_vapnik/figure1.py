@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, isnan
+from typing import Any
 
-from experiments.reproduce.bi_vapnik.measured import Measured, Run, measured
+from experiments.reproduce.bi_vapnik.measured import Measured, Run, as_run, cut_short, measured
 from experiments.reproduce.bi_vapnik.published import (
     ADVISED,
     FIGURE1_SIZES,
@@ -14,7 +16,7 @@ from experiments.reproduce.bi_vapnik.published import (
     PAPER,
     RATIO,
 )
-from experiments.reproduce.bi_vapnik.samples import digits, digits_file
+from experiments.reproduce.bi_vapnik.samples import digits, sound_digits
 from experiments.reproduce.comparison import Cell, Column, Row, Table
 from experiments.reproduce.registry import Effort, reproduction
 from experiments.reproduce.report import Claim, Report
@@ -69,13 +71,18 @@ class Curve:
         return self.run.rows
 
 
-def curve(size: int) -> Curve:
-    """Find the largest H, then the path up to it."""
+def curve(size: int) -> dict[str, Any]:
+    """Find the largest H, then the path up to it. A `Curve` in plain values."""
     sample = digits(size)
     limit = h_limit(sample.train)
     if isnan(limit.value):
         raise RuntimeError(f"the largest norm bound of the first {size} digits was not found")
-    return Curve(size, limit.value**2, limit.proven, measured(sample, grid(size, limit.value**2)))
+    run = measured(sample, grid(size, limit.value**2))
+    return {"limit_squared": limit.value**2, "proven": limit.proven, "run": run.plain}
+
+
+def _cut_short(plain: Mapping[str, Any]) -> bool:
+    return cut_short(plain["run"])
 
 
 def grid(size: int, limit_squared: float) -> list[float]:
@@ -93,11 +100,15 @@ def grid(size: int, limit_squared: float) -> list[float]:
 )
 def run(effort: Effort) -> Report:
     """All curves, and what the paper says of them."""
-    digits_file()
+    reads = [sound_digits()]
     sizes = QUICK if effort.quick else FIGURE1_SIZES
     tasks = [(size,) for size in sizes]
-    done = run_tasks(curve, tasks, effort, stopped=lambda one: one.run.left_out)
-    curves = [one for one in done.results if one.rows]
+    done = run_tasks(curve, tasks, effort, stopped=_cut_short, reads=reads)
+    curves = [
+        Curve(size, one["limit_squared"], one["proven"], as_run(one["run"]))
+        for size, one in zip(sizes, done.results, strict=False)
+        if one["run"]["rows"]
+    ]
     points = Table(
         f"{NAME}-points", "what the picture draws", KEYS, POINTS,
         tuple(_point(one, row) for one in curves for row in one.rows),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,29 @@ class Run:
 
     rows: tuple[Measured, ...]
     left_out: bool
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Words and numbers only, to be stored."""
+        return {"rows": [asdict(row) for row in self.rows], "left_out": self.left_out}
+
+
+def as_run(plain: Mapping[str, Any]) -> Run:
+    """The run that was stored."""
+    return Run(tuple(_as_measured(row) for row in plain["rows"]), plain["left_out"])
+
+
+def cut_short(plain: Mapping[str, Any]) -> bool:
+    """Whether a run as it is stored is what Ctrl-C left of one."""
+    return bool(plain["left_out"])
+
+
+def _as_measured(plain: Mapping[str, Any]) -> Measured:
+    changed = {
+        "train": Rates(**plain["train"]), "test": Rates(**plain["test"]),
+        "verdict": Verdict(plain["verdict"]),
+    }  # fmt: skip
+    return Measured(**{**plain, **changed})
 
 
 def measured(sample: Sample, ratios: Sequence[float], method: str = "auto") -> Run:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.datasets import load
-from experiments.public_data import data_folder
+from experiments.public_data import UCI, data_folder
 from experiments.readers import refuse_damage
 from experiments.subsets import subset
 from formulations.data import Array, TrainingData
@@ -55,12 +55,7 @@ def digits(size: int) -> Sample:
     ValueError
         Beginning with the name of the file: a damaged archive, or one that holds something else.
     """
-    path = digits_file()
-    try:
-        arrays = _arrays(path)
-        train, test = (_odd(arrays, part) for part in POINTS)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
+    train, test = _both(digits_file())
     return prepared(
         TrainingData(train.X[:size], train.y[:size], spec=f"{DIGITS}: first {size}"), test
     )
@@ -75,6 +70,23 @@ def digits_file() -> Path:
     if not path.is_file():
         raise FileNotFoundError(f"TIGHTMARGIN_DATA names a folder without {DIGITS}: {HOW}")
     return path
+
+
+def sound_digits() -> Path:
+    """The archive of digits, once it is known to hold what the paper has; raises as `digits`."""
+    path = digits_file()
+    _both(path)
+    return path
+
+
+def _both(path: Path) -> tuple[TrainingData, TrainingData]:
+    """The first and the last digits, odd ones +1."""
+    try:
+        arrays = _arrays(path)
+        first, last = (_odd(arrays, part) for part in POINTS)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    return first, last
 
 
 def _arrays(path: Path) -> dict[str, Array]:
@@ -127,6 +139,16 @@ SOURCES = {
     "wdbc": Source("sklearn:breast_cancer", 212, 357, 200, "malignant", "benign"),
     "adult": Source("uci:adult_a4a", 1188, 3593, 1000, "high incomes", "low incomes"),
 }
+
+
+def source_files(name: str) -> list[Path]:
+    """The file that a data set of Table 3 is read from; none for one of scikit-learn."""
+    kind, _, entry = SOURCES[name].spec.partition(":")
+    folder = data_folder()
+    if kind != "uci" or folder is None:
+        return []
+    path = folder / UCI[entry].file
+    return [path] if path.is_file() else []
 
 
 def whole(name: str) -> TrainingData:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from experiments.reproduce.bi_vapnik.measured import Measured, Run, measured
+from experiments.reproduce.bi_vapnik.measured import Measured, as_run, cut_short, measured
 from experiments.reproduce.bi_vapnik.published import (
     PAPER,
     RATIO,
@@ -12,7 +13,7 @@ from experiments.reproduce.bi_vapnik.published import (
     TABLE2_SIZES,
     table2,
 )
-from experiments.reproduce.bi_vapnik.samples import digits, digits_file
+from experiments.reproduce.bi_vapnik.samples import digits, sound_digits
 from experiments.reproduce.comparison import Cell, Column, Row, Table
 from experiments.reproduce.registry import Effort, reproduction
 from experiments.reproduce.report import Claim, Report
@@ -36,9 +37,9 @@ NOTES = (
 )
 
 
-def half(size: int) -> Run:
-    """Solve one half of the table: l digits at its twelve H^2/l."""
-    return measured(digits(size), [float(ratio) for ratio in table2(size)])
+def half(size: int) -> dict[str, Any]:
+    """Solve one half of the table: l digits at its twelve H^2/l. A `Run` in plain values."""
+    return measured(digits(size), [float(ratio) for ratio in table2(size)]).plain
 
 
 @reproduction(
@@ -49,12 +50,13 @@ def half(size: int) -> Run:
 )
 def run(effort: Effort) -> Report:
     """Both halves beside the print."""
-    digits_file()
+    reads = [sound_digits()]
     sizes = TABLE2_SIZES[:1] if effort.quick else TABLE2_SIZES
-    done = run_tasks(half, [(size,) for size in sizes], effort, stopped=lambda part: part.left_out)
+    tasks = [(size,) for size in sizes]
+    done = run_tasks(half, tasks, effort, stopped=cut_short, reads=reads)
     rows = [
         _row(size, row) for size, part in zip(sizes, done.results, strict=False)
-        for row in part.rows
+        for row in as_run(part).rows
     ]  # fmt: skip
     title = f"{PAPER}, Table 2: {', '.join(str(size) for size in sizes)} digits"
     table = Table(

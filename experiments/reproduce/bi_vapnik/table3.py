@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median
+from typing import Any
 
-from experiments.reproduce.bi_vapnik.measured import Measured, Run, measured
+from experiments.reproduce.bi_vapnik.measured import Measured, Run, as_run, cut_short, measured
 from experiments.reproduce.bi_vapnik.proven_cost import proven_costs
 from experiments.reproduce.bi_vapnik.published import RATIO, TABLE3_COLUMNS, table3
-from experiments.reproduce.bi_vapnik.samples import SOURCES, split
+from experiments.reproduce.bi_vapnik.samples import SOURCES, source_files, split
 from experiments.reproduce.comparison import Cell, Column, Row, Table
 from experiments.reproduce.registry import Effort
 from experiments.reproduce.tasks import run_tasks
@@ -77,16 +78,16 @@ class Splits:
         ]
 
 
-def one_split(name: str, seed: int) -> Run:
-    """Solve all rows on one split."""
-    return measured(split(name, seed), [*RATIOS, BEYOND], METHOD)
+def one_split(name: str, seed: int) -> dict[str, Any]:
+    """Solve all rows on one split. A `Run` in plain values."""
+    return measured(split(name, seed), [*RATIOS, BEYOND], METHOD).plain
 
 
 def all_splits(name: str, count: int, effort: Effort) -> Splits:
     """Seeds 0 to count - 1."""
     tasks = [(name, seed) for seed in range(count)]
-    done = run_tasks(one_split, tasks, effort, stopped=lambda run: run.left_out)
-    whole_runs = tuple(run for run in done.results if not run.left_out)
+    done = run_tasks(one_split, tasks, effort, stopped=cut_short, reads=source_files(name))
+    whole_runs = tuple(as_run(run) for run in done.results if not cut_short(run))
     if not whole_runs:
         raise KeyboardInterrupt
     return Splits(name, whole_runs, count)

@@ -1,1 +1,1 @@
-"""Lee 2020, Support Vector Machine review: its four subjects that can be run."""
+"""Lee 2020, Support Vector Machine review: its statements and its machines, run."""

@@ -1,1 +1,1 @@
-"""Takeda & Sugiyama 2008, nu-Support Vector Machine as CVaR Minimization: its figures and bounds."""
+"""Takeda & Sugiyama 2008, nu-SVM as Conditional Value-at-Risk Minimization: figures and bounds."""

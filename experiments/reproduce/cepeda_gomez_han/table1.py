@@ -1,0 +1,187 @@
+"""Table 1 and Figure 2: errors of the hinge and the conic machine on data with outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from math import sqrt
+
+from scipy.special import ndtr
+
+from experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
+from experiments.reproduce.cepeda_gomez_han.published import (
+    BAYES,
+    DIMENSIONS,
+    GRID,
+    KINDS,
+    METHODS,
+    PAPER,
+    REPLICATIONS,
+    SIGMAS,
+    SIZES,
+    TEST_POINTS,
+    table1,
+)
+from experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
+from experiments.reproduce.cepeda_gomez_han.summary import (
+    Spread,
+    cells,
+    columns,
+    largest_gap,
+    rates,
+    spread,
+    verdict,
+    where,
+)
+from experiments.reproduce.cepeda_gomez_han.table1_claims import claims, notes
+from experiments.reproduce.comparison import Cell, Column, Row, Table
+from experiments.reproduce.registry import Effort, reproduction
+from experiments.reproduce.report import Report
+from experiments.reproduce.tasks import run_tasks
+
+NAME = "cepeda-gomez-han-table1"
+BOLD = ("clustered", "0.2")
+JUDGED = ("none", "spread")  # means, within a printed standard deviation
+SHARES = (5, 6)  # percent of clustered outliers that are tried besides the printed 10
+QUICK_GRID = 20
+KEYS = (Column("sigma", r"$\sigma$"), Column("method", "method"))
+COLUMNS = tuple(column for kind in KINDS for column in columns(kind, kind))
+SHARE_KEYS = (Column("outliers, %", r"outliers, \%"), Column("method", "method"))
+SHARE_COLUMNS = tuple(column for n in SIZES for column in columns(f"n={n}", f"$n={n}$")) + columns(
+    "all n", "all $n$"
+)
+RUN_KEYS = tuple(
+    Column(name, name) for name in ("kind", "outliers, %", "sigma", "n", "p", "seed", "method")
+)
+RUN_COLUMNS = (
+    Column("test", "test"), Column("exact", "exact"), Column("middle", "middle"),
+    Column("last", "last"), Column("parameter", "parameter"), Column("away", "away"),
+)  # fmt: skip
+
+Task = tuple[str, int, int, float, int, int, int]
+
+
+def tasks_of(quick: bool) -> list[Task]:
+    """The cell in bold first, then other shares of outliers in it, then the rest by replication."""
+    sizes = [(SIZES[0], DIMENSIONS[0])] if quick else list(product(SIZES, DIMENSIONS))
+    count = QUICK_GRID if quick else GRID
+    shares = (PRINTED, SHARES[0]) if quick else (PRINTED, *SHARES)
+    kind, sigma = BOLD
+    seeds = range(REPLICATIONS)
+    found: list[Task] = [
+        (kind, n, d, float(sigma), seed, count, percent)
+        for percent in shares
+        for seed in seeds
+        for n, d in sizes
+    ]
+    if not quick:
+        found += [
+            (kind, n, d, float(sigma), seed, count, PRINTED)
+            for seed in seeds
+            for kind, sigma in product(KINDS, SIGMAS)
+            if (kind, sigma) != BOLD
+            for n, d in sizes
+        ]
+    return found
+
+
+@reproduction(
+    NAME,
+    f"synthetic data with outliers, hinge against conic, {REPLICATIONS} replications",
+    source=f"{PAPER}, Table 1 and Figure 2",
+    quick=f"clustered outliers, sigma 0.2, n = {SIZES[0]}, p = {DIMENSIONS[0]}, "
+    f"{QUICK_GRID} hyperparameters",
+)
+def run(effort: Effort) -> Report:
+    """Means over all sizes beside the print, and what makes the hinge break down."""
+    from experiments.reproduce.cepeda_gomez_han.figure2_plot import breakdown_figure
+
+    tasks = tasks_of(effort.quick)
+    done = run_tasks(outlier_run, tasks, effort)
+    runs = list(done.results)
+    printed = where(runs, percent=PRINTED)
+    bold = where(runs, kind=BOLD[0], sigma=float(BOLD[1]))
+    tables = (_means(printed, effort.quick), _shares(bold, effort.quick), _runs(runs))
+    return Report(
+        NAME, f"{PAPER}, Table 1 and Figure 2", tables, tuple(claims(runs)), tuple(notes(runs)),
+        figure=breakdown_figure(bold),
+        unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
+    )  # fmt: skip
+
+
+def bayes(sigma: float) -> Spread:
+    """Error of the ideal hyperplane, percent, and its deviation on samples of the paper's size.
+
+    Phi(-1 / (2 sigma)), as the centroids are one unit apart; sqrt(p (1 - p) / 100000).
+    """
+    rate = float(ndtr(-0.5 / sigma))
+    return Spread(100 * rate, 100 * sqrt(rate * (1 - rate) / TEST_POINTS), 0)
+
+
+def _means(runs: list[Found], quick: bool) -> Table:
+    rows = []
+    for sigma in SIGMAS:
+        part = where(runs, sigma=float(sigma))
+        if part:
+            rows += [_mean_row(part, sigma, method, quick) for method in METHODS]
+            ideal: dict[str, Cell] = {}
+            for kind in KINDS:
+                pair = table1(sigma, BAYES, kind)
+                found = bayes(float(sigma))
+                ideal |= {
+                    kind: Cell(found.mean, pair[0]),
+                    f"{kind} sd": Cell(found.deviation, pair[1]),
+                }
+            rows.append(Row((sigma, BAYES), ideal))
+    how = f"percent of errors, mean and standard deviation over {_sizes(runs)}"
+    return Table(NAME, how, KEYS, COLUMNS, tuple(rows))
+
+
+def _sizes(runs: Sequence[Found]) -> str:
+    sizes = sorted({(run["n"], run["d"]) for run in runs})
+    seeds = len({run["seed"] for run in runs})
+    return f"{len(sizes)} sizes (n, p) and up to {seeds} replications"
+
+
+def _mean_row(runs: list[Found], sigma: str, method: str, quick: bool) -> Row:
+    found: dict[str, Cell] = {}
+    for kind in KINDS:
+        part = where(runs, kind=kind)
+        if part:
+            # A mean over a part of the sizes is not the paper's, and is shown without it.
+            pair = ("", "") if quick else table1(sigma, method, kind)
+            allowed = float(pair[1]) if kind in JUDGED and not quick else None
+            found |= cells(kind, spread(rates(part, method)), pair, allowed)
+    return Row((sigma, method), found, largest_gap(runs, method), verdict(runs, method))
+
+
+def _shares(runs: list[Found], quick: bool) -> Table:
+    rows = []
+    for percent in sorted({run["percent"] for run in runs}):
+        part = where(runs, percent=percent)
+        for method in METHODS:
+            found: dict[str, Cell] = {}
+            for n in SIZES:
+                if of_size := where(part, n=n):
+                    found |= cells(f"n={n}", spread(rates(of_size, method)))
+            pair = ("", "") if quick else table1(BOLD[1], method, BOLD[0])
+            found |= cells("all n", spread(rates(part, method)), pair)
+            gap = largest_gap(part, method)
+            rows.append(Row((percent, method), found, gap, verdict(part, method)))
+    how = "the cell in bold, clustered and sigma 0.2, by share of outliers and n"
+    return Table(f"{NAME}-shares", how, SHARE_KEYS, SHARE_COLUMNS, tuple(rows))
+
+
+def _runs(runs: Iterable[Found]) -> Table:
+    rows = []
+    for run, method in product(runs, METHODS):
+        found = run[method]
+        key = tuple(run[name] for name in ("kind", "percent", "sigma", "n", "d", "seed"))
+        values = {
+            "test": found["test"]["first"], "exact": found["exact"],
+            "middle": found["test"]["middle"], "last": found["test"]["last"],
+            "parameter": found["chosen"]["first"], "away": float(run["away"]),
+        }  # fmt: skip
+        line = {name: Cell(value) for name, value in values.items()}
+        rows.append(Row((*key, method), line, found["gap"], verdict([run], method)))
+    return Table(f"{NAME}-runs", "every run", RUN_KEYS, RUN_COLUMNS, tuple(rows), shown=False)

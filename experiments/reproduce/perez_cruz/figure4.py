@@ -1,0 +1,222 @@
+"""Figure 4: polynomial and Gaussian kernels through their principal components, nu = 0.51."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from experiments.reproduce.comparison import Cell, Column, Row, Table
+from experiments.reproduce.perez_cruz.figure3 import NUS as LINEAR_NUS
+from experiments.reproduce.perez_cruz.published import (
+    BAYES,
+    FIGURE4_ERRORS,
+    FIGURE4_NU,
+    PAPER,
+)
+from experiments.reproduce.perez_cruz.samples import POINTS, clusters
+from experiments.reproduce.perez_cruz.section6_error import bayes_error, error_of, grid
+from experiments.reproduce.perez_cruz.solved import (
+    Plain,
+    largest_gap,
+    solved,
+    verdict,
+)
+from experiments.reproduce.registry import Effort, reproduction
+from experiments.reproduce.report import Claim, Report
+from experiments.reproduce.tasks import run_tasks
+from formulations.data import Array, TrainingData
+from formulations.kernel_pca import KernelPca, fit_kernel_pca
+from formulations.kernels import kernel_matrix
+from solvers.algorithms.ranges import nu_range
+
+NAME = "perez-cruz-figure4"
+SAMPLES, QUICK = 40, 4
+SIGMA = 8.0  # exp(-||x - x'||^2 / (2 sigma^2))
+# What kernel_matrix takes, and how many components are kept.
+KERNELS: dict[str, tuple[dict[str, Any], int]] = {
+    "poly": ({"kernel": "poly", "degree": 2, "coef0": 1.0}, 5),
+    "rbf": ({"kernel": "rbf", "width": 1 / (2 * SIGMA**2)}, 5),
+}
+NUS = (0.9, 0.8, 0.7, 0.6, FIGURE4_NU, 0.4, 0.3, 0.2, 0.1)
+PLACE = NUS.index(FIGURE4_NU)
+BLOCK = 20000  # points scored at once
+KEYS = (Column("kernel", "kernel"),)
+COLUMNS = (
+    Column("error", "error", ".4f"), Column("least error", "least error", ".4f"),
+    Column("median error", "median error", ".4f"),
+    Column("best over nu", r"best over $\nu$", ".4f"), Column("rho", r"$\rho$"),
+    Column("lambda", r"$\lambda$"), Column("nu_bar", r"$\bar\nu$", ".4f"),
+    Column("variance", "variance", ".5f"),
+)  # fmt: skip
+
+
+def one_sample(seed: int) -> Plain:
+    """Both kernels on one sample for every nu, with their probabilities of error."""
+    data = clusters(seed, POINTS)
+    found: Plain = {"seed": seed}
+    for name, (options, keep) in KERNELS.items():
+        fitted = fit_kernel_pca(data, keep=keep, **options)
+        path = solved(fitted.data, NUS)
+        errors = _errors(fitted, options, path["rows"])
+        shown = path["rows"][PLACE]
+        a, a0 = fitted.expansion(np.array(shown["w"]), shown["b"])
+        found[name] = {
+            **{key: shown[key] for key in ("rho", "lambda", "sign", "vectors", "nu_property")},
+            "certified": all(row["certified"] for row in path["rows"]),
+            "gap": largest_gap(path["rows"]),
+            "nu_bar": path["nu_bar_bounds"],
+            "variance": fitted.share_kept,
+            "errors": errors,
+            "a": a.tolist(),
+            "a0": a0,
+        }
+    return found
+
+
+def _errors(fitted: KernelPca, options: dict[str, Any], rows: Sequence[Plain]) -> list[float]:
+    """Probability of error for every nu."""
+    expansions = [fitted.expansion(np.array(row["w"]), row["b"]) for row in rows]
+    weights, constants = (
+        np.array([a for a, _ in expansions]).T,
+        np.array([c for _, c in expansions]),
+    )
+    kind, rest = options["kernel"], {k: v for k, v in options.items() if k != "kernel"}
+    places = grid()
+    scores = np.vstack([
+        kernel_matrix(kind, places[k : k + BLOCK], _points(fitted), **rest) @ weights + constants
+        for k in range(0, len(places), BLOCK)
+    ])  # fmt: skip
+    return [error_of(column) for column in scores.T]
+
+
+def _points(fitted: KernelPca) -> Array:
+    assert isinstance(fitted.points, TrainingData)
+    return fitted.points.X
+
+
+def seeds(count: int) -> list[int]:
+    """The first samples that could be the paper's, by what it says of nu_min.
+
+    0.51 < nu_min < 0.69 for the linear classifier of Figure 3, and 0.51 < nu_min for both kernels.
+    """
+    found: list[int] = []
+    seed = 0
+    while len(found) < count:
+        data = clusters(seed, POINTS)
+        if FIGURE4_NU < nu_range(data).nu_bar < LINEAR_NUS[0] and all(
+            nu_range(fit_kernel_pca(data, keep=keep, **options).data).nu_bar > FIGURE4_NU
+            for options, keep in KERNELS.values()
+        ):
+            found.append(seed)
+        seed += 1
+    return found
+
+
+@reproduction(
+    NAME,
+    "two normal classes with polynomial and Gaussian kernels: boundary and error, nu = 0.51",
+    source=f"{PAPER}, Figure 4",
+    quick=f"{QUICK} samples of {SAMPLES}",
+)
+def run(effort: Effort) -> Report:
+    """The printed errors beside those of samples that could be the paper's."""
+    asked = QUICK if effort.quick else SAMPLES
+    tried = seeds(asked)
+    done = run_tasks(one_sample, [(seed,) for seed in tried], effort)
+    samples = list(done.results)
+    shown = nearest(samples)
+    title = f"sample {shown['seed']}, the nearest to the print, and {len(samples)} in all"
+    rows = (
+        _bayes(),
+        *(_row(name, shown[name], [sample[name] for sample in samples]) for name in KERNELS),
+    )
+    from experiments.reproduce.perez_cruz.pictures import figure4
+
+    return Report(
+        NAME, f"{PAPER}, Figure 4: nu = {FIGURE4_NU}", (Table(NAME, title, KEYS, COLUMNS, rows),),
+        claims=_claims(samples), notes=(*NOTES, _share(tried), _flat(samples)),
+        figure=figure4(shown),
+        unfinished=f"{len(samples)} of {asked} samples" if done.interrupted else "",
+    )  # fmt: skip
+
+
+NOTES = (
+    f"the points are not printed: ours have the distribution of section 6 and {POINTS} points, and "
+    "nu_min above 0.51 with both kernels and between 0.51 and 0.69 without, as the paper says of "
+    "its own. Errors are probabilities under that distribution, integrated; those of the machines "
+    "belong to a sample and are shown, not judged; the Bayes rule's is judged",
+    "how many components are kept is not printed either, and decides nu_min: with all of them a "
+    "Gaussian kernel separates any 60 different points, and nu-SVC reaches every nu. Ours are 5, "
+    "which is all that the polynomial kernel has; variance: their share of it",
+    "error, rho, lambda and nu_bar are those of the sample that is drawn, at nu = 0.51; least "
+    "error and median error those of all samples there; best over nu: the least error of "
+    f"the drawn one over nu = {', '.join(f'{nu:g}' for nu in NUS)}",
+)
+
+
+def nearest(samples: Sequence[Plain]) -> Plain:
+    """The sample whose larger difference of an error from the print is least."""
+
+    def away(sample: Plain) -> float:
+        return max(
+            abs(sample[name]["errors"][PLACE] - float(printed))
+            for name, printed in FIGURE4_ERRORS.items()
+        )
+
+    return min(samples, key=away)
+
+
+def _bayes() -> Row:
+    return Row(("Bayes",), {"error": Cell(bayes_error(), BAYES)})
+
+
+def _row(name: str, shown: Plain, found: Sequence[Plain]) -> Row:
+    errors = [one["errors"][PLACE] for one in found]
+    cells = {
+        "error": Cell(shown["errors"][PLACE], FIGURE4_ERRORS[name], None),
+        "least error": Cell(min(errors)),
+        "median error": Cell(median(errors)),
+        "best over nu": Cell(min(shown["errors"])),
+        "rho": Cell(shown["rho"]),
+        "lambda": Cell(shown["lambda"]),
+        "nu_bar": Cell(shown["nu_bar"][1]),
+        "variance": Cell(shown["variance"]),
+    }
+    return Row((name,), cells, largest_gap(found), verdict(found))
+
+
+def _claims(samples: Sequence[Plain]) -> tuple[Claim, ...]:
+    runs = [sample[name] for sample in samples for name in KERNELS]
+    bayes = bayes_error()
+    return (
+        Claim(
+            f"lambda < 0 at nu = {FIGURE4_NU} with both kernels in all {len(samples)} samples, "
+            "proven: nu-SVC does not reach it",
+            all(run["sign"] < 0 and (run["nu_bar"][0] or 0) > FIGURE4_NU for run in runs),
+        ),
+        Claim("errors <= nu <= SVs in all of these runs", all(run["nu_property"] for run in runs)),
+        Claim(
+            f"no machine of any nu has a smaller error than the Bayes rule, {bayes:.5f}",
+            all(min(run["errors"]) > bayes for run in runs),
+        ),
+    )
+
+
+def _share(tried: Sequence[int]) -> str:
+    return f"of the first {tried[-1] + 1} samples {len(tried)} are such"
+
+
+def _flat(samples: Sequence[Plain]) -> str:
+    """How often 0.51 is the best nu, which the paper says of its sample."""
+    best = {
+        name: sum(min(s[name]["errors"]) == s[name]["errors"][PLACE] for s in samples)
+        for name in KERNELS
+    }
+    counts = ", ".join(f"{count} with {name}" for name, count in best.items())
+    return (
+        "the paper says that its errors at nu = 0.51 are the least over all nu; of our "
+        f"{len(samples)} samples that holds for {counts}, among the {len(NUS)} nu tried"
+    )

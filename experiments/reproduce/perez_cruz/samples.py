@@ -1,0 +1,87 @@
+"""Points to train on: those of section 6, and stand-ins for the figures whose points are unknown.
+
+The paper prints no points and no seeds. Every recipe draws from numpy.random.default_rng(seed), in
+the order written in its docstring.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from experiments.datasets import load
+from experiments.folds import splits
+from experiments.public_data import UCI, data_folder
+from formulations.data import Array, TrainingData
+from formulations.preprocess import normalise
+
+# Section 6: class +1 from two normal distributions at these means, class -1 around 0; I variance.
+MEANS = ((2.0, 0.0), (0.0, 2.0))
+POINTS = 60  # of section 6: the number follows from the caption of Figure 3, see figure3.py
+CIRCLES, SPREAD, OFFSET = 28, 0.7, 0.5
+CLOUDS, FAR, NEAR = 60, 6.0, 2.5
+LIVER, FOLDS = "uci:liver_disorders", 5
+
+
+def clusters(seed: int, n: int) -> TrainingData:
+    """Section 6: n / 2 points of each class, variance 1 along both axes.
+
+    Draws: for each of the n / 2 points labelled +1 which of its two means; their (n / 2, 2) block
+    of standard normals; the block of the others.
+    """
+    rng, half = np.random.default_rng(seed), n // 2
+    which = rng.integers(0, 2, half)
+    plus = np.array(MEANS)[which] + rng.standard_normal((half, 2))
+    X = np.vstack([plus, rng.standard_normal((n - half, 2))])
+    return TrainingData(X, _labels(half, n - half), spec=f"section 6, n={n}, seed={seed}")
+
+
+def circles_and_disks(seed: int) -> TrainingData:
+    """Stand-in for Figure 1: 14 points around (0.5, 0), 14 around (-0.5, 0), deviation 0.7.
+
+    Draws: a (28, 2) block of standard normals, class +1 first.
+    """
+    half = CIRCLES // 2
+    X = SPREAD * np.random.default_rng(seed).standard_normal((CIRCLES, 2))
+    X[:, 0] += OFFSET * _labels(half, half)
+    return TrainingData(X, _labels(half, half), spec=f"stand-in for Figure 1, seed={seed}")
+
+
+def two_clouds(seed: int, distance: float) -> TrainingData:
+    """Stand-in for Figure 2: 30 points of each class, variance 1, means so far apart along x = y.
+
+    Draws: a (60, 2) block of standard normals, class +1 first.
+    """
+    half = CLOUDS // 2
+    y = _labels(half, half)
+    X = np.random.default_rng(seed).standard_normal((CLOUDS, 2))
+    X += (distance / np.sqrt(8)) * y[:, None]
+    return TrainingData(X, y, spec=f"stand-in for Figure 2, seed={seed}, distance={distance:g}")
+
+
+def liver() -> TrainingData:
+    """All 345 rows, label `selector`, every feature with mean 0 and standard deviation 1.
+
+    Raises
+    ------
+    FileNotFoundError, ConnectionError
+        The data are not here; the message says how to get them.
+    """
+    return normalise(load(LIVER), "zscore")[0]
+
+
+def liver_files() -> list[Path]:
+    """The file that `liver` reads; none where the data come from OpenML."""
+    folder = data_folder()
+    file = UCI[LIVER.removeprefix("uci:")].file
+    return [folder / file] if folder is not None and (folder / file).is_file() else []
+
+
+def liver_split(seed: int, fold: int) -> tuple[TrainingData, TrainingData]:
+    """Training and test points of one of five stratified folds."""
+    return list(splits(liver(), FOLDS, seed=seed))[fold]
+
+
+def _labels(plus: int, minus: int) -> Array:
+    return np.repeat([1.0, -1.0], [plus, minus])

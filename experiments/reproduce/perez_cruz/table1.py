@@ -1,0 +1,176 @@
+"""Figure 1 and Table 1: nu against margin errors, support vectors and margin, Gaussian kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from experiments.reproduce.comparison import Cell, Column, Row, Table
+from experiments.reproduce.perez_cruz.published import MARGIN, PAPER, SHARES, table1
+from experiments.reproduce.perez_cruz.samples import CIRCLES, circles_and_disks
+from experiments.reproduce.perez_cruz.solved import Plain, largest_gap, verdict
+from experiments.reproduce.registry import Effort, reproduction
+from experiments.reproduce.report import Claim, Report
+from experiments.reproduce.tasks import run_tasks
+from formulations.data import GramData
+from formulations.kernels import gram_data
+from formulations.nu_property import HOLDS, margin_facts, multiplier_facts
+from formulations.nu_svc import nu_svc_dual
+from formulations.recovery import nu_margin
+from solvers.result import Status, Verdict
+from solvers.solve import solve
+
+NAME = "perez-cruz-table1"
+WIDTH = 1.0  # k(x, x') = exp(-||x - x'||^2)
+SEEDS, QUICK = 50, 8
+TIE = 1e-6  # of the margin: what two certified optima may differ by
+NUS = tuple(float(nu) for nu in table1())
+KEYS = (Column("nu", r"$\nu$"),)
+COLUMNS = (
+    Column("errors", "errors", ".3f"), Column("SVs", "SVs", ".3f"),
+    Column(MARGIN, r"$\rho/\|w\|$", ".3f"),
+    Column("least", r"least $\rho/\|w\|$", ".3f"), Column("most", r"most $\rho/\|w\|$", ".3f"),
+)  # fmt: skip
+
+
+def one_sample(seed: int) -> list[Plain]:
+    """Solve the dual (16)-(19) of nu-SVC for every nu on one sample."""
+    kernel = gram_data(circles_and_disks(seed), kernel="rbf", width=WIDTH)
+    return [_one(kernel, nu) for nu in NUS]
+
+
+def _one(kernel: GramData, nu: float) -> Plain:
+    """Shares, margin, and the machine sum_j a_j k(x, x_j) + b with its level rho."""
+    result = solve(nu_svc_dual(kernel, nu=nu))
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if result.objective is None:
+        raise RuntimeError(f"nu-SVC at nu = {nu:g} ended with {result.status}: {result.message}")
+    alpha, y = result.values["alpha"], kernel.y
+    caps = np.full(kernel.n, 1 / kernel.n)
+    scores = kernel.gram @ (alpha * y)
+    b, rho = nu_margin(scores, y, caps, nu)
+    points = margin_facts(y * (scores + b), rho, caps, nu, free=False)
+    dual = multiplier_facts(alpha, caps, nu)
+    return {
+        "nu": nu,
+        "errors": float(points["margin_error_share"]),
+        "SVs": float(dual["support_vector_share"]),
+        MARGIN: rho / math.sqrt(float((alpha * y) @ scores)),
+        "nu_property": points["nu_property"] == HOLDS and dual["nu_property"] == HOLDS,
+        "gap": result.certificate.gap,
+        "certified": result.certificate.verdict is Verdict.CERTIFIED,
+        "a": (alpha * y).tolist(),
+        "b": b,
+        "rho": rho,
+        "vectors": np.flatnonzero(alpha > 1e-6 / kernel.n).tolist(),
+    }
+
+
+@reproduction(
+    NAME,
+    "circles and disks, Gaussian kernel: errors, support vectors and margin over nu",
+    source=f"{PAPER}, Figure 1 and Table 1",
+    quick=f"{QUICK} samples of {SEEDS}",
+)
+def run(effort: Effort) -> Report:
+    """The print beside the means of stand-ins, and the nu-property of every run."""
+    asked = QUICK if effort.quick else SEEDS
+    done = run_tasks(one_sample, [(seed,) for seed in range(asked)], effort)
+    samples = list(done.results)
+    table = Table(
+        NAME, f"means of {len(samples)} stand-ins with {CIRCLES} points", KEYS, COLUMNS,
+        tuple(_row(nu, [sample[k] for sample in samples]) for k, nu in enumerate(table1())),
+    )  # fmt: skip
+    from experiments.reproduce.perez_cruz.pictures import figure1
+
+    return Report(
+        NAME, f"{PAPER}, Figure 1 and Table 1", (table,),
+        claims=(*_of_the_print(), *_of_ours(samples)), notes=_notes(samples),
+        figure=figure1(samples[0]),
+        unfinished=f"{len(samples)} of {asked} samples" if done.interrupted else "",
+    )  # fmt: skip
+
+
+def _row(nu: str, found: Sequence[Plain]) -> Row:
+    printed = table1()[nu]
+    cells = {
+        name: Cell(mean(one[name] for one in found), printed[name], None)
+        for name in (*SHARES, MARGIN)
+    }
+    cells["least"] = Cell(min(one[MARGIN] for one in found))
+    cells["most"] = Cell(max(one[MARGIN] for one in found))
+    return Row((nu,), cells, largest_gap(found), verdict(found))
+
+
+def points_behind(shares: Sequence[str], most: int = 100) -> list[int]:
+    """Numbers n of points for which every share is k / n after rounding, for some whole k."""
+    cells = [Cell(0.0, share) for share in shares]
+    return [
+        n for n in range(1, most + 1)
+        if all(any(Cell(k / n, cell.printed).equal for k in range(n + 1)) for cell in cells)
+    ]  # fmt: skip
+
+
+def _of_the_print() -> tuple[Claim, Claim]:
+    print_ = table1()
+    counts = points_behind([print_[nu][name] for nu in print_ for name in SHARES])
+    bounds = all(
+        float(row["errors"]) <= float(nu) <= float(row["SVs"]) for nu, row in print_.items()
+    )
+    return (
+        Claim(
+            f"all {2 * len(print_)} printed shares are whole numbers of {counts[0]} points, and of "
+            "no fewer: the stand-ins have as many",
+            counts[0] == CIRCLES,
+        ),
+        Claim("in the print errors <= nu <= SVs in every row", bounds),
+    )
+
+
+def _of_ours(samples: Sequence[Sequence[Plain]]) -> tuple[Claim, Claim]:
+    runs = [one for sample in samples for one in sample]
+    falls = max(
+        (low[MARGIN] - high[MARGIN]) / high[MARGIN]
+        for sample in samples for low, high in pairwise(sample)
+    )  # fmt: skip
+    return (
+        Claim(
+            f"errors <= nu <= SVs in all {len(runs)} runs of ours, by the scores and by the "
+            "multipliers",
+            all(one["nu_property"] for one in runs),
+        ),
+        Claim(
+            "in every sample of ours, as in the print, the margin falls from no nu to the next"
+            + (f" (by {falls:.1e} of itself at most: rounding)" if falls > 0 else ""),
+            falls <= TIE,
+        ),
+    )
+
+
+def _notes(samples: Sequence[Sequence[Plain]]) -> tuple[str, ...]:
+    printed = table1()
+    inside = sum(
+        low - 0.5 * 10.0**-3 <= float(printed[nu][MARGIN]) <= high + 0.5 * 10.0**-3
+        for k, nu in enumerate(printed)
+        for low, high in [_range([sample[k][MARGIN] for sample in samples])]
+    )
+    return (
+        "the paper names the kernel, exp(-||x - x'||^2), and prints neither the points nor where "
+        "they come from. Ours are stand-ins: 14 points of each class, normal with deviation 0.7 "
+        "around (0.5, 0) and (-0.5, 0). So the numbers are shown and not judged; of the 8 printed "
+        f"margins {inside} lie between the least and the largest of ours",
+        "errors is the share of points with y f(x) < rho, SVs that of points with a multiplier "
+        "above 0; the picture is of the first sample",
+        "28 different points have a Gaussian kernel matrix of full rank, so that every nu up to 1 "
+        "has a solution of nu-SVC: the limit from below that the paper removes is not met here",
+    )
+
+
+def _range(values: Sequence[Any]) -> tuple[float, float]:
+    return min(values), max(values)

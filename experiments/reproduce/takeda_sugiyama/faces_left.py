@@ -1,0 +1,50 @@
+"""What a run in the plane has left of the corners and sides of P, cut after cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cuts.cutting_plane_result import CuttingPlaneResult
+from formulations.data import Array
+
+SAME = 1e-9  # relative: a corner that near to a cut is on it, a side that short is none
+
+
+def faces_left(result: CuttingPlaneResult, corners: Array) -> list[tuple[int, int]]:
+    """Corners and sides of P of which something is left after each cut.
+
+    Parameters
+    ----------
+    result : CuttingPlaneResult
+        In the plane, with cuts over weights.
+    corners : array (m, 2)
+        Of P, in their order around it.
+
+    Returns
+    -------
+    list of (int, int)
+        One pair for each cut. A side of which one end alone is left is none.
+    """
+    ahead = np.roll(corners, -1, axis=0) - corners
+    kept = np.ones(len(corners), dtype=bool)
+    low, high = np.zeros(len(corners)), np.ones(len(corners))
+    found = []
+    for cut in result.cuts:
+        row = result.problem.weight_part(cut.coefficients)
+        room = SAME * (abs(cut.rhs) + float(np.linalg.norm(row) * np.abs(corners).max()))
+        excess, slope = corners @ row - cut.rhs, ahead @ row
+        kept &= excess <= room
+        low, high = _clipped(low, high, excess, slope, room)
+        found.append((int(kept.sum()), int((high - low > SAME).sum())))
+    return found
+
+
+def _clipped(
+    low: Array, high: Array, excess: Array, slope: Array, room: float
+) -> tuple[Array, Array]:
+    """Shares [low, high] of each side where excess + share slope <= 0."""
+    flat = np.abs(slope) <= room
+    crossing = -excess / np.where(flat, 1.0, slope)
+    high = np.where(~flat & (slope > 0), np.minimum(high, crossing), high)
+    low = np.where(~flat & (slope < 0), np.maximum(low, crossing), low)
+    return low, np.where(flat & (excess > room), low, high)

@@ -1,0 +1,189 @@
+"""Figure 2: the least CVaR as a function of nu, between proven bounds, and where it is 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cuts.cvar_profile import CvarProfile, cvar_profile
+from cuts.extended_nu_path import ExtendedNuPath
+from experiments.reproduce.comparison import Cell, Column, Row, Table
+from experiments.reproduce.registry import Effort, reproduction
+from experiments.reproduce.report import Report
+from experiments.reproduce.takeda_sugiyama.figure2_claims import claims
+from experiments.reproduce.takeda_sugiyama.machines import (
+    SOURCES,
+    files_read,
+    finished,
+    points,
+    relative_gap,
+    source_notes,
+    together,
+    trained,
+)
+from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, NU_MAX_BALANCED, PAPER
+from experiments.reproduce.tasks import run_tasks
+from formulations.c_svc import c_svc_dual
+from formulations.data import TrainingData
+from formulations.nu_svc import nu_svc
+from solvers.algorithms.ranges import NuRange, nu_range
+from solvers.result import Verdict
+from solvers.solve import solve
+
+NAME = "takeda-sugiyama-figure2"
+ABOVE = (1.0, 0.75, 0.5, 0.25, 0.1, 0.02)  # shares of the way from nu_bar to nu_max
+BELOW = (0.98, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05)  # of nu_bar
+CONSTANT = (1.0, 0.5)  # of 2/m
+COSTS = (1.0, 10.0, 100.0, 1000.0)
+CURVE = 200  # nu of the picture
+KEYS = (Column("data", "data"), Column("nu", r"$\nu$"))
+COLUMNS = (
+    Column("CVaR", r"$\phi$", ".6f"), Column("lower", "lower bound", ".6f"),
+    Column("rho", r"$\rho$", ".4f"), Column("nu-SVC", r"$\nu$-SVC", ".6f"),
+    Column("errors", "errors", ".0f"),
+)  # fmt: skip
+ENDS = (
+    Column("m", "$m$", ".0f"), Column("nu_bar", r"$\bar\nu$", ".9f"),
+    Column("from", r"$\bar\nu$ from", ".9f"), Column("to", r"$\bar\nu$ to", ".9f"),
+    Column("zeta(C)", r"$\zeta(C)$", ".9f"), Column("nu_max", r"$\nu_{max}$", ".6f"),
+    Column("nu_max, 1/m+-", r"$\nu_{max}$, $1/m_\pm$", ".6f"),
+)  # fmt: skip
+NOTES = (
+    NO_NUMBERS,
+    "lower: a proven bound on the least CVaR; nu-SVC: -sqrt(-2 f) / nu with f the optimum of "
+    "nu-SVC, where it is negative; from, to: proven bounds on nu_bar; zeta(C): sum alpha / (C m) "
+    f"of C-SVC at C = {COSTS[-1]:g}",
+    "Lemma 2 says that the CVaR is strictly decreasing for all nu: it is constant up to nu = 2/m, "
+    "where the tail is the worst point of each class. What holds for all nu is that Phi = nu CVaR "
+    "is concave with Phi(0) = 0, so that the CVaR never rises and, once it has fallen, goes on",
+    "section 4.3 calls nu_bar difficult to compute: it is the least mean hinge loss, one linear "
+    "program. Section 5 leaves open whether nu_bar and nu_min are the same: they are, since both "
+    "are the largest nu at which 0 is a difference of points of the reduced hulls",
+    "section 2.5.2 prints that nu_max = 1 with 1/m_+ and 1/m_- on the slacks: the dual then has "
+    "sum alpha up to 2. It is 1 with 1/(2 m_+) and 1/(2 m_-), as Perez-Cruz et al. have them",
+)
+
+Numbers = dict[str, Any]
+
+
+def chosen_nus(ends: NuRange) -> list[float]:
+    """Numbers on both sides of nu_bar, and two where the CVaR is constant; falling."""
+    above = [ends.nu_bar + share * (ends.nu_max - ends.nu_bar) for share in ABOVE]
+    below = [share * ends.nu_bar for share in BELOW]
+    constant = [share * ends.constant_until for share in CONSTANT]
+    return sorted({*above, *below, *constant}, reverse=True)
+
+
+def profile(name: str) -> Numbers:
+    """The path of one data set, the curve between its proven bounds, and the ends of nu."""
+    data = points(name)
+    path = trained(data, chosen_nus(nu_range(data)))
+    curve = cvar_profile(path, CURVE)
+    return {
+        "data": name, "m": data.n, "n_pos": data.n_pos, "n_neg": data.n_neg,
+        "nu_bar": path.range.nu_bar, "nu_max": path.range.nu_max,
+        "constant_until": path.range.constant_until,
+        "nu_bar_bounds": list(path.nu_bar_bounds),
+        "rows": rows(path),
+        "zeta": [least_share(data, C) for C in COSTS],
+        "curve": [curve.nu.tolist(), curve.lower.tolist(), curve.upper.tolist()],
+    }  # fmt: skip
+
+
+def rows(path: ExtendedNuPath) -> list[Numbers]:
+    """The solved nu, from the largest to the smallest, above nu_bar with nu-SVC beside."""
+    return [
+        {
+            "nu": row.nu, "side": row.side, "CVaR": row.cvar, "lower": row.lower_bound / row.nu,
+            "Phi": row.value, "rho": row.rho, "errors": row.errors, "how": row.how,
+            "relative_gap": relative_gap(row), "verdict": str(row.verdict),
+            **(through_nu_svc(path.data, row.nu) if row.side > 0 else {}),
+        }
+        for row in path.rows
+    ]  # fmt: skip
+
+
+def through_nu_svc(data: TrainingData, nu: float) -> Numbers:
+    """The least CVaR from nu-SVC, whose optimum f is -Phi^2 / 2 above nu_bar.
+
+    With w = t u, ||u|| = 1, its objective is t^2/2 + t h(u), least at t = -h(u) where h(u) < 0.
+    """
+    result = finished(solve(nu_svc(data, nu=nu)))
+    if result.objective is None:
+        raise RuntimeError(f"nu_svc at nu = {nu:g} ended with {result.status}: {result.message}")
+    least = -math.sqrt(max(0.0, -2 * result.objective)) / nu
+    return {"nu-SVC": least, "nu-SVC verdict": str(result.certificate.verdict)}
+
+
+def least_share(data: TrainingData, C: float) -> Numbers:
+    """zeta(C) = sum alpha / (C m) of C-SVC, which falls to nu_min as C grows."""
+    result = finished(solve(c_svc_dual(data, C=C)))
+    if result.objective is None:
+        raise RuntimeError(f"c_svc_dual at C = {C:g} ended with {result.status}")
+    total = float(np.asarray(result.values["alpha"]).sum())
+    return {"C": C, "zeta": total / (C * data.n), "verdict": str(result.certificate.verdict)}
+
+
+@reproduction(
+    NAME,
+    "the least CVaR over nu between proven bounds, with nu_bar",
+    source=f"{PAPER}, Figure 2",
+    quick="breast cancer only",
+)
+def run(effort: Effort) -> Report:
+    """Every profile, and what section 3.2 says of it."""
+    names = ["wdbc"] if effort.quick else list(SOURCES)
+    for name in names:
+        points(name)
+    reads = files_read(SOURCES[name].spec for name in names)
+    done = run_tasks(profile, [(name,) for name in names], effort, reads=reads)
+    found = done.results
+    values = Table(
+        NAME, "the least CVaR, solved one nu after the other", KEYS, COLUMNS,
+        tuple(_row(one, row) for one in found for row in one["rows"]),
+    )  # fmt: skip
+    ends = Table(
+        f"{NAME}-ends", "the range of nu", KEYS[:1], ENDS, tuple(_ends(one) for one in found)
+    )
+    from experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
+
+    return Report(
+        NAME, f"{PAPER}, Figure 2", (values, ends),
+        claims=tuple(claim for one in found for claim in claims(one)),
+        notes=(*NOTES, *source_notes(names)),
+        figure=profiles_figure([(SOURCES[one["data"]].words, curve_of(one)) for one in found]),
+        unfinished=f"{len(found)} of {len(names)} data sets" if done.interrupted else "",
+    )  # fmt: skip
+
+
+def _row(one: Numbers, row: Numbers) -> Row:
+    cells = {column.name: Cell(row[column.name]) for column in COLUMNS if column.name in row}
+    verdict = together([row["verdict"], row.get("nu-SVC verdict", Verdict.CERTIFIED)])
+    return Row((SOURCES[one["data"]].words, row["nu"]), cells, row["relative_gap"], verdict)
+
+
+def _ends(one: Numbers) -> Row:
+    low, high = one["nu_bar_bounds"]
+    balanced = 2.0 * min(one["n_pos"] / one["n_pos"], one["n_neg"] / one["n_neg"])
+    cells = {
+        "m": Cell(one["m"]), "nu_bar": Cell(one["nu_bar"]), "to": Cell(high),
+        "zeta(C)": Cell(one["zeta"][-1]["zeta"]), "nu_max": Cell(one["nu_max"]),
+        "nu_max, 1/m+-": Cell(balanced, NU_MAX_BALANCED, None),
+    }  # fmt: skip
+    cells |= {} if low is None else {"from": Cell(low)}
+    proven = [part["verdict"] for part in one["zeta"]]
+    return Row((SOURCES[one["data"]].words,), cells, None, together(proven))
+
+
+def curve_of(one: Numbers) -> CvarProfile:
+    """The profile of a task's plain numbers."""
+    rising: Sequence[Numbers] = one["rows"][::-1]
+    nu, lower, upper = (np.array(part) for part in one["curve"])
+    return CvarProfile(
+        nu, lower, upper, one["nu_bar"], one["nu_max"], one["constant_until"],
+        np.array([row["nu"] for row in rising]), np.array([row["lower"] for row in rising]),
+        np.array([row["CVaR"] for row in rising]),
+    )  # fmt: skip

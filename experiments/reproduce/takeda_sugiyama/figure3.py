@@ -1,0 +1,200 @@
+"""Figure 3: corners, concavity cuts and facial cuts of real runs, until no face remains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cuts.cut import Kind
+from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.endings import StopReason
+from cuts.outer_loop import cutting_plane
+from cuts.trace import Round
+from experiments.cut_plot import cut_figure
+from experiments.datasets import load
+from experiments.plane_cuts import corners_of
+from experiments.reproduce.comparison import Cell, Column, Row, Table
+from experiments.reproduce.registry import Effort, reproduction
+from experiments.reproduce.report import Report
+from experiments.reproduce.takeda_sugiyama.faces_left import faces_left
+from experiments.reproduce.takeda_sugiyama.figure3_claims import claims
+from experiments.reproduce.takeda_sugiyama.kept_runs import kept, rebuilt
+from experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE, files_read
+from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
+from experiments.reproduce.tasks import run_tasks
+from formulations.data import TrainingData
+from formulations.preprocess import normalise
+from solvers.algorithms.ranges import nu_range
+from solvers.result import Verdict
+
+NAME = "takeda-sugiyama-figure3"
+SHARE = 0.5  # of nu_bar
+STRATEGIES = ("literal", "concavity")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Points whose run is looked at; every feature with mean 0 and deviation 1."""
+
+    spec: str
+    words: str
+
+
+WDBC = "sklearn:breast_cancer,features=0+1"
+INSTANCES = {
+    "14": Instance(f"{WDBC},n=14,stratify,seed=3", "breast cancer, 14 points"),
+    "60": Instance(f"{WDBC},n=60,stratify,seed=0", "breast cancer, 60 points"),
+    "569": Instance(WDBC, "breast cancer, 569 points"),
+    "liver": Instance("uci:liver_disorders,features=2+5", "liver disorders, 345 points"),
+    "100-3": Instance(f"{WDBC}+4,n=100,stratify,seed=0", "breast cancer, 100 points, 3 features"),
+}
+DRAWN, QUICK = "14", ("14", "60")
+KEYS = (Column("cut", "cut"),)
+COLUMNS = (
+    Column("1/|v|", r"$1/\|v\|$", ".6f"), Column("best", "best", ".6f"),
+    Column("bound", "bound", ".6f"),
+    Column("depth", "depth", ".2e"), Column("corners", "corners", ".0f"),
+    Column("sides", "sides", ".0f"), Column("LPs", "LPs", ".0f"),
+)  # fmt: skip
+RUN_KEYS = (Column("data", "data"), Column("strategy", "strategy"))
+RUN_COLUMNS = (
+    Column("nu", r"$\nu$", ".4f"), Column("corners", "corners", ".0f"),
+    Column("at corners", "at corners", ".0f"), Column("other", "other vertices", ".0f"),
+    Column("facial", "facial", ".0f"), Column("LPs", "LPs", ".0f"),
+    Column("found at", "found at", ".0f"), Column("best", "best", ".6f"),
+)  # fmt: skip
+NOTES = (
+    NO_NUMBERS,
+    "breast cancer: mean radius and mean texture, mean smoothness as the third feature; nu is "
+    f"{SHARE:g} nu_bar; features have mean 0 and deviation 1",
+    "as printed Algorithm 10 adds cuts to a program normalised by <w_ref, w> = 1, where they mean "
+    "nothing: here all is in the polytope P = {w : h(w) <= 1}, h the objective of (3) for a given "
+    "w, whose longest corner is the optimum. Step 2 may also end at a vertex that only cuts make, "
+    "where the paper has no cut: a concavity cut is taken there ('cut vertex'), and so where a "
+    "facial cut would be too shallow or finds no corner left",
+    "corners, sides: of P, not yet removed when the round is over; 1/|v|: value of the linear "
+    "program at the local solution v, for norm 1; best, bound: the least objective so far, and "
+    "what is proven below it; found at: how many cuts there were when the optimum was first known, "
+    "0 for the searches before the first cut",
+    "the proof that nothing is left is a linear program's multipliers in exact rational "
+    "arithmetic; the depths of facial cuts are those of linear programs in floating point, and "
+    "every cut is derived again without the run",
+)
+
+Numbers = dict[str, Any]
+
+
+def points(name: str) -> TrainingData:
+    """Points of an instance."""
+    return normalise(load(INSTANCES[name].spec), "zscore")[0]
+
+
+def cut_run(name: str, strategy: str) -> Numbers:
+    """One run of the outer loop, in plain values, with its cuts derived again.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C came.
+    """
+    data = points(name)
+    nu = SHARE * nu_range(data).nu_bar
+    result = cutting_plane(data, nu=nu, strategy=strategy)
+    if result.stop is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    for cut in result.cuts:
+        cut.reverify(result.problem, result.cuts)
+    facts: Numbers = {"data": name, "strategy": strategy, "d": data.d}
+    if data.d == 2:
+        corners = corners_of(result.problem.hulls)
+        longest = float(np.linalg.norm(corners, axis=1).max())
+        facts |= {"corners": len(corners), "longest": longest}
+        facts["left"] = [list(pair) for pair in faces_left(result, corners)]
+    return facts | {"run": kept(result)}
+
+
+@reproduction(
+    NAME,
+    "corners and cuts of real runs in the plane, until no face remains",
+    source=f"{PAPER}, Figure 3",
+    quick="two of the five data sets",
+)
+def run(effort: Effort) -> Report:
+    """Every run; the rounds of the one that is drawn."""
+    names = QUICK if effort.quick else tuple(INSTANCES)
+    for name in names:
+        points(name)
+    tasks = [(name, strategy) for name in names for strategy in STRATEGIES]
+    reads = files_read(INSTANCES[name].spec for name in names)
+    done = run_tasks(cut_run, tasks, effort, reads=reads)
+    runs = [(one, rebuilt(points(one["data"]), one["run"])) for one in done.results]
+    tables = [Table(f"{NAME}-runs", "all runs", RUN_KEYS, RUN_COLUMNS, tuple(map(_run_row, runs)))]
+    figure = None
+    for one, result in runs:
+        if (one["data"], one["strategy"]) == (DRAWN, "literal"):
+            title = f"rounds of {INSTANCES[DRAWN].words}, Algorithm 10 as printed"
+            tables.insert(0, Table(NAME, title, KEYS, COLUMNS, tuple(_rounds(one, result))))
+            figure = cut_figure(result, f"{INSTANCES[DRAWN].words}, nu = {result.problem.nu:.4f}")
+    return Report(
+        NAME, f"{PAPER}, Figure 3", tuple(tables),
+        claims=tuple(claims(runs, {name: INSTANCES[name].words for name in names})),
+        notes=(*NOTES, *((LIVER_NOTE,) if "liver" in names else ())), figure=figure,
+        unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
+    )  # fmt: skip
+
+
+def _rounds(one: Numbers, result: CuttingPlaneResult) -> list[Row]:
+    """One row for each cut; the last state of the run is that of its last cut."""
+    states = after_each_cut(result.trace.rounds)
+    found = []
+    for number, (cut, state) in enumerate(zip(result.cuts, states, strict=True), start=1):
+        corners, sides = one["left"][number - 1]
+        cells = {
+            "1/|v|": Cell(state.upper / state.length), "best": Cell(state.upper),
+            "bound": Cell(state.lower), "depth": Cell(cut.origin.depth),
+            "LPs": Cell(state.lp_solves), "corners": Cell(corners), "sides": Cell(sides),
+        }  # fmt: skip
+        word = "facial" if cut.kind is Kind.FACIAL else "corner"
+        word = "cut vertex" if cut.kind is Kind.CONCAVITY and cut.origin.parents else word
+        found.append(Row((f"{number}, {word}",), cells, _gap(result), _verdict(result)))
+    return found
+
+
+def after_each_cut(rounds: Sequence[Round]) -> list[Round]:
+    """The first state that counts each cut; a run notes one more when it ends."""
+    seen: dict[int, Round] = {}
+    for state in rounds:
+        seen.setdefault(state.round, state)
+    return [seen[number] for number in sorted(seen) if number]
+
+
+def _run_row(pair: tuple[Numbers, CuttingPlaneResult]) -> Row:
+    one, result = pair
+    facial = sum(cut.kind is Kind.FACIAL for cut in result.cuts)
+    last = result.trace[-1]
+    cells = {
+        "nu": Cell(result.problem.nu), "best": Cell(result.best.objective),
+        "at corners": Cell(last.at_corners), "facial": Cell(facial),
+        "other": Cell(len(result.cuts) - last.at_corners - facial), "LPs": Cell(result.lp_solves),
+        "found at": Cell(found_at(result)),
+    }  # fmt: skip
+    cells |= {"corners": Cell(one["corners"])} if "corners" in one else {}
+    key = (INSTANCES[one["data"]].words, one["strategy"])
+    return Row(key, cells, _gap(result), _verdict(result))
+
+
+def found_at(result: CuttingPlaneResult) -> int:
+    """How many cuts there were when the best point was first known."""
+    best = result.best.objective * (1 + result.tolerance)
+    return next(state.round for state in result.trace if state.upper <= best)
+
+
+def _gap(result: CuttingPlaneResult) -> float:
+    return max(0.0, result.gap)
+
+
+def _verdict(result: CuttingPlaneResult) -> Verdict:
+    return Verdict.CERTIFIED if result.proven else Verdict.NOT_CERTIFIED

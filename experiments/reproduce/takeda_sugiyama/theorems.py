@@ -1,0 +1,164 @@
+"""Theorems 3 to 5: the bounds on the risk over nu, beside test errors with their own limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.reproduce.comparison import Cell, Column, Row, Table
+from experiments.reproduce.registry import Effort, reproduction
+from experiments.reproduce.report import Report
+from experiments.reproduce.takeda_sugiyama.machines import (
+    LIVER_NOTE,
+    files_read,
+    relative_gap,
+    together,
+    trained,
+)
+from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
+from experiments.reproduce.takeda_sugiyama.risk_limits import (
+    CONFIDENCE,
+    clopper_pearson,
+    largest_constant,
+    least_constant,
+    without_capacity,
+)
+from experiments.reproduce.takeda_sugiyama.risk_samples import (
+    COIN,
+    NOTES,
+    RADIUS,
+    SAMPLED,
+    sample,
+)
+from experiments.reproduce.takeda_sugiyama.theorem_claims import claims, constant_note
+from experiments.reproduce.tasks import run_tasks
+from formulations.data import Array, TrainingData
+from formulations.feature_rank import orthonormal_reduction
+from formulations.generalisation import risk_bound
+from solvers.algorithms.ranges import nu_range
+
+NAME = "takeda-sugiyama-theorems"
+QUICK = {"wdbc": 2, "liver": 2, COIN: 1}  # splits
+FULL = {"wdbc": 10, "liver": 10, "adult": 3, COIN: 3}
+CONSTANT, DELTA = 1.0, 0.05
+KEYS = (Column("data", "data"), Column("nu", r"$\nu$"), Column("theorem", "theorem"))
+COLUMNS = (
+    Column("splits", "splits", ".0f"), Column("VaR", r"$\alpha_{1-\nu}$", ".3f"),
+    Column("CVaR", r"$\phi_{1-\nu}$", ".3f"), Column("test error", "test error", ".3f"),
+    Column("limit", "limit", ".3f"), Column("bound", "bound", ".3f"),
+    Column("by CVaR", r"by $\phi$", ".3f"), Column("c from", "$c$ from", ".4f"),
+    Column("c to", "$c$ to", ".4f"),
+)  # fmt: skip
+HOW = (
+    NO_NUMBERS,
+    f"bound: nu + G(VaR) in Theorems 3 and 4, an upper bound, nu - G(VaR) in Theorem 5, a lower "
+    f"one, with c = {CONSTANT:g} and delta = {DELTA:g}; limit: {100 * CONFIDENCE:g} % limit "
+    "(Clopper & Pearson) of the test error on the side of the bound. Of several splits: means of "
+    "VaR, CVaR and test error, the worst limit and the worst bound",
+    "c is a constant of the lemma behind the theorems that the paper says exists and does not "
+    "give. c from: the least c at which the bound is beyond the limit on every split; c to: the "
+    "largest at which it excludes any risk at all, 0 where none does",
+    "by CVaR: the same with G(CVaR). In Theorem 3 it is a weaker bound on the risk. In Theorem 5 "
+    "it bounds the bound and says nothing on the risk: a smaller CVaR need not lower it",
+    "every theorem holds with probability 1 - delta for itself, not for all nu and splits at once",
+)
+
+Numbers = dict[str, Any]
+
+
+def bounds(name: str, split: int) -> list[Numbers]:
+    """The machines of one split over nu, with the theorem that applies to each."""
+    train, test = sample(name, split)
+    ends = nu_range(train)
+    found = []
+    for nu, w, b, proof in machines(name, train):
+        bound = risk_bound(
+            train, w, b, nu=nu, nu_bar=ends.nu_bar, radius=RADIUS, c=CONSTANT, delta=DELTA
+        )
+        wrong = int((test.y * (test.X @ w + b) <= 0).sum())
+        low, high = clopper_pearson(wrong, test.n)
+        limit = high if bound.side == "upper" else low
+        found.append({
+            "data": name, "split": split, "nu": nu, "m": train.n, "theorem": bound.theorem,
+            "side": bound.side, "VaR": bound.value_at_risk, "CVaR": bound.cvar,
+            "test error": wrong / test.n, "low": low, "high": high, "limit": limit,
+            "bound": bound.bound, "vacuous": bound.vacuous, "by CVaR": bound.through_cvar,
+            "without c": without_capacity(bound, m=train.n),
+            "c from": least_constant(bound, limit, m=train.n),
+            "c to": largest_constant(bound, m=train.n), **proof,
+        })  # fmt: skip
+    return found
+
+
+def machines(name: str, train: TrainingData) -> list[tuple[float, Array, float, Numbers]]:
+    """(nu, w, b, what proves it) for every nu; the coin's machine is given."""
+    nus = SAMPLED[name].nus
+    if name == COIN:
+        return [(nu, np.ones(1), 0.0, {"relative_gap": None, "verdict": None}) for nu in nus]
+    reduced = orthonormal_reduction(train)
+    return [
+        (
+            row.nu, reduced.weight(row.w), row.b,
+            {"relative_gap": relative_gap(row), "verdict": str(row.verdict)},
+        )
+        for row in trained(reduced.data, nus).rows
+    ]  # fmt: skip
+
+
+@reproduction(
+    NAME,
+    "the bounds of Theorems 3 to 5 over nu beside test errors",
+    source=f"{PAPER}, section 3.2",
+    quick="few splits, without adult",
+)
+def run(effort: Effort) -> Report:
+    """Every bound, and whether test errors are on its right side."""
+    counts = QUICK if effort.quick else FULL
+    for name in counts:
+        sample(name, 0)
+    tasks = [(name, split) for name, count in counts.items() for split in range(count)]
+    reads = files_read(SAMPLED[name].spec for name in counts)
+    done = run_tasks(bounds, tasks, effort, reads=reads)
+    found = [one for part in done.results for one in part]
+    title = "bounds on the risk and test errors"
+    table = Table(NAME, title, KEYS, COLUMNS, tuple(_rows(found)))
+    from experiments.reproduce.takeda_sugiyama.theorems_plot import bounds_figure
+
+    return Report(
+        NAME, f"{PAPER}, Theorems 3 to 5", (table,),
+        claims=tuple(claims(found)), notes=(*HOW, constant_note(found), *NOTES, LIVER_NOTE),
+        figure=bounds_figure(found),
+        unfinished=f"{len(done.results)} of {len(tasks)} splits" if done.interrupted else "",
+    )  # fmt: skip
+
+
+def _rows(found: Sequence[Numbers]) -> list[Row]:
+    """One row for a nu and a theorem: near nu_bar splits of one nu may fall under two."""
+    groups: dict[tuple[str, float, int], list[Numbers]] = {}
+    for one in found:
+        groups.setdefault((one["data"], one["nu"], one["theorem"]), []).append(one)
+    order = list(SAMPLED)
+    keys = sorted(groups, key=lambda key: (order.index(key[0]), -key[1], key[2]))
+    return [_row(key, groups[key]) for key in keys]
+
+
+def _row(key: tuple[str, float, int], group: Sequence[Numbers]) -> Row:
+    name, nu, theorem = key
+    upper = theorem != 5
+    cells = {word: Cell(float(np.mean([one[word] for one in group])))
+             for word in ("VaR", "CVaR", "test error")}  # fmt: skip
+    cells["splits"] = Cell(len(group))
+    cells["limit"] = Cell((max if upper else min)(one["limit"] for one in group))
+    cells["bound"] = Cell((min if upper else max)(one["bound"] for one in group))
+    through = [one["by CVaR"] for one in group if one["by CVaR"] is not None]
+    cells |= {"by CVaR": Cell((min if upper else max)(through))} if through else {}
+    cells["c from"] = Cell(max(one["c from"] for one in group))
+    cells["c to"] = Cell(min(one["c to"] for one in group))
+    gaps = [one["relative_gap"] for one in group if one["relative_gap"] is not None]
+    verdicts = [one["verdict"] for one in group if one["verdict"] is not None]
+    return Row(
+        (SAMPLED[name].words, nu, theorem), cells, max(gaps, default=None),
+        together(verdicts) if verdicts else None,
+    )  # fmt: skip
