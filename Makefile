@@ -10,6 +10,7 @@ WORKERS := 2
 BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+NOTEBOOK_STAMP := $(VENV)/.installed-notebooks
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check \
 	--constraint $(CONSTRAINTS)
 
@@ -22,8 +23,8 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix docs bench bench-extended-nu bench-ladder bench-long env \
-	test-lowest
+.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long \
+	env test-lowest
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name what; do \
@@ -52,6 +53,9 @@ lint: $(DEV_STAMP)  ## everything in check that runs no test
 fix: $(DEV_STAMP)  ## repair what the linter and the formatter can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+notebooks: $(NOTEBOOK_STAMP)  ## opens the notebooks in the browser
+	$(BIN)/jupyter lab notebooks
 
 docs: $(DEV_STAMP)  ## the documentation site, into out/docs/index.html
 	$(BIN)/python -m sphinx -E -W -n -q -b html docs out/docs
@@ -103,6 +107,10 @@ $(VENV)/.created:
 $(RUN_STAMP): $(VENV)/.created pyproject.toml $(CONSTRAINTS)
 	@echo "Installing tightmargin into $(VENV), a minute or two the first time ..." >&2
 	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(NOTEBOOK_STAMP): $(RUN_STAMP)
+	@$(PIP_INSTALL) --editable '.[notebooks]'
 	@touch $@
 
 $(DEV_STAMP): $(VENV)/.created pyproject.toml $(CONSTRAINTS)

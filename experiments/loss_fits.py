@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from formulations.hyperplane import weight_and_intercept
 from formulations.parameters import INTERCEPTS, one_of
 from solvers.algorithms.conic_path import conic_path
 from solvers.algorithms.conic_path_result import LOW_RANK, ConicRow
+from solvers.algorithms.hinge_grid import HingeMachine, block_size, hinge_block
+from solvers.limits import checked_limits
 from solvers.result import Certificate, SolveResult, Status, Verdict
 from solvers.solve import solve
 
@@ -132,9 +134,11 @@ def fits(
     intercept : str
         The paper's is penalised. The conic method takes that or none.
     solver : str
-        For every hinge fit, and for conic fits that need an interior-point solver.
+        For every hinge fit, and for conic fits that need an interior-point solver. By auto the
+        hinge fits are found many at once by `solvers.algorithms.hinge_grid`, and only those that
+        are not proven then, or are too large, by a solver of the model.
     time_limit : float, optional
-        Seconds for each fit.
+        Seconds for each fit; fits that are found at once have theirs together.
 
     Returns
     -------
@@ -151,12 +155,7 @@ def fits(
     values = checked_grid(method, grid).tolist()
     if method == "hinge":
         one_of("intercept", intercept, INTERCEPTS)
-        limits = {"solver": solver, "time_limit": time_limit}
-        found = []
-        for k, beta in enumerate(values, start=1):
-            say(f"beta {beta:.4g}, {k} of {len(values)}")
-            found.append(_hinge(data, beta, intercept, limits))
-        return tuple(found)
+        return _hinge_fits(data, values, intercept, solver, time_limit, say)
     path = conic_path(
         data, budgets=values, intercept=intercept, solver=solver, time_limit=time_limit, say=say
     )
@@ -165,9 +164,66 @@ def fits(
     return tuple(sorted(map(_conic, path.rows), key=lambda fit: fit.hyperparameter))
 
 
-def _hinge(data: TrainingData, beta: float, intercept: str, limits: dict[str, Any]) -> Fit:
-    model = c_svc(data, C=beta / (1 - beta) / 2, intercept=intercept)
-    found: SolveResult = solve(model, **limits)
+def _hinge_fits(
+    data: TrainingData,
+    values: list[float],
+    intercept: str,
+    solver: str,
+    time_limit: float | None,
+    say: Say,
+) -> tuple[Fit, ...]:
+    """Blocks of values at once where the solver is left open, and one after the other else."""
+    limit = checked_limits(time_limit).time_limit
+    size = block_size(data) if solver == "auto" else 0
+    found: list[Fit] = []
+    for first in range(0, len(values), max(1, size)):
+        betas = values[first : first + max(1, size)]
+        last = f" to {betas[-1]:.4g}" if len(betas) > 1 else ""
+        say(f"beta {betas[0]:.4g}{last}, {first + 1} of {len(values)}")
+        if not size:
+            found.append(_by_model(data, betas[0], intercept, solver, limit))
+            continue
+        costs = np.array([_cost(beta) for beta in betas])
+        machines = hinge_block(data, costs, intercept, limit)
+        for beta, machine in zip(betas, machines, strict=True):
+            fit = _of_machine(beta, machine)
+            found.append(fit if fit.certified else _again(data, fit, intercept, limit, say))
+    return tuple(found)
+
+
+def _cost(beta: float) -> float:
+    """C of c_svc."""
+    return beta / (1 - beta) / 2
+
+
+def _of_machine(beta: float, machine: HingeMachine) -> Fit:
+    return Fit(
+        beta, machine.w, machine.b, machine.objective, machine.lower_bound,
+        Status.OPTIMAL if machine.proven else Status.INACCURATE, machine.certificate,
+        machine.seconds,
+    )  # fmt: skip
+
+
+def _again(data: TrainingData, fit: Fit, intercept: str, limit: float | None, say: Say) -> Fit:
+    """A fit that is not proven, by a solver of the model in the time left; the better of both."""
+    left = None if limit is None else limit - fit.seconds
+    if left is not None and left <= 0:
+        return fit
+    say(f"beta {fit.hyperparameter:.4g} once more, by a solver of the model")
+    other = _by_model(data, fit.hyperparameter, intercept, "auto", left)
+    worse = other.objective is None or (
+        not other.certified and fit.objective is not None and fit.objective < other.objective
+    )
+    return replace(fit if worse else other, seconds=fit.seconds + other.seconds)
+
+
+def _by_model(
+    data: TrainingData, beta: float, intercept: str, solver: str, limit: float | None
+) -> Fit:
+    model = c_svc(data, C=_cost(beta), intercept=intercept)
+    found: SolveResult = solve(model, solver=solver, time_limit=limit)
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     w, b = None, 0.0
     if found.objective is not None and not found.ray:
         w, b = weight_and_intercept(None, found.values, found.duals)

@@ -1,0 +1,159 @@
+"""The hinge machine c_svc at many costs C on one data set, each with a proven lower bound.
+
+    F_C(w, b) = 1/2 norm + C sum_i max(0, 1 - y_i (<w, x_i> + b)),
+    norm = ||w||^2 (+ b^2 when the intercept is penalised)
+
+The machines differ in C alone and go through the interior point method of hinge_batch.py together,
+in blocks. Whatever it ends with, the value of (w, b) is computed here by the formula of the entry
+c_svc, and a machine counts as proven only where that value and the bound by weak duality meet.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.c_svc import hinge_check
+from formulations.catalogue import Origin, PaperCheck
+from formulations.data import TrainingData
+from formulations.hyperplane import augmented
+from formulations.recovery import hinge_intercept
+from solvers.algorithms.hinge_batch import hinge_machines
+from solvers.certificates.case import GAP_TOLERANCE
+from solvers.result import Certificate, Verdict
+
+Array = NDArray[np.float64]
+
+WORK = 2e7  # multiplications of one step of a block: a fraction of a second, and so is Ctrl-C
+MEMORY = 3e6  # numbers of the largest array that a block holds
+BOUND = "weak duality at repaired multipliers of an interior point method for many costs"
+
+
+@dataclass(frozen=True, eq=False)
+class HingeMachine:
+    """The hinge machine at one cost, or what was found of it.
+
+    Attributes
+    ----------
+    C : float
+    w, b : array (d,), float
+        b is 0 without an intercept.
+    objective : float
+        F_C(w, b), recomputed from the data.
+    lower_bound : float
+        Proven, at least 0; as F_C is never below 0, that holds when nothing else was found.
+    facts : mapping
+        Counts of points, as of the entry c_svc.
+    seconds : float
+        Its share of what its block took.
+    """
+
+    C: float
+    w: Array
+    b: float
+    objective: float
+    lower_bound: float
+    facts: dict[str, float]
+    seconds: float
+
+    @property
+    def proven(self) -> bool:
+        """Whether the gap is at most 1e-6 of the objective.
+
+        That is never more than 1e-6 of what certificates/scale.py measures a gap by. A bound above
+        the objective is no bound: something is wrong, and nothing is proven.
+        """
+        gap = self.objective - self.lower_bound
+        return 0 <= gap <= GAP_TOLERANCE * self.objective < math.inf
+
+    @property
+    def certificate(self) -> Certificate:
+        """CERTIFIED where `proven`, and else what is missing."""
+        gap, size = self.objective - self.lower_bound, abs(self.objective)
+        reason = f"the proven gap is {gap:.2e}, {gap / size if size else math.inf:.2e} of the value"
+        return Certificate(
+            Verdict.CERTIFIED if self.proven else Verdict.NOT_CERTIFIED,
+            reason="" if self.proven else reason,
+            level="paper",
+            gap=gap / max(1.0, size) if gap >= 0 else None,
+            bound=self.lower_bound,
+            bound_method=BOUND,
+            facts={"objective_scale": size, **self.facts},
+        )
+
+
+def block_size(data: TrainingData) -> int:
+    """How many machines on these points go together; 0 where one is too much for the method.
+
+    A machine of k = d + 1 columns takes (n + k) k^2 multiplications a step, and n k + k^2 numbers.
+    With many more columns than points that is more than a solver needs, which can eliminate w.
+    """
+    k = data.d + 1
+    work, numbers = (data.n + k) * k**2, (data.n + k) * k
+    return int(min(WORK / work, MEMORY / numbers))
+
+
+def hinge_block(
+    data: TrainingData, costs: Array, intercept: str, time_limit: float | None = None
+) -> list[HingeMachine]:
+    """The machines at these costs, solved together.
+
+    Parameters
+    ----------
+    data : TrainingData
+    costs : array (B,)
+        C > 0, as many as `block_size` allows.
+    intercept : "free", "penalised" or "none"
+    time_limit : float, optional
+        Seconds for each machine; the block has them together, and is left as it is then.
+
+    Returns
+    -------
+    list of HingeMachine
+        In the order of costs. Whether one is the machine, its `proven` says.
+    """
+    start = time.perf_counter()
+    rows = data.y[:, None] * augmented(data, intercept)
+    price = np.ones(rows.shape[1])
+    if intercept == "free":
+        price[-1] = 0.0
+    deadline = None if time_limit is None else start + time_limit * len(costs)
+    caps = np.repeat(costs[:, None], data.n, axis=1)
+    found = hinge_machines(rows, price, caps, _reach(data, float(costs.max())), deadline)
+    points = [
+        (v, 0.0) if intercept == "none" else (v[:-1].copy(), float(v[-1])) for v in found.v
+    ]  # fmt: skip
+    if intercept == "free":
+        # The best intercept of this w; the middle, where an interval of them is as good.
+        points = [
+            (w, hinge_intercept(data.X @ w, data.y, c)) for (w, _), c in zip(points, caps, strict=True)
+        ]  # fmt: skip
+    checks = [
+        _check(data, w, b, intercept, c) for (w, b), c in zip(points, caps, strict=True)
+    ]  # fmt: skip
+    seconds = (time.perf_counter() - start) / len(costs)
+    return [
+        HingeMachine(C, w, b, check.objective, max(0.0, lower), dict(check.facts), seconds)
+        for C, (w, b), check, lower in zip(
+            costs.tolist(), points, checks, found.lower.tolist(), strict=True
+        )
+    ]
+
+
+def _check(data: TrainingData, w: Array, b: float, intercept: str, costs: Array) -> PaperCheck:
+    origin = Origin("c_svc", data, {"intercept": intercept})
+    return hinge_check(origin, {"w": w, "b": np.array(b)}, 0.5, costs)
+
+
+def _reach(data: TrainingData, C: float) -> float:
+    """A bound on |b| of some optimum with a free intercept, for every cost up to C.
+
+    w = 0 and b = 1 or -1 has the value 2 C m, m points in the smaller class, so ||w||^2 <= 4 C m.
+    Some best b is a breakpoint y_i - <w, x_i> of the loss, so |b| <= 1 + ||w|| max_i ||x_i||.
+    """
+    far = math.sqrt(float((data.X**2).sum(axis=1).max()))
+    return 1 + far * math.sqrt(4 * C * min(data.n_pos, data.n_neg))
