@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,29 +124,23 @@ def hinge_block(
     deadline = None if time_limit is None else start + time_limit * len(costs)
     caps = np.repeat(costs[:, None], data.n, axis=1)
     found = hinge_machines(rows, price, caps, _reach(data, float(costs.max())), deadline)
-    points = [
-        (v, 0.0) if intercept == "none" else (v[:-1].copy(), float(v[-1])) for v in found.v
-    ]  # fmt: skip
-    if intercept == "free":
-        # The best intercept of this w; the middle, where an interval of them is as good.
-        points = [
-            (w, hinge_intercept(data.X @ w, data.y, c)) for (w, _), c in zip(points, caps, strict=True)
-        ]  # fmt: skip
-    checks = [
-        _check(data, w, b, intercept, c) for (w, b), c in zip(points, caps, strict=True)
-    ]  # fmt: skip
-    seconds = (time.perf_counter() - start) / len(costs)
-    return [
-        HingeMachine(C, w, b, check.objective, max(0.0, lower), dict(check.facts), seconds)
-        for C, (w, b), check, lower in zip(
-            costs.tolist(), points, checks, found.lower.tolist(), strict=True
+    machines = []
+    for C, v, lower in zip(costs.tolist(), found.v, found.lower.tolist(), strict=True):
+        w, b = (v, 0.0) if intercept == "none" else (v[:-1].copy(), float(v[-1]))
+        if intercept == "free":
+            # The best intercept of this w; the middle, where an interval of them is as good.
+            b = hinge_intercept(data.X @ w, data.y, np.full(data.n, C))
+        check = _check(data, w, b, intercept, C)
+        machines.append(
+            HingeMachine(C, w, b, check.objective, max(0.0, lower), dict(check.facts), 0.0)
         )
-    ]
+    seconds = (time.perf_counter() - start) / len(costs)
+    return [replace(machine, seconds=seconds) for machine in machines]
 
 
-def _check(data: TrainingData, w: Array, b: float, intercept: str, costs: Array) -> PaperCheck:
+def _check(data: TrainingData, w: Array, b: float, intercept: str, C: float) -> PaperCheck:
     origin = Origin("c_svc", data, {"intercept": intercept})
-    return hinge_check(origin, {"w": w, "b": np.array(b)}, 0.5, costs)
+    return hinge_check(origin, {"w": w, "b": np.array(b)}, 0.5, np.full(data.n, C))
 
 
 def _reach(data: TrainingData, C: float) -> float:
