@@ -18,7 +18,8 @@ from experiments.readme_table import BEGIN, END, markdown
 from tests.command_line import run
 from tests.matrix_witness import matrix_points
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
 
 
 def test_the_table_of_formulations_is_the_catalogue():
@@ -151,3 +152,19 @@ def test_its_table_of_matrix_machines_is_what_they_give() -> None:
         assert 100 * (1 - row.bound / found.upper) == pytest.approx(float(gap[:-1]), abs=0.06)
     alternating = tm.matrix_alternating(data, **given, starts=10)
     assert alternating.objective == pytest.approx(float(printed["alternating"][0]), abs=6e-6)
+
+
+def test_papers_on_tap_are_those_that_can_be_run_again() -> None:
+    from experiments.reproduce.papers import everything
+
+    section = README.partition("## Papers on tap")[2].partition("\n## ")[0]
+    papers = re.findall(r"^\| `([a-z-]+)` \|", section, flags=re.MULTILINE)
+    names = [one.name for one in everything()]
+    assert all(any(name.startswith(f"{paper}-") for paper in papers) for name in names)
+    assert all(any(name.startswith(f"{paper}-") for name in names) for paper in papers)
+    assert f"the list: {len(names)} tables and figures" in section
+
+
+def test_every_notebook_is_listed() -> None:
+    listed = re.findall(r"\]\(notebooks/([^)]+\.ipynb)\)", README)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
