@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -135,7 +136,7 @@ def fits(
     solver : str
         For every hinge fit, and for conic fits that need an interior-point solver. By auto the
         hinge fits are found many at once by `solvers.algorithms.hinge_grid`, and only those that
-        are not proven then, or are too large, by a solver of the model.
+        are not close then, or are too large, by a solver of the model.
     time_limit : float, optional
         Seconds for each fit; fits that are found at once have theirs together.
 
@@ -173,7 +174,8 @@ def _hinge_fits(
 ) -> tuple[Fit, ...]:
     """Blocks of values at once where the solver is left open, and one after the other else."""
     limit = checked_limits(time_limit).time_limit
-    size = block_size(data) if solver == "auto" else 0
+    costs = np.array([_cost(beta) for beta in values])
+    size = block_size(data, costs) if solver == "auto" else 0
     found: list[Fit] = []
     for first in range(0, len(values), max(1, size)):
         betas = values[first : first + max(1, size)]
@@ -182,11 +184,11 @@ def _hinge_fits(
         if not size:
             found.append(_by_model(data, betas[0], intercept, solver, limit))
             continue
-        costs = np.array([_cost(beta) for beta in betas])
-        machines = hinge_block(data, costs, intercept, limit)
+        machines = hinge_block(data, costs[first : first + size], intercept, limit)
         for beta, machine in zip(betas, machines, strict=True):
             fit = _of_machine(beta, machine)
-            found.append(fit if fit.certified else _again(data, fit, intercept, limit, say))
+            done = machine.proven and machine.near
+            found.append(fit if done else _again(data, fit, intercept, limit, say))
     return tuple(found)
 
 
@@ -204,16 +206,19 @@ def _of_machine(beta: float, machine: HingeMachine) -> Fit:
 
 
 def _again(data: TrainingData, fit: Fit, intercept: str, limit: float | None, say: Say) -> Fit:
-    """A fit that is not proven, by a solver of the model in the time left; the better of both."""
+    """A poor fit once more, by a solver of the model in the time left; the better of both."""
     left = None if limit is None else limit - fit.seconds
     if left is not None and left <= 0:
         return fit
     say(f"beta {fit.hyperparameter:.4g} once more, by a solver of the model")
     other = _by_model(data, fit.hyperparameter, intercept, "auto", left)
-    worse = other.objective is None or (
-        not other.certified and fit.objective is not None and fit.objective < other.objective
-    )
-    return replace(fit if worse else other, seconds=fit.seconds + other.seconds)
+    keep = not other.certified and (fit.certified or _value(fit) < _value(other))
+    better = fit if keep else other
+    return replace(better, seconds=fit.seconds + other.seconds)
+
+
+def _value(fit: Fit) -> float:
+    return math.inf if fit.objective is None else fit.objective
 
 
 def _by_model(

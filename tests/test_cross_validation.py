@@ -124,7 +124,8 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", sorted(REFUSED))
 def test_fits_refuse_before_they_solve(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments, settings, message = REFUSED[case]
-    monkeypatch.setattr(loss_fits, "solve", lambda *a, **k: pytest.fail("something was solved"))
+    for way in ("solve", "hinge_block"):
+        monkeypatch.setattr(loss_fits, way, lambda *a, **k: pytest.fail("something was solved"))
     if case != "free":  # the path itself refuses that
         monkeypatch.setattr(loss_fits, "conic_path", lambda *a, **k: pytest.fail("solved"))
     method, grid = arguments

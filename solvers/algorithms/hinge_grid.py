@@ -29,7 +29,10 @@ from solvers.result import Certificate, Verdict
 Array = NDArray[np.float64]
 
 WORK = 2e7  # multiplications of one step of a block: a fraction of a second, and so is Ctrl-C
+LARGEST = 1e8  # of one machine
 MEMORY = 3e6  # numbers of the largest array that a block holds
+EXTREME = 1e50  # of numbers other than 0, as of their inverses: squares must be doubles
+NEAR = 0.3  # of the largest score: by how much scores may err, by what the gap alone tells
 BOUND = "weak duality at repaired multipliers of an interior point method for many costs"
 
 
@@ -46,6 +49,8 @@ class HingeMachine:
         F_C(w, b), recomputed from the data.
     lower_bound : float
         Proven, at least 0; as F_C is never below 0, that holds when nothing else was found.
+    radius : float
+        Length of the longest point.
     facts : mapping
         Counts of points, as of the entry c_svc.
     seconds : float
@@ -57,6 +62,7 @@ class HingeMachine:
     b: float
     objective: float
     lower_bound: float
+    radius: float
     facts: dict[str, float]
     seconds: float
 
@@ -69,6 +75,19 @@ class HingeMachine:
         """
         gap = self.objective - self.lower_bound
         return 0 <= gap <= GAP_TOLERANCE * self.objective < math.inf
+
+    @property
+    def near(self) -> bool:
+        """Whether the gap tells the hyperplane too, and not the objective alone.
+
+        F_C is strongly convex in w, so the optimal w is at most sqrt(2 gap) away, which must not
+        be large beside the scores, w itself or b. On points of length far below 1, or with a tiny
+        C, 1/2 ||w||^2 is lost in the rounding of C n, and a gap of 1e-10 of that says nothing of w.
+        The distance is mostly very much smaller than that: it falls with the gap, not its root.
+        """
+        gap = max(0.0, self.objective - self.lower_bound)
+        size = max(self.radius * float(np.linalg.norm(self.w)), abs(self.b))
+        return self.radius * math.sqrt(2 * gap) <= NEAR * size
 
     @property
     def certificate(self) -> Certificate:
@@ -86,15 +105,20 @@ class HingeMachine:
         )
 
 
-def block_size(data: TrainingData) -> int:
-    """How many machines on these points go together; 0 where one is too much for the method.
+def block_size(data: TrainingData, costs: Array) -> int:
+    """How many of these machines go together; 0 where the method is not made for them.
 
-    A machine of k = d + 1 columns takes (n + k) k^2 multiplications a step, and n k + k^2 numbers.
-    With many more columns than points that is more than a solver needs, which can eliminate w.
+    A machine of k = d + 1 columns takes (n + k) k^2 multiplications a step, and (n + k) k numbers.
+    Very large ones gain nothing. Columns and costs whose squares are no doubles cannot be scaled.
     """
+    sizes = np.concatenate([np.abs(data.X).max(axis=0), costs])
+    if not ((sizes == 0) | ((sizes > 1 / EXTREME) & (sizes < EXTREME))).all():
+        return 0
     k = data.d + 1
     work, numbers = (data.n + k) * k**2, (data.n + k) * k
-    return int(min(WORK / work, MEMORY / numbers))
+    if work > LARGEST:
+        return 0
+    return max(1, int(min(WORK / work, MEMORY / numbers)))
 
 
 def hinge_block(
@@ -121,9 +145,10 @@ def hinge_block(
     price = np.ones(rows.shape[1])
     if intercept == "free":
         price[-1] = 0.0
+    radius = math.sqrt(float((data.X**2).sum(axis=1).max()))
     deadline = None if time_limit is None else start + time_limit * len(costs)
     caps = np.repeat(costs[:, None], data.n, axis=1)
-    found = hinge_machines(rows, price, caps, _reach(data, float(costs.max())), deadline)
+    found = hinge_machines(rows, price, caps, _reach(data, radius, costs), deadline)
     machines = []
     for C, v, lower in zip(costs.tolist(), found.v, found.lower.tolist(), strict=True):
         w, b = (v, 0.0) if intercept == "none" else (v[:-1].copy(), float(v[-1]))
@@ -132,7 +157,7 @@ def hinge_block(
             b = hinge_intercept(data.X @ w, data.y, np.full(data.n, C))
         check = _check(data, w, b, intercept, C)
         machines.append(
-            HingeMachine(C, w, b, check.objective, max(0.0, lower), dict(check.facts), 0.0)
+            HingeMachine(C, w, b, check.objective, max(0.0, lower), radius, dict(check.facts), 0.0)
         )
     seconds = (time.perf_counter() - start) / len(costs)
     return [replace(machine, seconds=seconds) for machine in machines]
@@ -143,11 +168,10 @@ def _check(data: TrainingData, w: Array, b: float, intercept: str, C: float) -> 
     return hinge_check(origin, {"w": w, "b": np.array(b)}, 0.5, np.full(data.n, C))
 
 
-def _reach(data: TrainingData, C: float) -> float:
-    """A bound on |b| of some optimum with a free intercept, for every cost up to C.
+def _reach(data: TrainingData, radius: float, costs: Array) -> float:
+    """A bound on |b| of some optimum with a free intercept, for all of the costs.
 
     w = 0 and b = 1 or -1 has the value 2 C m, m points in the smaller class, so ||w||^2 <= 4 C m.
     Some best b is a breakpoint y_i - <w, x_i> of the loss, so |b| <= 1 + ||w|| max_i ||x_i||.
     """
-    far = math.sqrt(float((data.X**2).sum(axis=1).max()))
-    return 1 + far * math.sqrt(4 * C * min(data.n_pos, data.n_neg))
+    return 1 + radius * math.sqrt(4 * float(costs.max()) * min(data.n_pos, data.n_neg))
