@@ -31,6 +31,7 @@ from cuts.box_tightening import by_multipliers, root_box
 from cuts.boxes import branching, halves, on_sphere
 from cuts.cut import Cut, InvalidCutError
 from cuts.endings import Incumbent, StopError, StopReason
+from cuts.given_weights import given_directions
 from cuts.polar import PolarProblem, polar_problem
 from cuts.search_result import SearchResult, SearchState, closed_below
 from cuts.sphere_cut import as_cut, in_general_position, sphere_cut
@@ -132,18 +133,6 @@ def branch_and_cut(
     given = given_directions(problem, start, "start")
     finished = supervised(lambda: search.run(starts, given), search.asked_to_stop.set)
     return finished.value
-
-
-def given_directions(problem: PolarProblem, given: ArrayLike | None, word: str) -> list[Array]:
-    """Weights that a caller gave, scaled to norm 1."""
-    if given is None:
-        return []
-    points = np.atleast_2d(np.asarray(given, dtype=np.float64))
-    if points.ndim != 2 or points.shape[1] != problem.hulls.k or not np.isfinite(points).all():
-        raise ValueError(f"{word} must hold {problem.hulls.k} finite numbers each")
-    if not points.any(axis=1).all():
-        raise ValueError(f"{word}: a weight of 0 has no direction")
-    return [point / np.linalg.norm(point) for point in points]
 
 
 def in_unit(hulls: ReducedHulls) -> tuple[ReducedHulls, float]:

@@ -23,9 +23,10 @@ from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 
 from cuts.box_bound import largest_entry, point_error
-from cuts.branch_and_cut import given_directions, in_unit
+from cuts.branch_and_cut import in_unit
 from cuts.closed_surface import enclosed_radius
 from cuts.endings import Incumbent, StopError, StopReason
+from cuts.given_weights import given_directions
 from cuts.polar import PolarProblem, polar_problem
 from cuts.search_result import SearchResult, SearchState, closed_below
 from formulations.data import TrainingData

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuts import outer_loop
+from cuts import vertex_cuts
 from cuts.concavity import apex_at
 from cuts.cut import Kind, scaled_cut
 from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.endings import StopReason
-from cuts.outer_loop import BOX, STRATEGIES, cutting_plane
+from cuts.loop_run import BOX
+from cuts.outer_loop import STRATEGIES, cutting_plane
 from cuts.polar import PolarProblem, polar_problem
 from cuts.pool import Pool
 from cuts.relaxation import COLD, Found, LostNumbersError, Relaxation
@@ -322,7 +323,7 @@ def test_ctrl_c_between_programs_or_inside_one_keeps_the_best_point_and_the_boun
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = signal.getsignal(signal.SIGINT)
-    cut, count = outer_loop.concavity_cut, []
+    cut, count = vertex_cuts.concavity_cut, []
 
     def pressing(*words: Any) -> Any:
         count.append(1)
@@ -330,7 +331,7 @@ def test_ctrl_c_between_programs_or_inside_one_keeps_the_best_point_and_the_boun
             signal.raise_signal(signal.SIGINT)
         return cut(*words)
 
-    monkeypatch.setattr(outer_loop, "concavity_cut", pressing)
+    monkeypatch.setattr(vertex_cuts, "concavity_cut", pressing)
     found = cutting_plane(LONG, nu=LONG_NU)
     assert_ended(found, StopReason.INTERRUPTED)
     assert len(found.cuts) == 4
@@ -368,7 +369,7 @@ def test_a_second_ctrl_c_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(outer_loop, "concavity_cut", pressing)
+    monkeypatch.setattr(vertex_cuts, "concavity_cut", pressing)
     with pytest.raises(KeyboardInterrupt):
         cutting_plane(LONG, nu=LONG_NU)
     assert signal.getsignal(signal.SIGINT) is before

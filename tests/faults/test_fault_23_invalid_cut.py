@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuts import concavity, facial, lifted, outer_loop
+from cuts import concavity, facial, lifted, vertex_cuts
 from cuts.cut import InvalidCutError
 from cuts.endings import StopReason
 from cuts.outer_loop import cutting_plane
@@ -83,7 +83,7 @@ def lost() -> tuple[TrainingData, float]:
 def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make = outer_loop.concavity_cut
+    make = vertex_cuts.concavity_cut
 
     def shallow(*words: Any) -> Any:
         cut = make(*words)
@@ -91,7 +91,7 @@ def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
             return None
         return replace(cut, rhs=cut.rhs + cut.violation({"w": cut.origin.vertex}))
 
-    monkeypatch.setattr(outer_loop, "concavity_cut", shallow)
+    monkeypatch.setattr(vertex_cuts, "concavity_cut", shallow)
     found = cutting_plane(DATA, nu=NU)
     assert found.stop is StopReason.STALLED
     assert "does not remove its own vertex" in found.message

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuts import outer_loop
+from cuts import loop_run, vertex_cuts
 from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.endings import StopReason
 from cuts.outer_loop import cutting_plane
 from cuts.pool import Pool
+from cuts.relaxation import Relaxation
 from formulations.data import TrainingData
 from formulations.support_function import reduced_hulls, support_value
 from solvers.algorithms.ranges import nu_range
@@ -48,13 +49,13 @@ def test_row_24_cuts_too_shallow_to_count_end_the_loop(way: str) -> None:
 
 
 def test_row_24_a_cut_that_repeats_another_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    make, kept = outer_loop.concavity_cut, []
+    make, kept = vertex_cuts.concavity_cut, []
 
     def again(*words: Any) -> Any:
         kept.append(make(*words))
         return kept[min(len(kept) - 1, 2)]
 
-    monkeypatch.setattr(outer_loop, "concavity_cut", again)
+    monkeypatch.setattr(vertex_cuts, "concavity_cut", again)
     found = cutting_plane(DATA, nu=NU)
     assert_stalled(found, "says what an earlier cut says", optimum(DATA, NU))
     assert len(found.cuts) == 3
@@ -64,7 +65,7 @@ def test_row_24_a_program_that_returns_to_a_removed_vertex_ends_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The relaxation loses every cut: its vertex comes back, and so does the cut."""
-    monkeypatch.setattr(outer_loop.Relaxation, "add", lambda *_: None)
+    monkeypatch.setattr(Relaxation, "add", lambda *_: None)
     found = cutting_plane(DATA, nu=NU)
     assert_stalled(found, "says what an earlier cut says", optimum(DATA, NU))
     assert len(found.cuts) < 20
@@ -115,8 +116,8 @@ def test_row_24_old_cuts_leave_the_pool_only_when_the_others_imply_them() -> Non
             dropped.append(before - len(self.active))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outer_loop, "Pool", Watched)
-        patch.setattr(outer_loop, "PRUNE_EVERY", 5)
+        patch.setattr(loop_run, "Pool", Watched)
+        patch.setattr(loop_run, "PRUNE_EVERY", 5)
         patch.setattr("cuts.pool.OLD", 3)
         found = cutting_plane(data, nu=nu)
     assert sum(dropped) > 0
