@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cuts.extended_nu_path import ExtendedNuPath, chord
+from cuts.nu_chords import chord
+from cuts.nu_path_result import ExtendedNuPath
 from formulations.support_function import reduced_hulls, support_value
 
 Array = NDArray[np.float64]

@@ -22,22 +22,22 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
-from cuts.kkt_recovery import recover_multipliers
+from cuts.least_hinge import least_hinge
+from cuts.nu_chords import anchors_of, chord, ends_first
+from cuts.nu_family import KnownWeights, NuFamily
+from cuts.nu_path_result import ExtendedNuPath
+from cuts.nu_path_row import PathRow, path_row
+from cuts.past_nu_bar import bound_past_nu_bar, measured_points, radius_of
 from cuts.search_engines import Engine, search_engine
 from formulations.data import TrainingData
 from formulations.extended_nu_checks import NO_DIRECTION
 from formulations.extended_nu_svc import extended_nu_svc_ball
 from formulations.feature_rank import refuse_dependent_features
-from formulations.hyperplane import augmented
-from formulations.nu_svc import checked_nu, loss_weights
-from formulations.support_function import best_levels, reduced_hulls, support_value
-from solvers.algorithms.ranges import NuRange, nu_bar_bounds, nu_range
+from formulations.nu_svc import checked_nu
 from solvers.result import Verdict
 from solvers.solve import solve
 
@@ -47,111 +47,6 @@ ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near
 EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same
 KEPT_STARTS = 10
 INTERRUPTED = "interrupted"  # as solvers and searches alike call it
-SAME_DIRECTION = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class PathRow:
-    """The extended nu-SVC at one nu.
-
-    Attributes
-    ----------
-    nu : float
-    value, cvar : float
-        Phi at the weight, by sorting, and Phi / nu.
-    lower_bound : float
-        Proven.
-    claimed_bound : float or None
-        An engine's or solver's, where it proves none.
-    verdict : Verdict
-    how : str
-        "ball" above nu_bar, "boundary" at it, "search", or "chord" where no search was needed.
-    stop : str
-        The engine's word, or the solver's status.
-    side : int
-        1 above nu_bar (convex), 0 at it, -1 below.
-    constant : bool
-        Whether nu lies in the zone where the CVaR is constant.
-    w : array (d,)
-        Of norm 1 (with b, where b is penalised).
-    b, rho : float
-    norm_multiplier : float
-        lambda of Perez-Cruz et al.: minus half the objective in their scale.
-    alpha : array (n,)
-        Multipliers of the margin rows in their scale, in [0, n c_i] and with sum n nu.
-    stationarity : float
-        Residual of lambda w = sum_i alpha_i y_i x_i, see recover_multipliers.
-    support_share, margin_error_share : float
-        Number of points with alpha > 0 over n; mass of the points beyond rho.
-    errors : int
-        Training points on the wrong side or on the hyperplane.
-    seconds : float
-    """
-
-    nu: float
-    value: float
-    cvar: float
-    lower_bound: float
-    claimed_bound: float | None
-    verdict: Verdict
-    how: str
-    stop: str
-    side: int
-    constant: bool
-    w: Array
-    b: float
-    rho: float
-    norm_multiplier: float
-    alpha: Array
-    stationarity: float
-    support_share: float
-    margin_error_share: float
-    errors: int
-    seconds: float
-
-    @property
-    def gap(self) -> float:
-        """value - lower_bound, at least 0."""
-        return max(0.0, self.value - self.lower_bound)
-
-
-@dataclass(frozen=True, eq=False)
-class ExtendedNuPath:
-    """Rows by falling nu, and where the problem changes its nature.
-
-    Attributes
-    ----------
-    rows : tuple of PathRow
-    range : NuRange
-        nu_bar, nu_max and the end of the constant zone.
-    nu_bar_bounds : (float or None, float)
-        Proven.
-    data, class_balance, intercept
-        Of the problem.
-    searches : int
-        How many nu took the engine.
-    left_out : tuple of float
-        The nu that Ctrl-C came before; empty else.
-    """
-
-    rows: tuple[PathRow, ...]
-    range: NuRange
-    nu_bar_bounds: tuple[float | None, float]
-    data: TrainingData
-    class_balance: ArrayLike | str
-    intercept: str
-    searches: int
-    left_out: tuple[float, ...]
-
-    @property
-    def anchors(self) -> tuple[tuple[float, float], ...]:
-        """Rising pairs (nu, proven lower bound of Phi) that chords join; (0, 0) is the first."""
-        return _anchors(self.rows, self.nu_bar_bounds[0])
-
-    @property
-    def weights(self) -> tuple[Array, ...]:
-        """The weights (k,) of all rows, of norm 1."""
-        return tuple(_weight_of(row, self.intercept) for row in self.rows)
 
 
 def extended_nu_path(
@@ -201,8 +96,9 @@ def extended_nu_path(
             tolerance=tolerance / 2,
             time_limit=time_limit,
         )
-    path = _Path(data, class_balance, intercept, engine, solver, tolerance, time_limit)
-    waiting = _ends_first(wanted, path.caps, data.y, intercept)
+    family = NuFamily(data, class_balance, intercept)
+    path = _Path(family, engine, solver, tolerance, time_limit)
+    waiting = ends_first(wanted, family.caps, data.y, intercept)
     while waiting and not path.interrupted:
         try:
             path.visit(waiting[0])
@@ -218,28 +114,19 @@ def extended_nu_path(
 class _Path:
     """Rows, weights and bounds so far."""
 
-    data: TrainingData
-    class_balance: ArrayLike | str
-    intercept: str
+    family: NuFamily
     engine: Engine
     solver: str
     tolerance: float
     time_limit: float | None
     rows: list[PathRow] = field(default_factory=list)
-    weights: list[Array] = field(default_factory=list)
     searches: int = 0
 
     def __post_init__(self) -> None:
-        self.caps = loss_weights(self.data, self.class_balance)
-        points = augmented(self.data, self.intercept if self.intercept == "penalised" else "none")
-        if self.intercept == "free":
-            points = points - points.mean(axis=0)
-        self.radius = float(np.linalg.norm(points, axis=1).max())
+        self.known = KnownWeights(self.family)
+        points = measured_points(self.family.data, self.family.intercept)
+        self.radius = radius_of(points)
         self.least_gap = ABSOLUTE * float(np.abs(points).max())
-        self.range = nu_range(self.data, class_balance=self.class_balance, intercept=self.intercept)
-        self.bar = nu_bar_bounds(
-            self.data, class_balance=self.class_balance, intercept=self.intercept
-        )
 
     @property
     def interrupted(self) -> bool:
@@ -249,57 +136,56 @@ class _Path:
     def visit(self, nu: float) -> None:
         """Add the row of one nu."""
         started = time.perf_counter()
-        side = self.range.side(nu)
+        side = self.family.range.side(nu)
         row = (self._below, self._at, self._above)[side + 1](nu)
         self.rows.append(replace(row, seconds=time.perf_counter() - started))
 
     def finished(self, left_out: Sequence[float]) -> ExtendedNuPath:
         """Rows by falling nu, bounds raised to the chords of all of them."""
         rows = sorted(self.rows, key=lambda row: -row.nu)
-        anchors = _anchors(rows, self.bar[0])
+        family, anchors = self.family, self._anchors(rows)
         rows = [self._raised(row, anchors) for row in rows]
         return ExtendedNuPath(
-            tuple(rows), self.range, self.bar, self.data, self.class_balance, self.intercept,
-            self.searches, tuple(sorted(left_out, reverse=True)),
+            tuple(rows), family.range, family.bar, family.data, family.class_balance,
+            family.intercept, self.searches, tuple(sorted(left_out, reverse=True)),
         )  # fmt: skip
+
+    def _anchors(self, rows: Iterable[PathRow]) -> tuple[tuple[float, float], ...]:
+        return anchors_of((row.bound for row in rows), self.family.bar[0])
 
     # --- three kinds of nu ---------------------------------------------------------------------
 
     def _above(self, nu: float) -> PathRow:
-        result = solve(
-            extended_nu_svc_ball(
-                self.data, nu=nu, class_balance=self.class_balance, intercept=self.intercept
-            ),
-            self.solver,
-            time_limit=self.time_limit,
+        family = self.family
+        ball = extended_nu_svc_ball(
+            family.data, nu=nu, class_balance=family.class_balance, intercept=family.intercept
         )
+        result = solve(ball, self.solver, time_limit=self.time_limit)
         if result.objective is None:
             raise RuntimeError(f"the ball problem at nu = {nu:g} ended with {result.status}")
         weight = np.asarray(result.values["w"], dtype=np.float64)
-        if self.intercept == "penalised":
+        if family.intercept == "penalised":
             weight = np.append(weight, result.values["b"])
         if np.linalg.norm(weight) > NO_DIRECTION:
-            self._keep(weight)
+            self.known.keep(weight)
         else:  # so near to nu_bar that the solver leaves w at 0
             self._keep_least_hinge()
-        best, _ = self._best_known(nu)
+        best, _ = self.known.best(nu)
         claimed = result.certificate.solver_bound
         lower = -math.inf if result.bound is None else result.bound
-        return self._row(
-            nu, best, lower, claimed, result.certificate.verdict, "ball", str(result.status)
-        )
+        return path_row(
+            family, nu, best, lower=lower, claimed=claimed, verdict=result.certificate.verdict,
+            how="ball", stop=str(result.status),
+        )  # fmt: skip
 
     def _at(self, nu: float) -> PathRow:
-        """At nu_bar the least hinge loss has rho = 1 and value 0.
-
-        Phi is at least 0 up to the proven lower bound of nu_bar, and falls no faster beyond it than
-        by rho, which is at most the radius of the points.
-        """
+        """At nu_bar the least hinge loss has rho = 1 and value 0."""
         self._keep_least_hinge()
         row = self._above(nu)
         lower = row.lower_bound
-        if self.bar[0] is not None:
-            lower = max(lower, -max(nu - self.bar[0], 0.0) * self.radius)
+        least = self.family.bar[0]
+        if least is not None:
+            lower = max(lower, bound_past_nu_bar(nu, least, self.radius))
         closed = row.value - lower <= self.tolerance * self.radius
         verdict = Verdict.CERTIFIED if closed else Verdict.NOT_CERTIFIED
         return replace(row, how="boundary", lower_bound=lower, verdict=verdict)
@@ -309,30 +195,34 @@ class _Path:
 
         Where that is 0 the classes may have one mean, and no w is better than another.
         """
-        weight = _least_hinge(self.data, self.caps, self.intercept)
+        weight = least_hinge(self.family.data, self.family.caps, self.family.intercept)
         axes = np.eye(len(weight))
         for w in [weight] if np.linalg.norm(weight) > NO_DIRECTION else [*axes, *-axes]:
-            self._keep(w)
+            self.known.keep(w)
 
     def _below(self, nu: float) -> PathRow:
-        lower = chord(_anchors(self.rows, self.bar[0]), nu)
-        if self.weights:
-            best, value = self._best_known(nu)
+        lower = chord(self._anchors(self.rows), nu)
+        if self.known.weights:
+            best, value = self.known.best(nu)
             if value - lower <= max(self._relative(value), EXACT * self.radius):
-                return self._row(nu, best, lower, None, Verdict.CERTIFIED, "chord", "no search")
-        found = self.engine(self.data, nu, self._starts(nu))
+                return path_row(
+                    self.family, nu, best, lower=lower, claimed=None, verdict=Verdict.CERTIFIED,
+                    how="chord", stop="no search",
+                )  # fmt: skip
+        found = self.engine(self.family.data, nu, self.known.starts(nu, KEPT_STARTS))
         self.searches += 1
-        self._keep(found.weight)
-        best, value = self._best_known(nu)
+        self.known.keep(found.weight)
+        best, value = self.known.best(nu)
         if found.lower_bound > value + self._slack(value):
             raise RuntimeError(
                 f"the engine's bound {found.lower_bound:.9g} at nu = {nu:g} exceeds the value "
                 f"{value:.9g} of a known weight: one of the two is wrong"
             )
         lower, claimed = max(lower, found.lower_bound), found.claimed_bound
-        return self._row(
-            nu, best, lower, claimed, self._verdict(value, lower, claimed), "search", found.stop
-        )
+        return path_row(
+            self.family, nu, best, lower=lower, claimed=claimed,
+            verdict=self._verdict(value, lower, claimed), how="search", stop=found.stop,
+        )  # fmt: skip
 
     def _verdict(self, value: float, lower: float, claimed: float | None) -> Verdict:
         if self._closed(value, lower):
@@ -354,145 +244,13 @@ class _Path:
 
     def _raised(self, row: PathRow, anchors: tuple[tuple[float, float], ...]) -> PathRow:
         """The row with the chords of its neighbours, and the best weight of all rows."""
-        best, value = self._best_known(row.nu)
+        best, value = self.known.best(row.nu)
         lower = max(row.lower_bound, chord(anchors, row.nu))
         if value < row.value - self.tolerance * abs(row.value):
-            row = self._row(
-                row.nu, best, lower, row.claimed_bound, row.verdict, row.how, row.stop, row.seconds
-            )
+            row = path_row(
+                self.family, row.nu, best, lower=lower, claimed=row.claimed_bound,
+                verdict=row.verdict, how=row.how, stop=row.stop, seconds=row.seconds,
+            )  # fmt: skip
         if row.side < 0:
             row = replace(row, verdict=self._verdict(row.value, lower, row.claimed_bound))
         return replace(row, lower_bound=lower)
-
-    # --- weights -------------------------------------------------------------------------------
-
-    def _keep(self, weight: Array) -> None:
-        unit = np.asarray(weight, dtype=np.float64) / np.linalg.norm(weight)
-        if all(float(np.abs(unit - other).max()) > SAME_DIRECTION for other in self.weights):
-            self.weights.append(unit)
-
-    def _values(self, nu: float) -> Array:
-        hulls = reduced_hulls(
-            self.data, nu=nu, class_balance=self.class_balance, intercept=self.intercept
-        )
-        return np.array([support_value(hulls, weight) for weight in self.weights])
-
-    def _best_known(self, nu: float) -> tuple[Array, float]:
-        values = self._values(nu)
-        place = int(values.argmin())
-        return self.weights[place], float(values[place])
-
-    def _starts(self, nu: float) -> list[Array]:
-        if not self.weights:
-            return []
-        order = np.argsort(self._values(nu), kind="stable")[:KEPT_STARTS]
-        return [self.weights[place] for place in order]
-
-    def _row(
-        self,
-        nu: float,
-        weight: Array,
-        lower: float,
-        claimed: float | None,
-        verdict: Verdict,
-        how: str,
-        stop: str,
-        seconds: float = 0.0,
-    ) -> PathRow:
-        hulls = reduced_hulls(
-            self.data, nu=nu, class_balance=self.class_balance, intercept=self.intercept
-        )
-        value = support_value(hulls, weight)
-        b, rho, xi = best_levels(hulls, weight)
-        w = weight[: self.data.d]
-        if self.intercept == "penalised":
-            b = float(weight[-1])
-        scores = self.data.y * (self.data.X @ w + b)
-        dual, n = recover_multipliers(hulls, weight), self.data.n
-        slack = 1e-9 * max(1.0, float(np.abs(scores).max()))
-        return PathRow(
-            nu=nu,
-            value=value,
-            cvar=value / nu,
-            lower_bound=lower,
-            claimed_bound=claimed,
-            verdict=verdict,
-            how=how,
-            stop=stop,
-            side=self.range.side(nu),
-            constant=nu <= self.range.constant_until * (1 + 1e-12),
-            w=w,
-            b=b,
-            rho=rho,
-            norm_multiplier=-n * value / math.sqrt(2),
-            alpha=n * dual.multipliers,
-            stationarity=dual.residual,
-            support_share=float(dual.support.mean()),
-            margin_error_share=float(self.caps[xi > slack].sum()),
-            errors=int((scores <= 0).sum()),
-            seconds=seconds,
-        )
-
-
-# --- bounds from concavity -----------------------------------------------------------------------
-
-
-def _anchors(rows: Iterable[PathRow], bar: float | None) -> tuple[tuple[float, float], ...]:
-    """(nu, lower bound of Phi) by rising nu: 0 at 0 and at a proven lower bound of nu_bar."""
-    found = {0.0: 0.0}
-    if bar is not None and bar > 0:
-        found[bar] = 0.0
-    for row in rows:
-        if math.isfinite(row.lower_bound):
-            found[row.nu] = max(row.lower_bound, found.get(row.nu, -math.inf))
-    return tuple(sorted(found.items()))
-
-
-def chord(anchors: Sequence[tuple[float, float]], nu: float) -> float:
-    """Proven lower bound of Phi at nu: the highest chord over it; -inf beyond the last anchor."""
-    best = -math.inf
-    for left, low in anchors:
-        for right, high in anchors:
-            if left == nu:
-                best = max(best, low)
-            elif left < nu <= right:
-                share = (nu - left) / (right - left)
-                best = max(best, (1 - share) * low + share * high)
-    return best
-
-
-def _weight_of(row: PathRow, intercept: str) -> Array:
-    return np.append(row.w, row.b) if intercept == "penalised" else row.w
-
-
-def _least_hinge(data: TrainingData, caps: Array, intercept: str) -> Array:
-    """w (k,), with b where it is penalised, of the least weighted mean hinge loss."""
-    rows = data.y[:, None] * augmented(data, intercept)
-    d = rows.shape[1]
-    answer = linprog(
-        np.r_[np.zeros(d), caps],
-        A_ub=np.hstack([-rows, -np.eye(data.n)]),
-        b_ub=-np.ones(data.n),
-        bounds=[(None, None)] * d + [(0, None)] * data.n,
-        method="highs",
-    )
-    if answer.status != 0:
-        raise RuntimeError(f"the linear program for the hinge loss ended: {answer.message}")
-    return answer.x[: d if intercept == "penalised" else data.d]
-
-
-def _ends_first(nus: Sequence[float], caps: Array, y: Array, intercept: str) -> list[float]:
-    """Falling nu, but of those between two multiples of the caps the outer two first."""
-    sides = [y > 0, y < 0] if intercept == "free" else [y != 0]
-    steps = [caps[side] * len(sides) for side in sides]
-    if any(step.min() != step.max() for step in steps):
-        return list(nus)
-
-    def piece(nu: float) -> tuple[int, ...]:
-        return tuple(math.ceil(nu / float(step[0]) - 1e-9) for step in steps)
-
-    order: list[float] = []
-    for _, group in groupby(nus, key=piece):
-        inside = list(group)
-        order += [inside[0], *([inside[-1]] if len(inside) > 1 else []), *inside[1:-1]]
-    return order

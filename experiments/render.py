@@ -21,7 +21,7 @@ from solvers.comparison import Bound, Comparison, mark
 from solvers.result import SolveResult, Status, Verdict
 
 if TYPE_CHECKING:
-    from cuts.extended_nu_path import ExtendedNuPath
+    from cuts.nu_path_result import ExtendedNuPath
     from experiments.recheck import Recheck
     from solvers.doctor import Report
 

@@ -28,7 +28,7 @@ MORE = {
     ),
     "cuts": (
         "cuts.cut", "cuts.concavity", "cuts.facial", "cuts.trace", "cuts.cutting_plane_result",
-        "cuts.search_result",
+        "cuts.search_result", "cuts.nu_path_row", "cuts.nu_path_result", "cuts.nu_chords",
     ),
     "experiments": (
         "experiments.estimators", "experiments.datasets", "experiments.generators",

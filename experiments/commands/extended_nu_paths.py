@@ -6,7 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cuts.extended_nu_path import INTERRUPTED, ExtendedNuPath, extended_nu_path
+from cuts.extended_nu_path import INTERRUPTED, extended_nu_path
+from cuts.nu_path_result import ExtendedNuPath
 from cuts.search_engines import METHODS
 from experiments.commands.path_family import Family, Say, listed, origin_of
 from experiments.commands.settings import Settings

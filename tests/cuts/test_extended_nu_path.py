@@ -19,9 +19,12 @@ from cuts import search_engines
 from cuts.branch_and_cut import branch_and_cut
 from cuts.cvar_profile import cvar_profile, widest_gap
 from cuts.endings import StopReason
-from cuts.extended_nu_path import ExtendedNuPath, PathRow, chord, extended_nu_path
+from cuts.extended_nu_path import extended_nu_path
 from cuts.hull import hull_search
 from cuts.kkt_recovery import recover_multipliers
+from cuts.nu_chords import chord
+from cuts.nu_path_result import ExtendedNuPath
+from cuts.nu_path_row import PathRow
 from cuts.search_engines import METHODS, Search, search_engine
 from experiments.datasets import load
 from formulations.data import TrainingData
@@ -452,7 +455,7 @@ def test_a_solver_that_leaves_w_at_zero_is_helped(monkeypatch: pytest.MonkeyPatc
     assert (row.side, row.verdict) == (1, Verdict.CERTIFIED)
     assert row.value == pytest.approx(0.0, abs=1e-5)
     exclusive_or = TrainingData([[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1])
-    monkeypatch.setattr(extended_nu_path_module, "_least_hinge", lambda *_: np.zeros(2))
+    monkeypatch.setattr(extended_nu_path_module, "least_hinge", lambda *_: np.zeros(2))
     row = extended_nu_path(exclusive_or, [1.0]).rows[0]
     assert (row.side, row.verdict) == (0, Verdict.CERTIFIED)
     assert np.linalg.norm(row.w) == 1.0

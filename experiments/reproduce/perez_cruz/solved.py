@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from cuts.extended_nu_path import INTERRUPTED, ExtendedNuPath, PathRow, extended_nu_path
+from cuts.extended_nu_path import INTERRUPTED, extended_nu_path
+from cuts.nu_path_result import ExtendedNuPath
+from cuts.nu_path_row import PathRow
 from formulations.data import TrainingData
 from formulations.nu_property import HOLDS, margin_facts
 from solvers.algorithms.extended_nu_local import LocalSolution, extended_nu_local

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cuts.cvar_profile import CvarProfile, cvar_profile
-from cuts.extended_nu_path import ExtendedNuPath
+from cuts.nu_path_result import ExtendedNuPath
 from experiments.reproduce.comparison import Cell, Column, Row, Table
 from experiments.reproduce.registry import Effort, reproduction
 from experiments.reproduce.report import Report

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cuts.extended_nu_path import INTERRUPTED, ExtendedNuPath, PathRow, extended_nu_path
+from cuts.extended_nu_path import INTERRUPTED, extended_nu_path
+from cuts.nu_path_result import ExtendedNuPath
+from cuts.nu_path_row import PathRow
 from experiments.datasets import load
 from experiments.public_data import UCI, data_folder
 from formulations.data import TrainingData
