@@ -19,8 +19,8 @@ import heapq
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from threading import Event
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,14 +29,16 @@ from cuts.box_bound import point_error
 from cuts.box_lp import BoxLP
 from cuts.box_tightening import by_multipliers, root_box
 from cuts.boxes import branching, halves, on_sphere
-from cuts.cut import Cut, InvalidCutError
-from cuts.endings import Incumbent, StopError, StopReason
+from cuts.cut import Cut
+from cuts.endings import StopError, StopReason
 from cuts.given_weights import given_directions
-from cuts.polar import PolarProblem, polar_problem
-from cuts.search_result import SearchResult, SearchState, closed_below
+from cuts.known_in_boxes import KnownInBoxes
+from cuts.polar import polar_problem
+from cuts.search_result import SearchResult, closed_below
+from cuts.search_run import SearchRun, check_tolerances
 from cuts.sphere_cut import as_cut, in_general_position, sphere_cut
 from formulations.data import TrainingData
-from formulations.support_function import ReducedHulls, support_value
+from formulations.support_function import support_value
 from solvers.interrupts import supervised
 from solvers.limits import checked_limits
 
@@ -111,62 +113,48 @@ def branch_and_cut(
         A step of the search loses a known point.
     """
     limits = checked_limits(time_limit, None, seed)
-    if not 0 < tolerance < 1 or not 0 <= absolute < 1:
-        raise ValueError(
-            f"tolerance must lie in (0, 1) and absolute in [0, 1), got {tolerance!r}, {absolute!r}"
-        )
+    check_tolerances(tolerance, absolute)
     if starts < 1 or cut_limit < 0 or (node_limit is not None and node_limit < 1):
         raise ValueError("starts and node_limit must be at least 1, and cut_limit not negative")
     began = time.perf_counter()
     problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
     search = _Search(
-        problem,
-        tolerance,
-        absolute,
-        math.inf if limits.time_limit is None else limits.time_limit,
-        math.inf if node_limit is None else node_limit,
-        cut_limit,
-        seed,
-        given_directions(problem, known_point, "known_point"),
-        began,
+        problem=problem,
+        tolerance=tolerance,
+        absolute=absolute,
+        time_limit=limits.time_limit,
+        step_limit=node_limit,
+        seed=seed,
+        began=began,
+        cut_limit=cut_limit,
+        known_points=given_directions(problem, known_point, "known_point"),
     )
     given = given_directions(problem, start, "start")
     finished = supervised(lambda: search.run(starts, given), search.asked_to_stop.set)
     return finished.value
 
 
-def in_unit(hulls: ReducedHulls) -> tuple[ReducedHulls, float]:
-    """The points divided by a power of two near their largest entry, and that power."""
-    unit = 2.0 ** math.frexp(float(np.abs(hulls.signed).max()))[1]
-    return replace(hulls, signed=np.ascontiguousarray(hulls.signed / unit)), unit
+@dataclass(eq=False, kw_only=True)
+class _Search(SearchRun):
+    """State of one run."""
 
+    engine: ClassVar[str] = "branch_and_cut"
+    step_word: ClassVar[str] = "nodes"
+    proof: ClassVar[str] = PROOF
 
-@dataclass(eq=False)
-class _Search:
-    """State of one run; points and objectives in units of `unit`."""
-
-    problem: PolarProblem
-    tolerance: float
-    absolute: float
-    time_limit: float
-    node_limit: float
     cut_limit: int
-    seed: int
-    known: Sequence[Array]
-    began: float
-    asked_to_stop: Event = field(default_factory=Event)
+    known_points: Sequence[Array]
     heap: list[tuple[float, int, _Node]] = field(default_factory=list)
-    trace: list[SearchState] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
-    nodes: int = 0
     pushed: int = 0
-    evaluations: int = 0
-    value: float = math.inf
     goal: float = math.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.known = KnownInBoxes(self.known_points, self.hulls, self.unit)
 
     def run(self, starts: int, given: Sequence[Array]) -> SearchResult:
         """Search until the gap is closed or something ends it."""
-        self.hulls, self.unit = in_unit(self.problem.hulls)
         self.program = BoxLP(self.hulls, self.seed)
         rounding = point_error(self.hulls, self.program.size)
         self.absolute = max(self.absolute, ROUNDINGS * self.hulls.k * rounding)
@@ -176,7 +164,7 @@ class _Search:
             self._root()
             self._branch()
             stop = StopReason.PROVEN
-            message = f"the gap is closed after {self.nodes} nodes"
+            message = f"the gap is closed after {self.steps} nodes"
         except StopError as end:
             stop, message = end.reason, end.message
         self._note(last=True)
@@ -198,7 +186,7 @@ class _Search:
         self._offer(directions[0] / np.linalg.norm(directions[0]))
         corners = []
         for direction in directions[: len(given) + starts]:
-            self._check_limits()
+            self.check_limits()
             weight, value = self.program.local_search(direction)
             self.evaluations += 1
             corners.append((value, tuple(np.round(weight, SAME_CORNER)), weight))
@@ -227,14 +215,7 @@ class _Search:
         found = sphere_cut(self.hulls, weight, self.goal)
         if found is None:
             return
-        for point in self._better_known():
-            excess = float(found.normal @ point) - self.goal * found.side
-            if excess > 0:
-                raise InvalidCutError(
-                    f"the concavity cut at w = {np.array2string(weight, precision=6)} removes a "
-                    f"known point: w = {np.array2string(point, precision=6)} violates it by "
-                    f"{excess:.3g}"
-                )
+        self.known.check_cut(found, weight, self.goal)
         self.program.add_cut(found.normal, found.side)
         cut = as_cut(self.problem, found, self.unit, len(self.cuts))
         if cut is not None and in_general_position(self.hulls, weight):
@@ -246,9 +227,9 @@ class _Search:
         k = self.hulls.k
         if self.lower >= self.goal:
             return
-        kept = self._known_inside(-np.ones(k), np.ones(k))
+        kept = self.known.inside(-np.ones(k), np.ones(k), self.goal)
         box = root_box(self.program, self.goal)
-        self._check_kept(kept, box, "the root's box")
+        self.known.check_box(kept, box, self.goal, "the root's box")
         if box is not None:
             self._process(box[0], box[1], self.lower)
         self._note()
@@ -257,7 +238,7 @@ class _Search:
         """Best first, until the least bound of an open node reaches the goal."""
         while self.heap and self.heap[0][0] < self.goal:
             self.lower = max(self.lower, self.heap[0][0])
-            self._check_limits()
+            self.check_limits()
             _, _, node = heapq.heappop(self.heap)
             j, at = branching(node.lower, node.upper, node.weight)
             try:
@@ -272,11 +253,11 @@ class _Search:
         self, lower: Array, upper: Array, inherited: float, hint: Array | None = None
     ) -> None:
         """Bound a box and keep it as an open node unless it holds nothing below the goal."""
-        self._check_limits()
-        self.nodes += 1
-        kept = self._known_inside(lower, upper)
+        self.check_limits()
+        self.steps += 1
+        kept = self.known.inside(lower, upper, self.goal)
         box = on_sphere(lower, upper)
-        self._check_kept(kept, box, "the norm row")
+        self.known.check_box(kept, box, self.goal, "the norm row")
         if box is None:
             return
         solved = self.program.solve(*box, self.goal, hint)
@@ -284,12 +265,12 @@ class _Search:
         self._try(solved.weight)
         if bound < self.goal:
             box = by_multipliers(solved.bound, *box, self.goal)
-            self._check_kept(kept, box, "tightening by multipliers")
+            self.known.check_box(kept, box, self.goal, "tightening by multipliers")
             if box is not None:
                 self._push(_Node(bound, solved.weight, *box))
         else:
-            self._check_kept(kept, None, f"a node's bound {bound * self.unit:.9g}")
-        if self.nodes & (self.nodes - 1) == 0:
+            self.known.check_box(kept, None, self.goal, f"a node's bound {bound * self.unit:.9g}")
+        if self.steps & (self.steps - 1) == 0:
             self._note()
 
     def _push(self, node: _Node) -> None:
@@ -304,42 +285,6 @@ class _Search:
             self._offer(better)
             self._note()
 
-    def _check_limits(self) -> None:
-        if self.asked_to_stop.is_set():
-            raise StopError(StopReason.INTERRUPTED, "interrupted by Ctrl-C")
-        if time.perf_counter() - self.began > self.time_limit:
-            raise StopError(StopReason.TIME_LIMIT, f"time limit of {self.time_limit:g} s")
-        if self.nodes >= self.node_limit:
-            raise StopError(StopReason.ROUND_LIMIT, f"limit of {self.node_limit:g} nodes")
-
-    # --- known points --------------------------------------------------------------------------
-
-    def _better_known(self) -> list[Array]:
-        return [point for point in self.known if support_value(self.hulls, point) < self.goal]
-
-    def _known_inside(self, lower: Array, upper: Array) -> list[Array]:
-        """Known points in a box that the search must not drop; empty outside of debugging."""
-        if not self.known:
-            return []
-        return [
-            point
-            for point in self._better_known()
-            if (point >= lower).all() and (point <= upper).all()
-        ]
-
-    def _check_kept(
-        self, points: Sequence[Array], box: tuple[Array, Array] | None, by: str
-    ) -> None:
-        for point in points:
-            value = support_value(self.hulls, point)
-            if value >= self.goal:
-                continue
-            if box is None or (point < box[0]).any() or (point > box[1]).any():
-                raise InvalidCutError(
-                    f"{by} drops a known point: w = {np.array2string(point, precision=6)} has the "
-                    f"objective {value * self.unit:.9g} and the goal is {self.goal * self.unit:.9g}"
-                )
-
     # --- telling -------------------------------------------------------------------------------
 
     def _present_bound(self) -> float:
@@ -347,34 +292,10 @@ class _Search:
         return max(self.lower, min(least, self.goal))
 
     def _note(self, last: bool = False) -> None:
-        lower = self._present_bound() if last else self.lower
-        self.trace.append(
-            SearchState(
-                steps=self.nodes,
-                open=len(self.heap),
-                upper=self.value * self.unit,
-                lower=lower * self.unit,
-                seconds=time.perf_counter() - self.began,
-            )
-        )
+        self.note(len(self.heap), self._present_bound() if last else self.lower)
 
     def _result(self, stop: StopReason, message: str) -> SearchResult:
-        best = Incumbent(self.best, self.problem.value(self.best), self.problem.point(self.best))
-        return SearchResult(
-            best=best,
-            lower_bound=self._present_bound() * self.unit,
-            trace=tuple(self.trace),
-            stop=stop,
-            message=message,
-            proof=PROOF,
-            engine="branch_and_cut",
-            steps=self.nodes,
-            lp_solves=self.program.solves,
-            evaluations=self.evaluations,
-            cuts=tuple(self.cuts),
-            tolerance=self.tolerance,
-            absolute=self.absolute,
-            seed=self.seed,
-            seconds=time.perf_counter() - self.began,
-            problem=self.problem,
-        )
+        return self.ended(
+            stop, message, self._present_bound(),
+            lp_solves=self.program.solves, cuts=tuple(self.cuts),
+        )  # fmt: skip

@@ -13,29 +13,27 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
-from threading import Event
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 
 from cuts.box_bound import largest_entry, point_error
-from cuts.branch_and_cut import in_unit
 from cuts.closed_surface import enclosed_radius
-from cuts.endings import Incumbent, StopError, StopReason
+from cuts.endings import StopError, StopReason
 from cuts.given_weights import given_directions
-from cuts.polar import PolarProblem, polar_problem
-from cuts.search_result import SearchResult, SearchState, closed_below
+from cuts.inner_hull import Surface, nearest_shares
+from cuts.polar import polar_problem
+from cuts.search_result import SearchResult, closed_below
+from cuts.search_run import SearchRun, check_tolerances
 from formulations.data import TrainingData
 from formulations.support_function import support
 from solvers.interrupts import supervised
 from solvers.limits import checked_limits
 
 Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 MOST_DIMENSIONS = 7
 BATCH = 8
@@ -48,27 +46,6 @@ PROOF = (
     "the facets of an inner hull of U enclose a ball about 0: each ridge is shared, one direction "
     "is covered an odd number of times, distances are taken from the corners"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """Facets of an inner hull.
-
-    Attributes
-    ----------
-    points : array (m, k)
-        Points of U.
-    simplices : array (f, k) of int
-    normals : array (f, k)
-        Outer, of norm 1.
-    offsets : array (f,)
-        Distance of each facet's plane from 0, negative where 0 is outside; Qhull's word.
-    """
-
-    points: Array
-    simplices: Index
-    normals: Array
-    offsets: Array
 
 
 def hull_search(
@@ -112,10 +89,7 @@ def hull_search(
         has the optimum; dependent features; more than 7 dimensions.
     """
     limits = checked_limits(time_limit, None, seed)
-    if not 0 < tolerance < 1 or not 0 <= absolute < 1:
-        raise ValueError(
-            f"tolerance must lie in (0, 1) and absolute in [0, 1), got {tolerance!r}, {absolute!r}"
-        )
+    check_tolerances(tolerance, absolute)
     if round_limit is not None and round_limit < 1:
         raise ValueError(f"round_limit must be at least 1, got {round_limit!r}")
     began = time.perf_counter()
@@ -126,40 +100,30 @@ def hull_search(
             f"beyond {MOST_DIMENSIONS}"
         )
     search = _Search(
-        problem,
-        tolerance,
-        absolute,
-        math.inf if limits.time_limit is None else limits.time_limit,
-        math.inf if round_limit is None else round_limit,
-        seed,
-        began,
+        problem=problem,
+        tolerance=tolerance,
+        absolute=absolute,
+        time_limit=limits.time_limit,
+        step_limit=round_limit,
+        seed=seed,
+        began=began,
     )
     given = given_directions(problem, start, "start")
     return supervised(lambda: search.run(given), search.asked_to_stop.set).value
 
 
-@dataclass(eq=False)
-class _Search:
-    """State of one run; points and objectives in units of `unit`."""
+@dataclass(eq=False, kw_only=True)
+class _Search(SearchRun):
+    """State of one run."""
 
-    problem: PolarProblem
-    tolerance: float
-    absolute: float
-    time_limit: float
-    round_limit: float
-    seed: int
-    began: float
-    asked_to_stop: Event = field(default_factory=Event)
-    trace: list[SearchState] = field(default_factory=list)
-    rounds: int = 0
-    evaluations: int = 0
-    value: float = math.inf
-    lower: float = -math.inf
+    engine: ClassVar[str] = "hull"
+    step_word: ClassVar[str] = "rounds"
+    proof: ClassVar[str] = PROOF
+
     surface: Surface | None = None
 
     def run(self, given: list[Array]) -> SearchResult:
         """Grow the inner hull until its nearest facet is one of U."""
-        self.hulls, self.unit = in_unit(self.problem.hulls)
         try:
             self._grow(given)
             stop, message = StopReason.PROVEN, ""
@@ -171,14 +135,13 @@ class _Search:
         self._prove()
         closed = self.lower >= closed_below(self.value, self.tolerance, self.absolute)
         if closed:
-            facets = 0 if self.surface is None else len(self.surface.simplices)
             stop = StopReason.PROVEN
-            message = f"the nearest of {facets} facets is one of U after {self.rounds} rounds"
+            message = f"the nearest of {self._facets} facets is one of U after {self.steps} rounds"
         elif stop is StopReason.PROVEN:
             stop = StopReason.NUMERICAL
             message = "the facets that Qhull lists could not be shown to enclose 0"
         self._note()
-        return self._result(stop, message)
+        return self.ended(stop, message, self.lower)
 
     def _grow(self, given: list[Array]) -> None:
         k = self.hulls.k
@@ -187,7 +150,7 @@ class _Search:
         points = np.array([self._farthest(w / np.linalg.norm(w))[0] for w in directions])
         self._bound_by_nearest(points)
         if k == 1:
-            self.surface = _ends(points)
+            self.surface = Surface.of_ends(points)
             return
         hull: Any = ConvexHull(
             np.unique(points, axis=0), incremental=True, qhull_options=QHULL_OPTIONS
@@ -195,10 +158,10 @@ class _Search:
         try:
             while True:
                 self._take(hull)
-                self._check_limits()
-                self.rounds += 1
+                self._check_all_limits()
+                self.steps += 1
                 new = self._outside()
-                if self.rounds & (self.rounds - 1) == 0:
+                if self.steps & (self.steps - 1) == 0:
                     self._note()
                 if new is None:
                     return
@@ -207,13 +170,7 @@ class _Search:
             hull.close()
 
     def _take(self, hull: Any) -> None:
-        """Keep a copy of the facets: a hull that Qhull could not finish is of no use."""
-        self.surface = Surface(
-            np.array(hull.points),
-            np.array(hull.simplices, dtype=np.int64),
-            np.array(hull.equations[:, :-1]),
-            -np.array(hull.equations[:, -1]),
-        )
+        self.surface = Surface.of_hull(hull)
 
     def _outside(self) -> Array | None:
         """Points of U beyond the nearest facets; None when the nearest is one of U."""
@@ -245,14 +202,9 @@ class _Search:
             self.best, self.value = direction / np.linalg.norm(direction), found.value
         return found.u, found.value
 
-    def _check_limits(self) -> None:
+    def _check_all_limits(self) -> None:
         assert self.surface is not None
-        if self.asked_to_stop.is_set():
-            raise StopError(StopReason.INTERRUPTED, "interrupted by Ctrl-C")
-        if time.perf_counter() - self.began > self.time_limit:
-            raise StopError(StopReason.TIME_LIMIT, f"time limit of {self.time_limit:g} s")
-        if self.rounds >= self.round_limit:
-            raise StopError(StopReason.ROUND_LIMIT, f"limit of {self.round_limit:g} rounds")
+        self.check_limits()
         if len(self.surface.simplices) > FACET_LIMIT:
             words = f"limit of {FACET_LIMIT} facets: take branch_and_cut"
             raise StopError(StopReason.ROUND_LIMIT, words)
@@ -282,46 +234,9 @@ class _Search:
 
     # --- telling -------------------------------------------------------------------------------
 
+    @property
+    def _facets(self) -> int:
+        return 0 if self.surface is None else len(self.surface.simplices)
+
     def _note(self) -> None:
-        facets = 0 if self.surface is None else len(self.surface.simplices)
-        seconds = time.perf_counter() - self.began
-        self.trace.append(
-            SearchState(
-                self.rounds, facets, self.value * self.unit, self.lower * self.unit, seconds
-            )
-        )
-
-    def _result(self, stop: StopReason, message: str) -> SearchResult:
-        best = Incumbent(self.best, self.problem.value(self.best), self.problem.point(self.best))
-        return SearchResult(
-            best=best,
-            lower_bound=self.lower * self.unit,
-            trace=tuple(self.trace),
-            stop=stop,
-            message=message,
-            proof=PROOF,
-            engine="hull",
-            steps=self.rounds,
-            lp_solves=0,
-            evaluations=self.evaluations,
-            cuts=(),
-            tolerance=self.tolerance,
-            absolute=self.absolute,
-            seed=self.seed,
-            seconds=time.perf_counter() - self.began,
-            problem=self.problem,
-        )
-
-
-def nearest_shares(points: Array) -> Array:
-    """Shares (m,), sum 1, of a point of the hull next to the one nearest to 0."""
-    system = np.vstack([points.T, np.ones(len(points))])
-    shares, _ = nnls(system, np.append(np.zeros(points.shape[1]), 1.0))
-    return np.asarray(shares / shares.sum())
-
-
-def _ends(points: Array) -> Surface:
-    """The two ends of U in one dimension."""
-    ends = np.array([points.min(axis=0), points.max(axis=0)])
-    normals = np.array([[-1.0], [1.0]])
-    return Surface(ends, np.array([[0], [1]]), normals, (ends * normals)[:, 0])
+        self.note(self._facets, self.lower)

@@ -24,22 +24,26 @@ from cuts.box_bound import Bound, Multipliers, Rows, largest_entry, proven_bound
 from cuts.box_lp import BoxLP
 from cuts.box_tightening import by_multipliers, root_box
 from cuts.boxes import branching, halves, on_sphere
-from cuts.branch_and_cut import branch_and_cut, in_unit
+from cuts.branch_and_cut import branch_and_cut
 from cuts.cut import InvalidCutError
 from cuts.doubtful_points import BAND, look, nothing_known
 from cuts.endings import StopReason
 from cuts.hull import hull_search
 from cuts.polar import polar_problem
+from cuts.search_run import in_unit
 from cuts.sphere_cut import sphere_cut
 from formulations.data import TrainingData
-from formulations.extended_nu_svc import extended_nu_svc
 from formulations.nu_svc import loss_weights
 from formulations.support_function import ReducedHulls, reduced_hulls, support, support_value
 from solvers.algorithms.ranges import nu_range
-from solvers.solve import solve
-from tests import witness
 from tests.cuts.clouds import below_nu_bar, cloud
-from tests.nu_hulls import all_vertices, level_by_lp
+from tests.cuts.other_optima import (
+    assert_values_are_the_objective,
+    least_on_circle,
+    nearest_facet,
+    optimum_by_scip,
+)
+from tests.nu_hulls import all_vertices
 from tests.witness import INTERCEPTS, points
 
 TOLERANCE = 1e-6
@@ -67,7 +71,7 @@ def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
 def test_optimum_in_the_plane_is_the_best_of_all_directions(mode: str, share: float) -> None:
     data = points("overlapping", 2, n=10)
     nu = below_nu_bar(data, share, intercept=mode)
-    expected = witness.nu_risk_on_circle(data, mode, nu, np.full(data.n, 1 / data.n)).value
+    expected = least_on_circle(data, mode, nu)
     assert_closed(branch_and_cut(data, nu=nu, intercept=mode), expected)
 
 
@@ -79,17 +83,10 @@ def test_optimum_is_the_nearest_of_all_facets(d: int, balance: str, mode: str, k
     data = points(kind, 5, n=9, d=d)
     nu = below_nu_bar(data, 0.5, class_balance=balance, intercept=mode)
     caps = loss_weights(data, balance)
-    vertices = all_vertices(data, mode, nu, caps)
-    if vertices.shape[1] == 1:
-        expected = float(min(vertices.max(), -vertices.min()))
-    else:
-        expected = float(-ConvexHull(vertices).equations[:, -1].max())
+    expected = nearest_facet(data, mode, nu, caps)
     found = branch_and_cut(data, nu=nu, class_balance=balance, intercept=mode)
     assert_closed(found, expected)
-    values = found.best.values
-    w = np.append(values["w"], values["b"]) if mode == "penalised" else values["w"]
-    assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-14)
-    assert level_by_lp(data, mode, nu, caps, w) == pytest.approx(found.objective, abs=1e-9)
+    assert_values_are_the_objective(found, data, mode, nu, caps)
 
 
 def test_given_weights_of_the_loss_are_kept() -> None:
@@ -97,8 +94,7 @@ def test_given_weights_of_the_loss_are_kept() -> None:
     weights = np.random.default_rng(0).uniform(0.5, 2.0, data.n)
     weights /= weights.sum()
     nu = below_nu_bar(data, 0.7, class_balance=weights)
-    vertices = all_vertices(data, "free", nu, weights)
-    expected = float(-ConvexHull(vertices).equations[:, -1].max())
+    expected = nearest_facet(data, "free", nu, weights)
     assert_closed(branch_and_cut(data, nu=nu, class_balance=weights), expected)
 
 
@@ -118,9 +114,7 @@ def test_scip_finds_the_same_optimum() -> None:
     data = cloud(3, 40, 4)
     nu = below_nu_bar(data, 0.5)
     found = branch_and_cut(data, nu=nu)
-    other = solve(extended_nu_svc(data, nu=nu), "scip")
-    at = support_value(reduced_hulls(data, nu=nu), other.values["w"])
-    assert other.objective == pytest.approx(at, abs=1e-9)
+    at = optimum_by_scip(data, nu)
     assert found.proven
     assert found.lower_bound <= at
     assert found.objective <= at * (1 + 1e-9)
@@ -286,7 +280,7 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def pressed(self: Any, *arguments: Any) -> None:
         process(self, *arguments)
-        if self.nodes == 40:
+        if self.steps == 40:
             signal.raise_signal(signal.SIGINT)
             time.sleep(0.2)  # the main thread hears it, and asks
 

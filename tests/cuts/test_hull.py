@@ -18,25 +18,21 @@ from cuts.branch_and_cut import branch_and_cut
 from cuts.closed_surface import enclosed_radius
 from cuts.endings import StopReason
 from cuts.hull import hull_search
+from cuts.inner_hull import Surface
 from formulations.data import TrainingData
-from formulations.extended_nu_svc import extended_nu_svc, extended_nu_svc_ball
+from formulations.extended_nu_svc import extended_nu_svc_ball
 from formulations.nu_svc import loss_weights
 from formulations.support_function import reduced_hulls, support_value
 from solvers.algorithms.ranges import NuRange, nu_range
 from solvers.solve import solve
-from tests import witness
 from tests.cuts.clouds import below_nu_bar, cloud
-from tests.nu_hulls import all_vertices, level_by_lp
+from tests.cuts.other_optima import (
+    assert_values_are_the_objective,
+    least_on_circle,
+    nearest_facet,
+    optimum_by_scip,
+)
 from tests.witness import INTERCEPTS, points
-
-
-def nearest_facet(data: TrainingData, mode: str, nu: float, caps: np.ndarray) -> float:
-    """Distance of 0 to the boundary of U from all its vertices, two numbers in one dimension."""
-    vertices = all_vertices(data, mode, nu, caps)
-    if vertices.shape[1] == 1:
-        return float(min(vertices.max(), -vertices.min()))
-    return float(-ConvexHull(vertices).equations[:, -1].max())
-
 
 # --- the optimum ---------------------------------------------------------------------------------
 
@@ -46,7 +42,7 @@ def nearest_facet(data: TrainingData, mode: str, nu: float, caps: np.ndarray) ->
 def test_optimum_in_the_plane_is_the_best_of_all_directions(mode: str, share: float) -> None:
     data = points("overlapping", 1, n=10)
     nu = below_nu_bar(data, share, intercept=mode)
-    expected = witness.nu_risk_on_circle(data, mode, nu, np.full(data.n, 1 / data.n)).value
+    expected = least_on_circle(data, mode, nu)
     found = hull_search(data, nu=nu, intercept=mode)
     assert found.proven
     assert found.objective == pytest.approx(expected, rel=1e-9)
@@ -67,10 +63,7 @@ def test_optimum_is_the_nearest_of_all_facets(d: int, balance: str, mode: str, k
     assert found.proven
     assert found.objective == pytest.approx(expected, rel=1e-8)
     assert found.lower_bound <= found.objective
-    values = found.best.values
-    w = np.append(values["w"], values["b"]) if mode == "penalised" else values["w"]
-    assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-14)
-    assert level_by_lp(data, mode, nu, caps, w) == pytest.approx(found.objective, abs=1e-9)
+    assert_values_are_the_objective(found, data, mode, nu, caps)
 
 
 def test_no_direction_of_a_fine_grid_is_better_by_more_than_its_spacing() -> None:
@@ -100,9 +93,7 @@ def test_scip_finds_the_same_optimum() -> None:
     data = cloud(3, 40, 3)
     nu = below_nu_bar(data, 0.5)
     found = hull_search(data, nu=nu)
-    other = solve(extended_nu_svc(data, nu=nu), "scip")
-    at = support_value(reduced_hulls(data, nu=nu), other.values["w"])
-    assert other.objective == pytest.approx(at, abs=1e-9)
+    at = optimum_by_scip(data, nu)
     assert found.objective == pytest.approx(at, rel=1e-5)
     assert found.objective <= at * (1 + 1e-9)
     assert found.lower_bound <= at
@@ -290,7 +281,7 @@ def test_time_limit_and_interruption_keep_point_and_bound(monkeypatch: pytest.Mo
     outside = cuts.hull._Search._outside
 
     def pressed(self: Any) -> Any:
-        if self.rounds == 4:
+        if self.steps == 4:
             signal.raise_signal(signal.SIGINT)
             time.sleep(0.2)  # the main thread hears it, and asks
         return outside(self)
@@ -329,7 +320,7 @@ def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPat
     def torn(self: Any, hull: Any) -> None:
         take(self, hull)
         found = self.surface
-        self.surface = cuts.hull.Surface(
+        self.surface = Surface(
             found.points, found.simplices[1:], found.normals[1:], found.offsets[1:]
         )
 
