@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from cuts.cone import exposed_points, extreme_rays, independent_rows, steps_to_norm
-from cuts.cut import Cut, CutOrigin, Kind, scaled_cut
+from cuts.cut import Cut, CutOrigin, Kind
+from cuts.cut_scaling import scaled_cut
 from cuts.polar import PolarProblem
 from formulations.corner_edges import edges, ties_at
 from formulations.support_function import support_value

@@ -14,37 +14,22 @@ which is linear as well; `add_to` writes whichever a model needs.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
-from cuts.polar import fingerprint
-from formulations.catalogue import Origin, origin_now
-from formulations.extended_nu_checks import objective_factor
-from formulations.extended_nu_svc import risk
-from solvers.errors import NumberError
+from cuts.cut_in_model import elements_of, level_of
 
 if TYPE_CHECKING:
     from cuts.polar import PolarProblem
 
 Array = NDArray[np.float64]
-
-SCHEMA = "tightmargin/cuts/1"
-SMALLEST, LARGEST = 1e-9, 1e15
-
-LEVEL_HELD = ("extended_nu_svc_polar",)
-NORM_HELD = (
-    "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_reverse",
-    "extended_nu_svc_linearised",
-)  # fmt: skip
 
 
 class InvalidCutError(Exception):
@@ -186,12 +171,12 @@ class Cut:
             factor * variable
             for key, part in self.coefficients.items()
             for factor, variable in zip(
-                np.ravel(part).tolist(), _elements(model, key, part), strict=True
+                np.ravel(part).tolist(), elements_of(model, key, part), strict=True
             )
             if factor != 0
         )
         if level is None:
-            level = _level(model, self.origin.problem)
+            level = level_of(model, self.origin.problem)
         constraint = pyo.Constraint(expr=body <= self.rhs * level)
         model.add_component(title, constraint)
         return constraint
@@ -280,99 +265,3 @@ class Cut:
         if not all(math.isfinite(number) for number in numbers):
             raise ValueError("not a cut: a coefficient or the right-hand side is not finite")
         return read
-
-
-def scaled_cut(
-    kind: Kind,
-    coefficients: Mapping[str, Array],
-    rhs: float,
-    origin: CutOrigin,
-    reach: Mapping[str, Array] | None = None,
-) -> Cut:
-    """A cut scaled to a largest coefficient of 1.
-
-    Parameters
-    ----------
-    reach : mapping, optional
-        Largest |value| of each variable in the polytope: a coefficient that no solver would keep is
-        then left out, and the right-hand side raised by the most it could contribute.
-
-    Raises
-    ------
-    NumberError
-        A number that is not finite or outside [1e-9, 1e15] after scaling.
-    """
-    largest = max(float(np.abs(part).max(initial=0.0)) for part in coefficients.values())
-    if not (math.isfinite(largest) and largest > 0 and math.isfinite(rhs)):
-        raise NumberError(f"a {kind} cut has the largest coefficient {largest} and the side {rhs}")
-    parts, side = {}, rhs / largest
-    for name, part in coefficients.items():
-        numbers = np.array(part / largest)
-        small = (np.abs(numbers) <= 2 * SMALLEST) & (numbers != 0)
-        if small.any() and reach is not None:
-            most = np.abs(numbers) * reach[name]
-            side += float(most[small].sum())
-            numbers[small] = 0.0
-        parts[name] = numbers
-    every = np.abs(np.concatenate([np.ravel(part) for part in parts.values()]))
-    if (every[every != 0] < SMALLEST).any() or abs(side) > LARGEST:
-        raise NumberError(
-            f"a {kind} cut has numbers outside [{SMALLEST:g}, {LARGEST:g}] after scaling: "
-            f"least coefficient {every[every != 0].min():.3g}, right-hand side {side:.3g}"
-        )
-    return Cut(kind, parts, side, origin)
-
-
-def save_cuts(cuts: Sequence[Cut], path: str | Path) -> Path:
-    """Write cuts as plain JSON."""
-    path = Path(path)
-    document = {"schema": SCHEMA, "cuts": [cut.to_json() for cut in cuts]}
-    path.write_text(json.dumps(document, allow_nan=False, indent=1), encoding="utf-8")
-    return path
-
-
-def load_cuts(path: str | Path) -> tuple[Cut, ...]:
-    """Read cuts that `save_cuts` wrote.
-
-    Raises
-    ------
-    ValueError
-        The file is truncated, altered beyond reading, or of another schema.
-    """
-    try:
-        document = json.loads(Path(path).read_bytes())
-        if document["schema"] != SCHEMA:
-            raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA!r}")
-        return tuple(Cut.from_json(entry) for entry in document["cuts"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a readable list of cuts: {error}") from None
-
-
-def _elements(model: pyo.ConcreteModel, name: str, part: Array) -> list[Any]:
-    """Elements of a variable, one for each coefficient."""
-    component = model.find_component(name)
-    if component is None or component.ctype is not pyo.Var:
-        raise ValueError(f"the model has no variable {name}, which the cut is about")
-    count = len(component) if component.is_indexed() else 1
-    if count != part.size:
-        raise ValueError(f"the cut has {part.size} coefficients for {name}, the model {count}")
-    return list(component.values())
-
-
-def _level(model: pyo.ConcreteModel, problem: str) -> Any:
-    """What the model's -nu rho + sum c_i xi_i is held below: a number, or its own expression."""
-    if getattr(model, "origin", None) is None:
-        return 1.0
-    origin: Origin = origin_now(model)
-    known = origin.parameters
-    if origin.entry not in (*LEVEL_HELD, *NORM_HELD):
-        raise ValueError(
-            f"{origin.entry} is none of the entries whose level is known: pass level, what "
-            "-nu rho + sum c_i xi_i is held below"
-        )
-    own = fingerprint(origin.data, known["nu"], known["class_balance"], known["intercept"])
-    if own != problem:
-        raise ValueError("the cut was made for other data, nu, weights or intercept")
-    if origin.entry in LEVEL_HELD:
-        return 1.0 / objective_factor(origin.data.n, known["scale"])
-    return risk(model, origin.data, known["class_balance"], "takeda")

@@ -20,7 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cuts.cut import Cut, CutOrigin, Kind, scaled_cut
+from cuts.cut import Cut, CutOrigin, Kind
+from cuts.cut_scaling import scaled_cut
 from cuts.faces import Face, FaceProgram
 from solvers.errors import NumberError
 

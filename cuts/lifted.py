@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from cuts.concavity import BACK_OFF, CONDITION_LIMIT
 from cuts.cone import independent_rows, steps_to_norm
-from cuts.cut import Cut, CutOrigin, Kind, scaled_cut
+from cuts.cut import Cut, CutOrigin, Kind
+from cuts.cut_scaling import scaled_cut
 from cuts.polar import PolarProblem
 from solvers.errors import NumberError
 

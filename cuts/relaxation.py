@@ -18,7 +18,8 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
-from cuts.cut import SMALLEST, Cut
+from cuts.cut import Cut
+from cuts.cut_scaling import SMALLEST
 from cuts.polar import PolarProblem
 from formulations.extended_nu_svc import risk, without_norm
 from formulations.rows import dot, total
@@ -153,7 +154,7 @@ class Relaxation:
         for name, part in row.items():
             small = (np.abs(part) <= 2 * SMALLEST * largest) & (part != 0)
             if small.any() and name in self.most:
-                # Left out at the price of the side, as in cuts/cut.py.
+                # Left out at the price of the side, as in cuts/cut_scaling.py.
                 side += float((np.abs(part) * self.most[name])[small].sum())
                 row[name] = np.where(small, 0.0, part)
         return {name: part * factor for name, part in row.items()}, side * factor

@@ -22,7 +22,8 @@ from scipy.optimize import nnls
 
 from cuts.box_bound import EPS, largest_entry, point_error
 from cuts.cone import exposed_points, independent_rows, steps_to_norm
-from cuts.cut import Cut, CutOrigin, Kind, scaled_cut
+from cuts.cut import Cut, CutOrigin, Kind
+from cuts.cut_scaling import scaled_cut
 from cuts.polar import PolarProblem
 from formulations.corner_edges import edges, ties_at
 from formulations.support_function import ReducedHulls, support_value

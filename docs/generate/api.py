@@ -27,7 +27,8 @@ MORE = {
         "solvers.doctor", "solvers.answers",
     ),
     "cuts": (
-        "cuts.cut", "cuts.concavity", "cuts.facial", "cuts.trace", "cuts.cutting_plane_result",
+        "cuts.cut", "cuts.cut_scaling", "cuts.cut_files", "cuts.concavity", "cuts.facial",
+        "cuts.trace", "cuts.cutting_plane_result",
         "cuts.search_result", "cuts.nu_path_row", "cuts.nu_path_result", "cuts.nu_chords",
     ),
     "experiments": (

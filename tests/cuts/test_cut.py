@@ -13,7 +13,9 @@ import pyomo.environ as pyo
 import pytest
 
 from cuts.concavity import concavity_cut
-from cuts.cut import Cut, CutOrigin, InvalidCutError, Kind, load_cuts, save_cuts, scaled_cut
+from cuts.cut import Cut, CutOrigin, InvalidCutError, Kind
+from cuts.cut_files import load_cuts, save_cuts
+from cuts.cut_scaling import scaled_cut
 from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.outer_loop import cutting_plane
 from formulations.cvar import min_cvar

@@ -13,7 +13,8 @@ import pytest
 
 from cuts import vertex_cuts
 from cuts.concavity import apex_at
-from cuts.cut import Kind, scaled_cut
+from cuts.cut import Kind
+from cuts.cut_scaling import scaled_cut
 from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.endings import StopReason
 from cuts.loop_run import BOX
