@@ -12,13 +12,14 @@ from cuts.best_weight import BestWeight
 from cuts.ctrl_c import CtrlC
 from cuts.cut import Cut, Kind
 from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.emptiness import COLD, emptiness
 from cuts.endings import Incumbent, StopError, StopReason
 from cuts.faces import FaceProgram
 from cuts.known_points import known_after
+from cuts.lifted_answers import reach_of
 from cuts.polar import PolarProblem
 from cuts.pool import Pool
 from cuts.relaxation import (
-    COLD,
     Found,
     InterruptedLoopError,
     LostNumbersError,
@@ -135,7 +136,7 @@ class LoopRun:
         if reach is not None:
             self.relaxation.most = {"w": np.array(reach * self.relaxation.unit)}
             if self.space == "lifted":
-                self.vertices.reaches = self.relaxation.reach(reach)
+                self.vertices.reaches = reach_of(self.relaxation, reach)
 
     def _until_stopped(self, directions: list[Array]) -> tuple[StopReason, str, str]:
         """Search locally, then cut; the reason, its words, and the proof if there is one."""
@@ -203,7 +204,7 @@ class LoopRun:
         self._note(float(np.linalg.norm(found.weight)) * self.best.value, cut.origin.depth)
 
     def _nothing_left(self) -> StopError:
-        proof = self.relaxation.emptiness(self.pool.active)
+        proof = emptiness(self.relaxation, self.pool.active)
         if proof == COLD:
             words = f"{COLD}, and that nothing is left stays the solver's word"
             return StopError(StopReason.NUMERICAL, words)

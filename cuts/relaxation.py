@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,16 +22,11 @@ from cuts.cut import Cut
 from cuts.cut_scaling import SMALLEST
 from cuts.polar import PolarProblem
 from formulations.extended_nu_svc import risk, without_norm
-from formulations.rows import dot, total
-from solvers import highs
-from solvers.backend import Limits
-from solvers.classify import classify
+from formulations.rows import dot
 from solvers.errors import NumberError
-from solvers.exact_lp import exact_lp_bound
 from solvers.live.result import LiveResult
 from solvers.persistent import LiveLP
 from solvers.result import Status
-from solvers.standard_form import standard_form
 
 Array = NDArray[np.float64]
 
@@ -40,12 +35,7 @@ OPTIONS = {
     "dual_feasibility_tolerance": 1e-9,
     "presolve": "off",
 }
-FARKAS = "exact rational bound: the objective is {:.9g} or more wherever the cuts hold, not 1"
-COLD = "a cold solve finds no point either"
-PRICES = (1.0, 1e2, 1e4)
-SHRUNK = (1e-4, 1e-8, 1e-2, 1e-6, 0.0)
 FLAT = 1e-6  # of weights in a box of half width 1: far above the feasibility tolerance
-USED = 1e-10  # relative: a smaller multiplier is rounding
 RETRIES: tuple[Mapping[str, Any], ...] = (OPTIONS, OPTIONS | {"presolve": "on"}, {})
 LEAST_TIME = 1e-3  # seconds left that are still worth a solve
 
@@ -107,7 +97,7 @@ class Relaxation:
     ) -> None:
         self.problem, self.unit, self.deadline = problem, power_of_two(unit), deadline
         self.solves = 0
-        self.model = self._model()
+        self.model = self.fresh_model()
         self.form, self.rebuilds = form, rebuilds
         self.most: dict[str, Array] = {}  # largest |value| of its variables, as far as known
         self._held: dict[int, Cut] = {}
@@ -128,7 +118,8 @@ class Relaxation:
         self.live.change_cost(name, cost)
         self._costs[name] = cost
 
-    def _model(self) -> pyo.ConcreteModel:
+    def fresh_model(self) -> pyo.ConcreteModel:
+        """Q without cuts, divided by `unit`, as an ordinary model."""
         problem = self.problem
         inner = problem.inner_data(self.unit)
         mode = "free" if problem.hulls.free else "none"
@@ -182,6 +173,11 @@ class Relaxation:
         self.live.remove_cut(self._rows.pop(cut.number))
         del self._held[cut.number]
 
+    def multiplier(self, cut: Cut, found: Found) -> float:
+        """Of a cut at an optimal point."""
+        assert found.answer.row_duals is not None
+        return float(found.answer.row_duals[self._rows[cut.number]])
+
     # --- solving -------------------------------------------------------------------------------
 
     def longest(self, direction: Array) -> Found | None:
@@ -201,7 +197,7 @@ class Relaxation:
         Below nu_bar h is never negative, and such a weight is optimal with objective 0: it belongs
         to a hyperplane that separates the classes but for points on it.
         """
-        model = self._model()
+        model = self.fresh_model()
         model.w.setlb(-1.0)
         model.w.setub(1.0)
         live = LiveLP(model, form="primal", options=OPTIONS)
@@ -214,38 +210,6 @@ class Relaxation:
                 if answer.status is Status.OPTIMAL and np.abs(answer["w"]).max() > FLAT:
                     return answer["w"] / self.unit
         return None
-
-    def used_rows(self, found: Found, cuts: Iterable[Cut]) -> set[str]:
-        """Rows of Q and cuts that have a multiplier at a vertex, as LiftedRows names them."""
-        duals, problem = found.answer.row_duals, self.problem
-        assert duals is not None
-        n = len(problem.hulls.caps)
-        margins, level = duals[:n], float(duals[n])
-        slacks = -margins - level * problem.hulls.caps
-        used = {}
-        for cut in cuts:
-            row, _ = self.inner_row(cut)
-            used[cut.name] = float(duals[self._rows[cut.number]])
-            slacks = slacks - used[cut.name] * row.get("xi", 0.0)
-        used |= {f"margin {i}": price for i, price in enumerate(margins.tolist())}
-        used |= {f"xi {i}": price for i, price in enumerate(slacks.tolist())}
-        used["level"] = level
-        least = USED * max(abs(price) for price in used.values())
-        return {name for name, price in used.items() if abs(price) > least}
-
-    def values(self, found: Found) -> dict[str, Array]:
-        """A point by variable name, in the coordinates of the data."""
-        problem, answer = self.problem, found.answer
-        named = problem.split(found.weight)
-        if problem.intercept == "free":
-            named["b"] = answer["b"] - float(found.weight @ problem.shift)
-        return named | {"rho": answer["rho"], "xi": answer["xi"]}
-
-    def lifted_point(self, found: Found) -> Array:
-        """All variables (weight, b, rho, xi) of a point, in the order and scale of LiftedRows."""
-        answer = found.answer
-        free = [float(answer["b"])] if self.problem.hulls.free else []
-        return np.r_[answer["w"], free, float(answer["rho"]), answer["xi"]]
 
     def resolve(self) -> LiveResult | None:
         """Solve the program as it stands; None where nothing is left.
@@ -291,83 +255,3 @@ class Relaxation:
             return -np.inf
         bound = self.live.proven_bound()
         return None if bound is None else -bound * float(np.linalg.norm(direction)) / self.unit
-
-    def reach(self, longest: float) -> dict[str, Array]:
-        """Largest |value| of every variable of the data's models over the relaxation.
-
-        Parameters
-        ----------
-        longest : float
-            Bound on ||w||.
-        """
-        problem = self.problem
-        self.price("w", np.zeros(problem.hulls.k))
-        most: dict[str, Array] = {}
-        for name in ("b", "rho") if problem.hulls.free else ("rho",):
-            ends = []
-            for sign in (1.0, -1.0):
-                self.price(name, sign)
-                answer = self.resolve()
-                if answer is None:
-                    raise LostNumbersError("the relaxation is empty before the first cut")
-                ends.append(abs(float(answer[name])))
-            self.price(name, 0.0)
-            most[name] = np.array(1.01 * max(ends))
-        most["xi"] = (1 + problem.nu * most["rho"]) / problem.hulls.caps
-        self.most = {"w": np.array(longest * self.unit)} | most
-        shift = longest * float(np.linalg.norm(problem.shift))
-        b = most["b"] + shift if problem.hulls.free else np.array(longest)
-        return {"w": np.array(longest), "b": b, "rho": most["rho"], "xi": most["xi"]}
-
-    def emptiness(self, cuts: list[Cut]) -> str:
-        """What proves that nothing is left; an empty string when nothing does.
-
-        Nothing is left when the least objective that the cuts allow is above 1. A cut may be
-        violated at a high price in that program, so that it has a point; its bound is exact, and
-        rows and cuts come from a model that is built anew. Failing that, a cold solve.
-        """
-        for price in PRICES:
-            for shrunk in SHRUNK:
-                bound = self._least_objective(cuts, price, shrunk)
-                if bound is not None and bound > 1:
-                    return FARKAS.format(bound)
-                if bound is not None and bound < 1 - 2 * shrunk:
-                    break  # more than what smaller weights cost is missing: a higher price is due
-        model = self._model()
-        self._add_rows(model, cuts, None)
-        cold = LiveLP(model, form="primal", options=OPTIONS | {"presolve": "on"}).resolve()
-        return COLD if cold.status is Status.INFEASIBLE else ""
-
-    def _least_objective(self, cuts: list[Cut], price: float, shrunk: float) -> float | None:
-        """Exact lower bound on -nu rho + sum c_i xi_i + price times the violation of the cuts.
-
-        The multipliers are those of weights c_i that are smaller by a share `shrunk`: so they lie
-        strictly inside the limits that the true ones set, and have room to be repaired.
-        """
-        forms = []
-        for factor in (1 - shrunk, 1.0):
-            model = self._model()
-            model.level.deactivate()
-            model.beyond = pyo.Var(range(len(cuts)), bounds=(0, None))
-            self._add_rows(model, cuts, model.beyond)
-            model.objective.deactivate()
-            costs = factor * self.problem.hulls.caps
-            terms = [dot(costs, model.xi), dot(np.full(len(cuts), price), model.beyond)]
-            model.least = pyo.Objective(expr=total(-model.nu * model.rho, *terms))
-            forms.append(standard_form(model))
-        claim = highs.run(forms[0], classify(forms[0]), Limits())
-        return None if claim.duals is None else exact_lp_bound(forms[1], claim.duals.rows)
-
-    def _add_rows(self, model: pyo.ConcreteModel, cuts: list[Cut], beyond: pyo.Var | None) -> None:
-        for k, cut in enumerate(cuts):
-            row, side = self.inner_row(cut)
-            body = pyo.quicksum(
-                factor * variable
-                for name, part in row.items()
-                for factor, variable in zip(
-                    np.ravel(part).tolist(), model.find_component(name).values(), strict=True
-                )
-                if factor != 0
-            )
-            slack = 0.0 if beyond is None else beyond[k]
-            model.add_component(cut.name, pyo.Constraint(expr=body - slack <= side))

@@ -13,6 +13,7 @@ from cuts.cut import Cut
 from cuts.faces import FaceProgram, extreme_face
 from cuts.facial import facial_cut
 from cuts.lifted import LiftedRows, lifted_cut, tight_basis
+from cuts.lifted_answers import lifted_point, used_rows, values_at
 from cuts.polar import PolarProblem
 from cuts.pool import Pool
 from cuts.relaxation import Found, LostNumbersError, Relaxation
@@ -79,8 +80,8 @@ class VertexCuts:
         rows = LiftedRows(
             self.problem, self.relaxation.unit, {cut.name: cut for cut in self.pool.active}
         )
-        z = self.relaxation.lifted_point(found)
-        basis = tight_basis(rows, z, self.relaxation.used_rows(found, self.pool.active))
+        z = lifted_point(self.problem, found)
+        basis = tight_basis(rows, z, used_rows(self.relaxation, found, self.pool.active))
         return None if basis is None else lifted_cut(rows, basis, self.best.gamma, self.reaches)
 
     def _facial(self, found: Found) -> Cut | None:
@@ -109,5 +110,5 @@ class VertexCuts:
     def vertex_of(self, cut: Cut, found: Found) -> dict[str, Array]:
         """Values at the point that a cut must remove."""
         if self.space == "lifted":
-            return self.relaxation.values(found)
+            return values_at(self.problem, found)
         return self.problem.point(cut.origin.vertex)

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuts import vertex_cuts
+from cuts import emptiness, vertex_cuts
 from cuts.concavity import apex_at
 from cuts.cut import Kind
 from cuts.cut_scaling import scaled_cut
 from cuts.cutting_plane_result import CuttingPlaneResult
+from cuts.emptiness import COLD
 from cuts.endings import StopReason
 from cuts.loop_run import BOX
 from cuts.outer_loop import STRATEGIES, cutting_plane
 from cuts.polar import PolarProblem, polar_problem
 from cuts.pool import Pool
-from cuts.relaxation import COLD, Found, LostNumbersError, Relaxation
+from cuts.relaxation import Found, LostNumbersError, Relaxation
 from formulations.corner_edges import edges, ties_at
 from formulations.data import TrainingData
 from formulations.extended_nu_svc import extended_nu_svc
@@ -400,22 +401,22 @@ def test_emptiness_is_proven_only_where_nothing_is_left() -> None:
     nu = below(data, 0.5)
     found = cutting_plane(data, nu=nu)
     relaxation = Relaxation(found.problem, found.best.objective)
-    assert relaxation.emptiness([]) == ""
-    assert "exact rational" in relaxation.emptiness(list(found.cuts))
+    assert emptiness.emptiness(relaxation, []) == ""
+    assert "exact rational" in emptiness.emptiness(relaxation, list(found.cuts))
     # Without its last cut the polytope still had the vertex that it removed.
-    assert relaxation.emptiness(list(found.cuts[:-1])) == ""
+    assert emptiness.emptiness(relaxation, list(found.cuts[:-1])) == ""
     # Next to the best weight the objective is 0.97 or more, and up to 1 there is something left.
     near = -found.best.weight
     origin, length = found.cuts[0].origin, 1 / found.best.objective
     for share, left in ((0.97, True), (1.001, False)):
         tip = scaled_cut(Kind.CONCAVITY, {"w": near}, -share * length, origin)
-        assert (relaxation.emptiness([tip]) == "") is left
+        assert (emptiness.emptiness(relaxation, [tip]) == "") is left
 
 
 def test_a_cold_solve_is_a_solvers_word_and_no_proof(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Relaxation, "_least_objective", lambda *_: None)
+    monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
     data = gauss(7, 24, 2)
     found = cutting_plane(data, nu=below(data, 0.5))
     assert found.stop is StopReason.NUMERICAL
