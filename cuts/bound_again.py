@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from cuts.branch_and_cut import branch_and_cut
 from cuts.endings import StopReason
 from cuts.hull import hull_search
-from cuts.searched import NU_BAR, lower_at_nu_bar, model_bound, search_arguments, side_of
+from cuts.model_directions import lower_at_nu_bar, model_bound, search_arguments, side_of
+from cuts.searched import NU_BAR
 from formulations.catalogue import Origin
 from formulations.extended_nu_checks import weight_of
 

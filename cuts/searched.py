@@ -26,25 +26,23 @@ from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.endings import StopReason
 from cuts.extended_nu_path import extended_nu_path
 from cuts.hull import hull_search
+from cuts.model_directions import (
+    lower_at_nu_bar,
+    model_bound,
+    search_arguments,
+    side_of,
+    values_along,
+)
 from cuts.outer_loop import cutting_plane
 from cuts.search_engines import HULL_UP_TO
 from cuts.search_result import SearchResult
 from formulations.catalogue import Origin
 from formulations.data import TrainingData
-from formulations.extended_nu_checks import (
-    NO_DIRECTION,
-    at_weight,
-    hulls_of,
-    norm_squared,
-    objective_factor,
-    weight_of,
-)
+from formulations.extended_nu_checks import NO_DIRECTION, weight_of
 from formulations.extended_nu_svc import extended_nu_svc_ball
-from formulations.hyperplane import augmented
 from formulations.parameters import one_of
-from formulations.support_function import support_value
 from solvers.algorithms.extended_nu_local import extended_nu_local
-from solvers.algorithms.ranges import CVAR, POLAR, REVERSE, nu_bar_bounds, nu_range, remark
+from solvers.algorithms.ranges import CVAR, POLAR, REVERSE, remark
 from solvers.certify import GAP_TOLERANCE, Case, Certified
 from solvers.classify import classify
 from solvers.edits import unedited_origin
@@ -157,21 +155,6 @@ def solve_by_search(
 # --- the searches --------------------------------------------------------------------------------
 
 
-def search_arguments(origin: Origin) -> dict[str, Any]:
-    """nu, class_balance and intercept of a model, as the searches take them."""
-    parameters = origin.parameters
-    nu = parameters["nu"] if "nu" in parameters else 1 - parameters["beta"]
-    shared = ("class_balance", "intercept")
-    return {"nu": nu} | {word: parameters[word] for word in shared}
-
-
-def side_of(origin: Origin) -> int:
-    """On which side of nu_bar a model is, see NuRange.side."""
-    problem = search_arguments(origin)
-    nu = problem.pop("nu")
-    return nu_range(origin.data, **problem).side(nu)
-
-
 def _found(
     origin: Origin,
     method: str,
@@ -275,60 +258,12 @@ def _not_below(
     return _Found(path.weights[0], lower, proof, Status.OPTIMAL, words, {ENGINE: engine})
 
 
-def lower_at_nu_bar(origin: Origin) -> float | None:
-    """Proven lower bound of h on the unit sphere at nu_bar; None where nu_bar has none.
-
-    h is at least 0 up to a proven lower bound of nu_bar, and falls no faster beyond it than by
-    rho, which is at most the radius of the points.
-    """
-    problem = search_arguments(origin)
-    nu, intercept = problem.pop("nu"), problem["intercept"]
-    least = nu_bar_bounds(origin.data, **problem)[0]
-    if least is None:
-        return None
-    points = augmented(origin.data, intercept if intercept == "penalised" else "none")
-    if intercept == "free":
-        points = points - points.mean(axis=0)
-    radius = float(np.linalg.norm(points, axis=1).max())
-    return -max(nu - least, 0.0) * radius
-
-
 # --- from a search to a certificate --------------------------------------------------------------
-
-
-def model_bound(origin: Origin, lower: float) -> float | None:
-    """Bound on the objective of a model from a lower bound of h on the unit sphere."""
-    if not math.isfinite(lower):
-        return None
-    scale = origin.parameters.get("scale", "takeda")
-    slope = lower * objective_factor(origin.data.n, scale)
-    if origin.entry == CVAR:
-        return lower / hulls_of(origin).nu
-    if origin.entry == POLAR:
-        return -1 / slope**2 if slope > 0 else None
-    if origin.entry == REVERSE and slope < 0:
-        return None
-    return slope * math.sqrt(norm_squared(scale))
-
-
-def _values(origin: Origin, weight: Array) -> dict[str, Any]:
-    """The variables of a model at a direction (k,)."""
-    hulls = hulls_of(origin)
-    scale = origin.parameters.get("scale", "takeda")
-    w = weight / np.linalg.norm(weight)
-    if origin.entry == POLAR:
-        w = w / (objective_factor(origin.data.n, scale) * support_value(hulls, w))
-    else:
-        w = w * math.sqrt(norm_squared(scale))
-    values, _ = at_weight(origin, hulls, w)
-    if origin.entry == CVAR:
-        values["value_at_risk"] = -values.pop("rho")
-    return values
 
 
 def _certified(case: Case, origin: Origin, found: _Found) -> Certified:
     """The point checked, and the search's bound where it is the better one."""
-    x = point_with(case.model, case.form, np.zeros(case.form.n), _values(origin, found.weight))
+    x = point_with(case.model, case.form, np.zeros(case.form.n), values_along(origin, found.weight))
     no_duals = {"no_duals": "a search over directions has no multipliers"}
     return certified_search(
         case, x, found.status, bound=model_bound(origin, found.lower), proof=found.proof,

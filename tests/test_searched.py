@@ -22,7 +22,8 @@ from cuts import bound_again as again_module
 from cuts import searched as searched_module
 from cuts.bound_again import bound_again
 from cuts.endings import StopReason
-from cuts.searched import SEARCHED, model_bound, solve_by_search
+from cuts.model_directions import model_bound
+from cuts.searched import SEARCHED, solve_by_search
 from experiments.commands.methods import chosen_method, methods_of
 from formulations.catalogue import CATALOGUE, Origin, origin_now
 from formulations.data import TrainingData
