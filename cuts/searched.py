@@ -48,10 +48,10 @@ from solvers.classify import classify
 from solvers.edits import unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
-from solvers.search_certificate import certified_search
-from solvers.solve import describe, solve
+from solvers.search_certificate import certified_search, search_result
+from solvers.solve import solve
 from solvers.standard_form import standard_form
-from solvers.values import load_values, named_values, point_with
+from solvers.values import point_with
 from solvers.versions import versions
 
 Array = NDArray[np.float64]
@@ -130,26 +130,9 @@ def solve_by_search(
     found = _found(origin, method, limits.time_limit, limits.threads, limits.seed)
     case = Case(model, form, classify(form), origin, limits)
     certified = _certified(case, origin, found)
-    assert certified.x is not None  # a search has a point from its start on
-    load_values(form, certified.x)
-    return SolveResult(
-        status=certified.status,
-        objective=certified.objective,
-        bound=certified.certificate.bound,
-        values=named_values(model, form, certified.x),
-        duals={},
-        certificate=certified.certificate,
-        solver=found.solver,
-        version=found.version,
-        seconds=time.perf_counter() - began,
-        message="; ".join(part for part in (placed, found.message) if part),
-        problem_class=str(case.classification.problem_class),
-        seed=limits.seed,
-        threads=limits.threads,
-        time_limit=limits.time_limit,
-        versions=versions(),
-        **describe(model),
-    )
+    message = "; ".join(part for part in (placed, found.message) if part)
+    result = search_result(case, certified, began, message=message)
+    return replace(result, solver=found.solver, version=found.version)
 
 
 # --- the searches --------------------------------------------------------------------------------
