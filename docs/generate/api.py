@@ -18,7 +18,8 @@ MORE = {
         "formulations.gram_normaliser", "formulations.big_m", "formulations.slack_bounds",
         "formulations.pair_conflicts", "formulations.strengthening", "formulations.nu_property",
         "formulations.support_function", "formulations.rsvm_maps",
-        "formulations.rsvm_inverse_maps", "formulations.generalisation", "formulations.vc_bound",
+        "formulations.rsvm_inverse_maps", "formulations.generalisation",
+        "formulations.margin_errors", "formulations.risk_deviation", "formulations.vc_bound",
         "formulations.sample_complexity",
     ),
     "solvers": (
