@@ -11,7 +11,7 @@ from cuts.search_engines import METHODS
 from experiments.commands.path_family import Family, Say, listed, origin_of
 from experiments.commands.settings import Settings
 from experiments.commands.streams import complain
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from formulations.data import GramData, TrainingData
 from formulations.parameters import one_of
 from solvers.result import Verdict

@@ -13,7 +13,8 @@ import typer
 from cuts.endings import StopReason
 from experiments.datasets import load
 from experiments.loading import about, load_for
-from experiments.preparation import Prepared, prepare
+from experiments.preparation import prepare
+from experiments.prepared import Prepared
 from formulations.data import TrainingData
 from solvers.algorithms.conflict_search.search import Stop
 from solvers.registry import SOLVERS

@@ -22,7 +22,7 @@ from experiments.commands.streams import complain, emit, working
 from experiments.fitted import fitted
 from experiments.machine_plot import refuse_undrawable, save_machine
 from experiments.plot_style import SUFFIXES
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE
 from solvers.algorithms.prepare import build, entry_named
