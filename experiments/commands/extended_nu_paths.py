@@ -73,7 +73,7 @@ def _draw(path: ExtendedNuPath, file: Path, title: str) -> None:
 
 
 def _page(path: ExtendedNuPath) -> Any:
-    from experiments.render import path_page
+    from experiments.extended_nu_path_page import path_page
 
     return path_page(path)
 

@@ -89,7 +89,8 @@ def solve_command(
     if json:
         emit("solve", result.to_json())
     else:
-        from experiments.render import result_page, show
+        from experiments.render import show
+        from experiments.result_page import result_page
 
         show(result_page(result))
     explain(result, out)
