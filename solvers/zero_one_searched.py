@@ -10,12 +10,8 @@ import pyomo.environ as pyo
 
 from formulations.catalogue import Origin
 from formulations.zero_one_loss import margins
-from solvers.algorithms.conflict_search.search import (
-    ConflictSearch,
-    Stop,
-    TracePoint,
-    conflict_search,
-)
+from solvers.algorithms.conflict_search.result import ConflictSearch, Stop, TracePoint
+from solvers.algorithms.conflict_search.search import conflict_search
 from solvers.algorithms.proofs import CONFLICTS
 from solvers.certify import GAP_TOLERANCE, Case
 from solvers.classify import classify

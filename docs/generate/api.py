@@ -26,7 +26,7 @@ MORE = {
     "solvers": (
         "solvers.solve", "solvers.result", "solvers.certify", "solvers.registry",
         "solvers.compare", "solvers.comparison", "solvers.persistent", "solvers.errors",
-        "solvers.doctor", "solvers.answers",
+        "solvers.doctor", "solvers.answers", "solvers.algorithms.conflict_search.result",
     ),
     "cuts": (
         "cuts.cut", "cuts.concavity", "cuts.facial", "cuts.trace", "cuts.cutting_plane_result",
