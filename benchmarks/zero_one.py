@@ -25,7 +25,8 @@ from benchmarks import claim
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from experiments.datasets import data_folder, load
-from solvers.algorithms.conflict_search.search import Stop, conflict_search
+from solvers.algorithms.conflict_search.result import Stop
+from solvers.algorithms.conflict_search.search import conflict_search
 
 LIMIT = 600.0  # processor seconds, as many as the published runs had
 SMALL = tuple((f"n60d{d}ATj{j}", C) for d in (2, 5, 10) for j in range(5) for C in (1, 10, 100))

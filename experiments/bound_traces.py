@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cuts.cutting_plane_result import CuttingPlaneResult
 from cuts.search_result import SearchResult
 from cuts.tightening_result import Tightened
-from solvers.algorithms.conflict_search.search import ConflictSearch
+from solvers.algorithms.conflict_search.result import ConflictSearch
 from solvers.result import SolveResult
 
 Array = NDArray[np.float64]

@@ -13,7 +13,8 @@ from typing import Any
 from experiments.error_rates import ErrorRate, Samples, mistakes
 from experiments.folds import splits
 from experiments.loss_fits import GRID, Array, Fit, Say, checked_grid, fits, papers_grid
-from experiments.preparation import Prepared, prepare
+from experiments.preparation import prepare
+from experiments.prepared import Prepared
 from experiments.validation_result import TIES, Choice, CrossValidation, GridRow, choose
 from formulations.data import TrainingData
 from formulations.parameters import one_of

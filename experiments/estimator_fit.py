@@ -13,7 +13,8 @@ from experiments.commands.methods import DIRECT, chosen_method, own_method
 from experiments.estimator_verdict import interrupted
 from experiments.fitted import Fitted, fitted
 from experiments.loading import Raw, takes_classes
-from experiments.preparation import Prepared, prepare
+from experiments.preparation import prepare
+from experiments.prepared import Prepared
 from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE, Entry
 from formulations.data import GramData, TrainingData

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.fitted import Fitted
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from formulations.data import GramData
 from formulations.multiclass_data import MulticlassData
 

@@ -33,7 +33,8 @@ from experiments.estimator_verdict import (
 )
 from experiments.fitted import FittedProbabilities
 from experiments.loading import takes_classes
-from experiments.preparation import PREPROCESSING, Prepared
+from experiments.preparation import PREPROCESSING
+from experiments.prepared import Prepared
 from formulations.catalogue import CATALOGUE
 from formulations.data import TrainingData
 from solvers.algorithms.class_probabilities import class_probabilities

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from experiments.loading import Raw, about
-from experiments.preparation import PREPROCESSING, Prepared, origin_of, prepare
+from experiments.preparation import PREPROCESSING, prepare
+from experiments.prepared import Prepared, origin_of
 from formulations.catalogue import CATALOGUE, Classifier, Origin
 from formulations.hyperplane import weight_and_intercept
 from formulations.multiclass import classes_and_intercepts

@@ -14,7 +14,8 @@ from typing import Any
 
 from experiments.bound_order import order_violations
 from experiments.loading import load_for
-from experiments.preparation import PREPROCESSING, Prepared, prepare
+from experiments.preparation import PREPROCESSING, prepare
+from experiments.prepared import Prepared
 from experiments.rungs import Effort, LeftOutError, Outcomes, Problem, Rung, Say
 from formulations.catalogue import CATALOGUE
 from formulations.data import TrainingData

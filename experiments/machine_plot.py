@@ -12,7 +12,7 @@ from experiments.boundary_plot import draw_boundary, draw_regions
 from experiments.fitted import Fitted
 from experiments.loading import Raw
 from experiments.plot_style import NORMAL, folded, new_figure, shared_legend
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from formulations.multiclass_data import MulticlassData
 from solvers.algorithms.prepare import entry_named
 from solvers.result import SolveResult

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.labelled_tables import Table
 from experiments.labels import as_text
-from experiments.readers import Table
 
 
 @dataclass(frozen=True)

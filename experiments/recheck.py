@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cuts.bound_again import bound_again
 from cuts.searched import ENGINE, SEARCHED
-from experiments.preparation import Prepared, origin_of
+from experiments.prepared import Prepared, origin_of
 from formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from formulations.data import TrainingData
 from formulations.multiclass_data import MulticlassData

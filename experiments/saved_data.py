@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from experiments.datasets import load, load_classes
 from experiments.loading import Raw, takes_classes
-from experiments.preparation import Prepared, restore
+from experiments.preparation import restore
+from experiments.prepared import Prepared
 from experiments.recheck import refuse_other_data
 from formulations.catalogue import CATALOGUE
 from solvers.result import SolveResult

@@ -10,16 +10,10 @@ from numpy.typing import NDArray
 
 from experiments.class_generators import gaussian_class_data
 from experiments.generators import OUTLIERS, label_flip_data, outlier_data
+from experiments.labelled_tables import from_table, read_table
 from experiments.labels import Labelling, as_text, nearest, signed, takers
 from experiments.public_data import UCI, data_folder, fetch
-from experiments.readers import (
-    existing,
-    from_table,
-    read_brooks,
-    read_libsvm,
-    read_npz,
-    read_table,
-)
+from experiments.readers import existing, read_brooks, read_libsvm, read_npz
 from experiments.subsets import Options, whole
 
 # The class that is +1 unless `positive` says otherwise; None: more than two classes, so it must.

@@ -1,4 +1,4 @@
-"""Big-M values and intercept bounds that are proven to keep an optimum.
+"""Big-M values that are proven to keep an optimum.
 
 A row  y_i (<w, x_i> + b) >= 1 - M_i z_i  is harmless at z_i = 1 when M_i >= 1 - u_i there, with
 u_i = y_i (<w, x_i> + b). All proofs below bound 1 - u_i at points no worse than a known one, whose
@@ -12,14 +12,12 @@ bounds only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
+from formulations.class_reach import same_class_reach
 from formulations.data import TrainingData
 from formulations.parameters import INTERCEPTS, one_of, per_point, positive
 from formulations.zero_one_loss import EPS, trivial_points
@@ -27,7 +25,6 @@ from formulations.zero_one_loss import EPS, trivial_points
 Array = NDArray[np.float64]
 
 OUTWARD = 1 + 1e-12
-CHUNK_DISTANCES = 2**22  # 32 MiB of distances at a time, whatever n is
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +80,7 @@ def derive_big_m(
     """
     cost = positive("penalty", penalty)
     trivial = trivial_points(data, penalty=cost, intercept=intercept)[0].objective
-    return big_m_below(data, cost, intercept, _best_known(trivial, upper_bound))
+    return big_m_below(data, cost, intercept, best_known(trivial, upper_bound))
 
 
 def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -> BigM:
@@ -137,7 +134,7 @@ def derive_ramp_big_m(
         Bad C or intercept, or an upper bound that no point can have.
     """
     cost = positive("C", C)
-    known = _best_known(_trivial_ramp(data, cost, intercept), upper_bound)
+    known = best_known(_trivial_ramp(data, cost, intercept), upper_bound)
     radius = _root(2 * known, 4 * cost)
     if intercept == "free":
         values = 2.0 + same_class_reach(data) * radius
@@ -156,27 +153,6 @@ def derive_ramp_big_m(
             f"{values.max():.9g}"
         )
     return _outward(values, reason, known)
-
-
-def derive_intercept_bound(
-    data: TrainingData, *, penalty: float, upper_bound: float | None = None
-) -> float:
-    """B such that some optimum of the 0-1 problem with a free intercept has |b| <= B.
-
-    B = max(1, sqrt(UB) max_i ||x_i|| - 1). If a class has no kept point, w = 0 with b = +-1 is an
-    optimum (see `derive_big_m`). Otherwise let i and k be kept points labelled +1 and -1:
-    b >= 1 - <w, x_i> >= 1 - ||w|| max ||x|| and b <= -1 - <w, x_k> <= ||w|| max ||x|| - 1, where
-    ||w||^2 <= UB.
-    """
-    cost = positive("penalty", penalty)
-    trivial = trivial_points(data, penalty=cost, intercept="free")[0].objective
-    return intercept_bound_below(data, _best_known(trivial, upper_bound))
-
-
-def intercept_bound_below(data: TrainingData, known: float) -> float:
-    """B of `derive_intercept_bound` for a stated objective that some point is known to reach."""
-    farthest = float(np.linalg.norm(data.factor, axis=1).max())
-    return max(1.0, math.sqrt(known) * farthest * OUTWARD - 1.0) * OUTWARD
 
 
 def unproven_rows(
@@ -213,28 +189,6 @@ def is_proven(
     return rows.size == 0
 
 
-@lru_cache(maxsize=4)
-def same_class_reach(data: TrainingData) -> Array:
-    """Distance from each point to the farthest point of its own class, (n,).
-
-    O(n^2) time and O(n) memory; 0 for the only point of a class.
-    """
-    reach = np.zeros(data.n)
-    for label in (-1.0, 1.0):
-        rows = np.flatnonzero(data.y == label)
-        points = data.factor[rows]
-        for part in _slices(len(rows)):
-            reach[rows[part]] = cdist(points[part], points).max(axis=1)
-    reach.setflags(write=False)
-    return reach
-
-
-def _slices(count: int) -> Iterator[slice]:
-    step = max(1, CHUNK_DISTANCES // count)
-    for start in range(0, count, step):
-        yield slice(start, start + step)
-
-
 def _row_norms(data: TrainingData, intercept: str) -> Array:
     squares = np.einsum("ij,ij->i", data.factor, data.factor)
     return np.sqrt(squares + 1.0) if intercept == "penalised" else np.sqrt(squares)
@@ -259,7 +213,14 @@ def _trivial_ramp(data: TrainingData, C: float, intercept: str) -> float:
     return t * t / 2 + C * data.n - C * lead * t
 
 
-def _best_known(trivial: float, upper_bound: float | None) -> float:
+def best_known(trivial: float, upper_bound: float | None) -> float:
+    """The lower of the objective of a closed-form point and that of another known point, if any.
+
+    Raises
+    ------
+    ValueError
+        An upper bound that no point can have (negative, NaN).
+    """
     if upper_bound is None:
         return trivial
     known = float(upper_bound)

@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.big_m import derive_intercept_bound
 from formulations.catalogue import Origin, PaperCheck, Values
 from formulations.cones import symmetric
 from formulations.conic_bound import budget_bound, strengthening_bound
 from formulations.conic_loss import conic_loss, least_indicator
 from formulations.hyperplane import augmented, norm_of, signed_scores
-from formulations.intercept_bound import intercept_bound_value
+from formulations.intercept_bound import derive_intercept_bound, intercept_bound_value
 from formulations.strengthening import strengthening_values
 from formulations.trivial import degenerate
 

@@ -1,12 +1,7 @@
 """Bounds on the risk of a hyperplane from the value at risk of its margin errors.
 
-Takeda & Sugiyama 2008, section 3.2. With f_i = -y_i (<w, x_i> + b) / ||w|| the margin errors of m
-points drawn independently, beta = 1 - nu,
-
-    VaR   alpha = the least a with  |{i : f_i <= a}| / m >= beta
-    CVaR  phi = alpha + sum_i [f_i - alpha]_+ / (nu m) >= alpha
-    G(gamma) = sqrt( 2/m ( 4 c^2 (R^2 + 1)^2 / gamma^2 log2(2 m) - 1 + ln(2 / delta) ) )
-
+Takeda & Sugiyama 2008, section 3.2. With alpha the value at risk and phi the CVaR of the margin
+errors of m points drawn independently (margin_errors.py), and the deviation G (risk_deviation.py),
 each theorem holds with probability at least 1 - delta over the drawing of the points:
 
     3   nu > nu_bar,  phi < 0      risk <= nu + G(alpha) <= nu + G(phi)
@@ -23,19 +18,25 @@ In its appendix C, y_i <w, x_i> + b stands for y_i (<w, x_i> + b).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from formulations.data import Array, TrainingData
+from formulations.data import TrainingData
+from formulations.margin_errors import (
+    ROUNDING,
+    conditional_value_at_risk,
+    margin_errors,
+    unit_hyperplane,
+    value_at_risk,
+)
 from formulations.nu_svc import checked_nu
-from formulations.parameters import fraction, positive
+from formulations.parameters import positive
+from formulations.risk_deviation import capacity, confidence, deviation
 
 Side = Literal["upper", "lower"]
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -81,67 +82,6 @@ class RiskBound:
         return self.bound >= 1 if self.side == "upper" else self.bound <= 0
 
 
-def margin_errors(data: TrainingData, w: ArrayLike, b: float) -> Array:
-    """Signed distances f (n,) of the points to the wrong side of the hyperplane.
-
-    Raises
-    ------
-    ValueError
-        w of the wrong shape, or (w, b) that is not finite or has no direction.
-    """
-    weight, intercept = _unit(data, w, b)
-    return -data.y * (data.X @ weight + intercept)
-
-
-def value_at_risk(errors: ArrayLike, nu: float) -> float:
-    """Least a with at least the share 1 - nu of the errors at or below it.
-
-    Parameters
-    ----------
-    errors : array (m,)
-    nu : float
-        In (0, 1]. At 1 every number has this property; the least error is returned, where the
-        limit from below leads.
-    """
-    ordered = np.sort(np.asarray(errors, dtype=np.float64))
-    below = (1 - _share(nu)) * len(ordered)
-    return float(ordered[max(math.ceil(below * (1 - ROUNDING)), 1) - 1])
-
-
-def conditional_value_at_risk(errors: ArrayLike, nu: float) -> float:
-    """Mean of the worst share nu of the errors; a share of the last one counts as a share.
-
-    Parameters
-    ----------
-    errors : array (m,)
-    nu : float
-        In (0, 1].
-    """
-    level, values = value_at_risk(errors, nu), np.asarray(errors, dtype=np.float64)
-    return level + float(np.maximum(values - level, 0.0).sum()) / (_share(nu) * len(values))
-
-
-def deviation(level: float, *, m: int, radius: float, c: float, delta: float) -> float:
-    """G: how far the risk may be from nu, at a value at risk of `level`.
-
-    Decreasing in |level|, m and delta; increasing in radius and c.
-
-    Raises
-    ------
-    ValueError
-        `level` 0, where G is infinite; a parameter out of range; a negative radicand, which takes
-        delta > 2/e and a capacity below 1 - ln(2 / delta).
-    """
-    radicand = _capacity(level, m, radius, c) + _confidence(delta)
-    if radicand < 0:
-        raise ValueError(
-            f"the radicand {2 / m * radicand:.6g} is negative: delta = {delta:g} exceeds 2/e and "
-            f"the capacity term {_capacity(level, m, radius, c):.6g} is too small; there is no "
-            "bound here"
-        )
-    return math.sqrt(2 / m * radicand)
-
-
 def theorem_3(
     data: TrainingData,
     w: ArrayLike,
@@ -175,10 +115,7 @@ def theorem_3(
     """
     if not nu > nu_bar:
         raise ValueError(f"Theorem 3 needs nu > nu_bar, got nu = {nu:g}, nu_bar = {nu_bar:g}")
-    alpha, phi = _levels(data, w, b, nu, radius)
-    if not phi < 0:
-        raise ValueError(f"Theorem 3 needs a negative CVaR, got {phi:.6g}")
-    return _bound(3, "upper", nu, alpha, phi, data.n, radius, c, delta)
+    return _bound(3, data, w, b, nu, radius, c, delta)
 
 
 def theorem_4(
@@ -197,10 +134,7 @@ def theorem_4(
     Parameters and errors are those of `theorem_3`, with 0 < nu <= nu_bar.
     """
     _refuse_above(4, nu, nu_bar)
-    alpha, phi = _levels(data, w, b, nu, radius)
-    if not alpha < 0:
-        raise ValueError(f"Theorem 4 needs a negative value at risk, got {alpha:.6g}")
-    return _bound(4, "upper", nu, alpha, phi, data.n, radius, c, delta)
+    return _bound(4, data, w, b, nu, radius, c, delta)
 
 
 def theorem_5(
@@ -219,10 +153,7 @@ def theorem_5(
     Parameters and errors are those of `theorem_3`, with 0 < nu <= nu_bar.
     """
     _refuse_above(5, nu, nu_bar)
-    alpha, phi = _levels(data, w, b, nu, radius)
-    if not alpha > 0:
-        raise ValueError(f"Theorem 5 needs a positive value at risk, got {alpha:.6g}")
-    return _bound(5, "lower", nu, alpha, phi, data.n, radius, c, delta)
+    return _bound(5, data, w, b, nu, radius, c, delta)
 
 
 def risk_bound(
@@ -253,45 +184,40 @@ def risk_bound(
 
 def _bound(
     theorem: int,
-    side: Side,
+    data: TrainingData,
+    w: ArrayLike,
+    b: float,
     nu: float,
-    alpha: float,
-    phi: float,
-    m: int,
     radius: float,
     c: float,
     delta: float,
 ) -> RiskBound:
-    sign = 1.0 if side == "upper" else -1.0
-    far = deviation(alpha, m=m, radius=radius, c=c, delta=delta)
+    """The bound of a theorem whose condition on nu holds; its condition on the level is seen to."""
+    alpha, phi = _levels(data, w, b, nu, radius)
+    met, level, value = {
+        3: (phi < 0, "a negative CVaR", phi),
+        4: (alpha < 0, "a negative value at risk", alpha),
+        5: (alpha > 0, "a positive value at risk", alpha),
+    }[theorem]
+    if not met:
+        raise ValueError(f"Theorem {theorem} needs {level}, got {value:.6g}")
+    sign = -1.0 if theorem == 5 else 1.0
+    far = deviation(alpha, m=data.n, radius=radius, c=c, delta=delta)
     through = None
-    if theorem != 4 and _capacity(phi, m, radius, c) + _confidence(delta) >= 0:
-        through = nu + sign * deviation(phi, m=m, radius=radius, c=c, delta=delta)
+    if theorem != 4 and capacity(phi, data.n, radius, c) + confidence(delta) >= 0:
+        through = nu + sign * deviation(phi, m=data.n, radius=radius, c=c, delta=delta)
     return RiskBound(
         theorem,
-        side,
+        "lower" if theorem == 5 else "upper",
         nu,
         alpha,
         phi,
-        capacity=_capacity(alpha, m, radius, c),
-        confidence=_confidence(delta),
+        capacity=capacity(alpha, data.n, radius, c),
+        confidence=confidence(delta),
         deviation=far,
         bound=nu + sign * far,
         through_cvar=through,
     )
-
-
-def _capacity(level: float, m: int, radius: float, c: float) -> float:
-    if level == 0 or not math.isfinite(level):
-        raise ValueError(f"the value at risk must be finite and not 0, got {level}: no bound there")
-    scale = 2 * positive("c", c) * (positive("radius", radius) ** 2 + 1) / abs(level)
-    return scale * scale * math.log2(2 * m)
-
-
-def _confidence(delta: float) -> float:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
-    return math.log(2 / delta) - 1
 
 
 def _levels(
@@ -305,7 +231,7 @@ def _levels(
             f"radius = {radius:g} bounds no distribution that gave these points: one has norm "
             f"{farthest:.6g}"
         )
-    _, intercept = _unit(data, w, b)
+    _, intercept = unit_hyperplane(data, w, b)
     if abs(intercept) > radius * (1 + ROUNDING):
         raise ValueError(
             f"|b| / ||w|| = {abs(intercept):.6g} exceeds the radius {radius:g}: the hyperplane "
@@ -313,20 +239,6 @@ def _levels(
         )
     errors = margin_errors(data, w, b)
     return value_at_risk(errors, nu), conditional_value_at_risk(errors, nu)
-
-
-def _unit(data: TrainingData, w: ArrayLike, b: float) -> tuple[Array, float]:
-    weight = np.asarray(w, dtype=np.float64)
-    if weight.shape != (data.d,):
-        raise ValueError(f"w must have shape ({data.d},), got {weight.shape}")
-    length = float(np.linalg.norm(weight))
-    if not (math.isfinite(length) and length > 0 and math.isfinite(b)):
-        raise ValueError("w and b must be finite, and w not 0")
-    return weight / length, float(b) / length
-
-
-def _share(nu: float) -> float:
-    return fraction("nu", nu)
 
 
 def _refuse_above(theorem: int, nu: float, nu_bar: float) -> None:

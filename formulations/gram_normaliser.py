@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from formulations.data import Array, GramData
 from formulations.preprocess import finite_points
+from formulations.saved_numbers import plain_numbers, saved_numbers
 
 _SAVED = ("means", "lengths", "magnitude", "shift")
 ROUNDING = 100 * np.finfo(float).eps  # of the kernel values that a squared distance is made of
@@ -125,11 +126,7 @@ class GramNormaliser:
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, to be saved beside a result."""
-        numbers = {name: getattr(self, name) for name in _SAVED}
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in numbers.items()
-        }
+        return plain_numbers(self, _SAVED)
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> GramNormaliser:
@@ -140,10 +137,7 @@ class GramNormaliser:
         ValueError
             Naming the missing key, or the entry that is wrong.
         """
-        missing = [name for name in _SAVED if name not in saved]
-        if missing:
-            raise ValueError(f"the saved centring of a kernel lacks {', '.join(missing)}")
-        return cls(**{name: saved[name] for name in _SAVED})
+        return cls(**saved_numbers("centring of a kernel", saved, _SAVED))
 
 
 def fit_gram_normaliser(gram: Array, points: str = "gram", shift: float = 0.0) -> GramNormaliser:

@@ -1,12 +1,40 @@
-"""A free intercept in a lifted model needs a bound, or the relaxation is worth nothing."""
+"""Bounds on a free intercept that keep an optimum, derived or stated.
+
+A lifted model with a free intercept needs one, or its relaxation is worth nothing.
+"""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pyomo.environ as pyo
 
-from formulations.big_m import derive_intercept_bound
+from formulations.big_m import OUTWARD, best_known
 from formulations.data import GramData, TrainingData
 from formulations.parameters import add_parameter, positive
+from formulations.zero_one_loss import trivial_points
+
+
+def derive_intercept_bound(
+    data: TrainingData, *, penalty: float, upper_bound: float | None = None
+) -> float:
+    """B such that some optimum of the 0-1 problem with a free intercept has |b| <= B.
+
+    B = max(1, sqrt(UB) max_i ||x_i|| - 1). If a class has no kept point, w = 0 with b = +-1 is an
+    optimum (see `big_m.derive_big_m`). Otherwise let i and k be kept points labelled +1 and -1:
+    b >= 1 - <w, x_i> >= 1 - ||w|| max ||x|| and b <= -1 - <w, x_k> <= ||w|| max ||x|| - 1, where
+    ||w||^2 <= UB.
+    """
+    cost = positive("penalty", penalty)
+    trivial = trivial_points(data, penalty=cost, intercept="free")[0].objective
+    return intercept_bound_below(data, best_known(trivial, upper_bound))
+
+
+def intercept_bound_below(data: TrainingData, known: float) -> float:
+    """B of `derive_intercept_bound` for a stated objective that some point is known to reach."""
+    farthest = float(np.linalg.norm(data.factor, axis=1).max())
+    return max(1.0, math.sqrt(known) * farthest * OUTWARD - 1.0) * OUTWARD
 
 
 def intercept_bound_value(

@@ -12,22 +12,21 @@ convex for every nu, while its solutions below nu_bar lean on the components of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from formulations.component_count import component_count
 from formulations.data import Array, GramData, TrainingData
 from formulations.kernels import cross_gram, gram_data
 from formulations.preprocess import finite_points
+from formulations.saved_numbers import plain_numbers, saved_numbers
 
 TOLERANCE = 1e-10  # of the largest eigenvalue: below it a component is taken for rounding
-EQUAL = 1e-8  # eigenvalues this near to each other, relatively, have no directions of their own
 
 _SAVED = ("eigenvalues", "means", "basis", "rank", "variance", "largest_dropped")
 
@@ -159,11 +158,7 @@ class KernelPca:
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, to be saved beside a result; the points are not among them."""
-        numbers = {name: getattr(self, name) for name in _SAVED}
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in numbers.items()
-        }
+        return plain_numbers(self, _SAVED)
 
     @classmethod
     def from_json(
@@ -182,10 +177,7 @@ class KernelPca:
         ValueError
             Naming the missing key, or the entry that does not fit the points.
         """
-        missing = [name for name in _SAVED if name not in saved]
-        if missing:
-            raise ValueError(f"the saved kernel PCA lacks {', '.join(missing)}")
-        return cls(points, dict(options), **{name: saved[name] for name in _SAVED})
+        return cls(points, dict(options), **saved_numbers("kernel PCA", saved, _SAVED))
 
 
 def fit_kernel_pca(
@@ -234,7 +226,7 @@ def fit_kernel_pca(
     rank = int((values > max(tolerance * values[0], rounding)).sum())
     if rank == 0:
         raise ValueError("all points coincide in feature space: the kernel has no components")
-    r = _number(keep, values, rank, rounding)
+    r = component_count(keep, values, rank, rounding)
     basis = vectors[:, :r] / np.sqrt(values[:r])
     # A vector of an eigenvalue other than 0 is orthogonal to the ones; rounding is taken off.
     basis -= basis.mean(axis=0)
@@ -267,51 +259,3 @@ def _kernel_matrix(
     if kernel is None:
         raise ValueError("fit_kernel_pca needs kernel for points: linear, rbf or poly")
     return options, gram_data(data, **options).gram
-
-
-def _number(keep: float | str, values: Array, rank: int, rounding: float) -> int:
-    """How many components `keep` asks for."""
-    if keep == "full":
-        return rank
-    if isinstance(keep, bool) or not isinstance(keep, Real) or not math.isfinite(keep):
-        raise ValueError(f"keep must be full, a number of components or a share, got {keep!r}")
-    if isinstance(keep, Integral):
-        if not 1 <= keep <= rank:
-            raise ValueError(
-                f"keep = {keep} components: the kernel has {rank} above the tolerance, at least 1 "
-                "must be kept"
-            )
-        block = _blocks(values, rank, rounding, int(keep))
-        if keep not in block:
-            raise ValueError(
-                f"keep = {keep} separates equal eigenvalues ({values[keep - 1]:.6g}), whose "
-                f"directions are arbitrary: keep {' or '.join(str(k) for k in block if k)}"
-            )
-        return int(keep)
-    if not 0 < keep < 1:
-        raise ValueError(
-            f"keep = {keep!r} is neither a share of the variance between 0 and 1 nor a whole "
-            "number of components"
-        )
-    shares = np.cumsum(values[:rank]) / float(values.sum())
-    if shares[-1] < keep:
-        raise ValueError(
-            f"keep = {keep!r} of the variance: the {rank} components above the tolerance hold "
-            f"{shares[-1]:.6g}; lower the tolerance, or keep full"
-        )
-    return _blocks(values, rank, rounding, int(np.searchsorted(shares, keep)) + 1)[-1]
-
-
-def _blocks(values: Array, rank: int, rounding: float, k: int) -> tuple[int, ...]:
-    """The numbers of components around k, below and above, that keep equal eigenvalues together."""
-
-    def splits(j: int) -> bool:
-        near = EQUAL * values[j - 1] + rounding
-        return bool(0 < j < rank and values[j - 1] - values[j] <= near)
-
-    low = high = k
-    while splits(low):
-        low -= 1
-    while splits(high):
-        high += 1
-    return (low,) if low == high else (low, high)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from formulations.big_m import OUTWARD, BigM, big_m_below, intercept_bound_below
+from formulations.big_m import OUTWARD, BigM, big_m_below
 from formulations.data import TrainingData
 from formulations.hyperplane import augmented, norm_of
+from formulations.intercept_bound import intercept_bound_below
 from formulations.parameters import finite_hyperplane, positive
 from formulations.zero_one_loss import margins, trivial_points, zero_one_objective
 

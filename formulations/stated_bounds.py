@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.big_m import OUTWARD, big_m_below, intercept_bound_below
+from formulations.big_m import OUTWARD, big_m_below
 from formulations.data import TrainingData
 from formulations.hyperplane import augmented
+from formulations.intercept_bound import intercept_bound_below
 from formulations.pair_conflicts import Conflicts, disjoint, pair_conflicts
 from formulations.parameters import did_you_mean
 from formulations.slack_bounds import SlackBounds, closed_slack_bounds, other_class_reach

@@ -20,11 +20,10 @@ from solvers.algorithms.matrix_search import (
 )
 from solvers.certify import Case
 from solvers.classify import classify
-from solvers.edits import unedited_origin
+from solvers.edits import form_and_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
 from solvers.search_certificate import certified_search, search_result
-from solvers.standard_form import standard_form
 from solvers.values import point_with
 
 MATRIX_SEARCH = "matrix-search"
@@ -64,12 +63,7 @@ def solve_by_matrix_search(
     """
     began = time.perf_counter()
     limits = checked_limits(time_limit, threads, seed)
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    if origin is None or origin.entry not in SEARCHED_MATRIX:
-        raise ValueError(
-            f"{MATRIX_SEARCH} takes a model of {' or '.join(SEARCHED_MATRIX)} as it was built"
-        )
+    form, origin = form_and_origin(model, SEARCHED_MATRIX, MATRIX_SEARCH)
     words = origin.parameters
     found = matrix_search(
         origin.data,

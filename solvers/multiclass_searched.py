@@ -10,11 +10,10 @@ import pyomo.environ as pyo
 from solvers.algorithms.truncated_search import Stop, TruncatedSearch, truncated_search
 from solvers.certify import Case
 from solvers.classify import classify
-from solvers.edits import unedited_origin
+from solvers.edits import form_and_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
 from solvers.search_certificate import certified_search, search_result
-from solvers.standard_form import standard_form
 from solvers.values import point_with
 
 TRUNCATED_SEARCH = "truncated-search"
@@ -55,12 +54,7 @@ def solve_by_truncated_search(
     """
     began = time.perf_counter()
     limits = checked_limits(time_limit, threads, seed)
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    if origin is None or origin.entry not in SEARCHED_CLASSES:
-        raise ValueError(
-            f"{TRUNCATED_SEARCH} takes a model of {' or '.join(SEARCHED_CLASSES)} as it was built"
-        )
+    form, origin = form_and_origin(model, SEARCHED_CLASSES, TRUNCATED_SEARCH)
     kept = ("ridge", "truncation", "class_weight", "intercept", "incumbent")
     found = truncated_search(
         origin.data,

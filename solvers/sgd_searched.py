@@ -21,11 +21,10 @@ from solvers.certificates.bounds import BOUND_POINT
 from solvers.certify import Case, Certified
 from solvers.classify import classify
 from solvers.conic_form import Multipliers
-from solvers.edits import unedited_origin
+from solvers.edits import form_and_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status, plain
 from solvers.search_certificate import certified_search, search_result
-from solvers.standard_form import standard_form
 from solvers.values import multipliers_by_name, named_duals, named_values, point_with
 
 Array = NDArray[np.float64]
@@ -74,10 +73,7 @@ def solve_by_sgd(
     """
     checked_steps(steps)
     limits = checked_limits(time_limit, threads, 0 if seed is None else seed)
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    if origin is None or origin.entry not in DESCENDED:
-        raise ValueError(f"{SGD} takes a model of {' or '.join(DESCENDED)} as it was built")
+    form, origin = form_and_origin(model, DESCENDED, SGD)
     if origin.parameters["intercept"] != "none":
         raise ValueError(
             f"{SGD} takes no intercept, as its paper: build the model with intercept=none, not "

@@ -22,14 +22,9 @@ from solvers.classify import Classification, classify
 from solvers.errors import NumberError
 from solvers.exact_rays import is_exactly_feasible, proves_unbounded
 from solvers.quadratics import Quadratic
-from solvers.recession import (
-    Recession,
-    as_floats,
-    exact_candidates,
-    innermost,
-    recession,
-    steepest,
-)
+from solvers.ray_rounding import as_floats, exact_candidates
+from solvers.ray_search import innermost, steepest
+from solvers.recession import Recession, recession
 from solvers.registry import SOLVERS
 from solvers.residuals import primal_residual
 from solvers.standard_form import StandardForm

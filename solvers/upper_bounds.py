@@ -26,12 +26,12 @@ from solvers.algorithms.truncated_search import Stop, truncated_search
 from solvers.backend import Limits
 from solvers.certify import Case
 from solvers.classify import classify
-from solvers.edits import unedited_origin
+from solvers.edits import form_and_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
 from solvers.search_certificate import certified_search, search_result
 from solvers.solve import solve
-from solvers.standard_form import StandardForm, standard_form
+from solvers.standard_form import StandardForm
 from solvers.values import point_with
 
 Array = NDArray[np.float64]
@@ -103,7 +103,7 @@ def solve_by_dca(
     """
     began = time.perf_counter()
     limits = checked_limits(time_limit, threads, 0 if seed is None else seed)
-    form, origin = _origin(model, TRUNCATED, DCA)
+    form, origin = form_and_origin(model, TRUNCATED, DCA)
     words = origin.parameters
     found = truncated_dca(
         origin.data,
@@ -174,7 +174,7 @@ def solve_by_alternating(
     """
     began = time.perf_counter()
     limits = checked_limits(time_limit, threads, 0 if seed is None else seed)
-    form, origin = _origin(model, BOUNDED_RANK, ALTERNATING)
+    form, origin = form_and_origin(model, BOUNDED_RANK, ALTERNATING)
     words = origin.parameters
     same = {word: words[word] for word in ("ridge", "shape", "rank", "intercept")}
     found = matrix_alternating(
@@ -202,16 +202,6 @@ def solve_by_alternating(
 def _projection(origin: Origin, words: Mapping[str, Any], limits: Limits) -> SolveResult:
     model = build(PROJECTION, origin.data, **words)
     return solve(model, time_limit=limits.time_limit, threads=limits.threads)
-
-
-def _origin(
-    model: pyo.ConcreteModel, entries: tuple[str, ...], method: str
-) -> tuple[StandardForm, Origin]:
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    if origin is None or origin.entry not in entries:
-        raise ValueError(f"{method} takes a model of {' or '.join(entries)} as it was built")
-    return form, origin
 
 
 def _certified(

@@ -10,16 +10,12 @@ import pyomo.environ as pyo
 
 from formulations.catalogue import Origin
 from formulations.zero_one_loss import margins
-from solvers.algorithms.conflict_search.search import (
-    ConflictSearch,
-    Stop,
-    TracePoint,
-    conflict_search,
-)
+from solvers.algorithms.conflict_search.result import ConflictSearch, Stop, TracePoint
+from solvers.algorithms.conflict_search.search import conflict_search
 from solvers.algorithms.proofs import CONFLICTS
 from solvers.certify import GAP_TOLERANCE, Case
 from solvers.classify import classify
-from solvers.edits import unedited_origin
+from solvers.edits import form_and_origin, unedited_origin
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
 from solvers.search_certificate import certified_search, search_result
@@ -85,11 +81,7 @@ def solve_by_conflicts(
         Another or an edited model; more than 5000 points.
     """
     limits = checked_limits(time_limit, threads, seed)
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    if origin is None or origin.entry not in SEARCHED_ZERO_ONE:
-        allowed = " or ".join(SEARCHED_ZERO_ONE)
-        raise ValueError(f"the conflict search takes a model of {allowed} as it was built")
+    form, origin = form_and_origin(model, SEARCHED_ZERO_ONE, "the conflict search")
     began = time.perf_counter()
     found = conflict_search(
         origin.data.points,

@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from formulations import big_m as module
-from formulations.big_m import (
-    derive_big_m,
-    derive_intercept_bound,
-    derive_ramp_big_m,
-    is_proven,
-    same_class_reach,
-    unproven_rows,
-)
+from formulations import class_reach
+from formulations.big_m import derive_big_m, derive_ramp_big_m, is_proven, unproven_rows
+from formulations.class_reach import same_class_reach
 from formulations.data import TrainingData
+from formulations.intercept_bound import derive_intercept_bound
 from formulations.zero_one_loss import trivial_points
 from tests.brute_force import (
     big_m_optimum,
@@ -165,7 +160,7 @@ def test_reach_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rng.standard_normal((23, 3)), np.where(np.arange(23) < 5, 1, -1)
     gaps = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     expected = np.where(y[:, None] == y[None], gaps, 0).max(axis=1)
-    monkeypatch.setattr(module, "CHUNK_DISTANCES", 40)  # two points at a time
+    monkeypatch.setattr(class_reach, "CHUNK_DISTANCES", 40)  # two points at a time
     assert same_class_reach(TrainingData(X, y)) == pytest.approx(expected, rel=1e-14)
     assert same_class_reach(TrainingData([[0.0], [1.0]], [1, -1])).tolist() == [0.0, 0.0]
 

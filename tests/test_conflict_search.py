@@ -18,12 +18,8 @@ from formulations.zero_one_loss import margins, zero_one_objective
 from solvers.algorithms.conflict_search import search as searching
 from solvers.algorithms.conflict_search.packing import packed, probed_norm2
 from solvers.algorithms.conflict_search.points import certified_norm2, hyperplane, signed_points
-from solvers.algorithms.conflict_search.search import (
-    ConflictSearch,
-    Stop,
-    TracePoint,
-    conflict_search,
-)
+from solvers.algorithms.conflict_search.result import ConflictSearch, Stop, TracePoint
+from solvers.algorithms.conflict_search.search import conflict_search
 from solvers.algorithms.conflict_search.working_sets import empty_sets, grow
 from solvers.algorithms.enumeration import zero_one_enumeration
 from tests.brute_force import zero_one_optima

@@ -18,6 +18,7 @@ from experiments import gap_study, render
 from experiments.bound_order import is_weaker, order_violations
 from experiments.commands import comparing
 from experiments.datasets import load
+from experiments.gap_page import gap_page
 from experiments.gap_study import (
     BREAST_CANCER,
     CLUSTERED,
@@ -433,7 +434,7 @@ def test_a_narrow_screen_keeps_bound_gap_and_certificate(
         written = io.StringIO()
         screen = Console(file=written, width=width, markup=False)
         monkeypatch.setattr(render, "_console", lambda screen=screen: screen)
-        render.show(render.gap_page(study))
+        render.show(gap_page(study))
         lines = written.getvalue().splitlines()
         assert max(len(line.rstrip()) for line in lines) <= width
         head = next(line for line in lines if line.startswith("relaxation")).split()

@@ -13,17 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.data import TrainingData
-from formulations.generalisation import (
-    RiskBound,
-    conditional_value_at_risk,
-    deviation,
-    margin_errors,
-    risk_bound,
-    theorem_3,
-    theorem_4,
-    theorem_5,
-    value_at_risk,
-)
+from formulations.generalisation import RiskBound, risk_bound, theorem_3, theorem_4, theorem_5
+from formulations.margin_errors import conditional_value_at_risk, margin_errors, value_at_risk
+from formulations.risk_deviation import deviation
 from formulations.support_function import best_levels, reduced_hulls, support_value
 from solvers.algorithms.ranges import nu_range
 from tests.witness import points

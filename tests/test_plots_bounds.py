@@ -19,7 +19,8 @@ from experiments.bound_plot import bound_figure, draw_bounds, save_bounds
 from experiments.bound_traces import BoundTrace, bound_trace
 from experiments.cut_plot import toy
 from experiments.plot_style import LOOKS, new_figure
-from solvers.algorithms.conflict_search.search import TracePoint, conflict_search
+from solvers.algorithms.conflict_search.result import TracePoint
+from solvers.algorithms.conflict_search.search import conflict_search
 from solvers.algorithms.decomposition import Decomposition
 from solvers.algorithms.ranges import nu_range
 from solvers.result import Verdict

@@ -15,7 +15,7 @@ from formulations.data import TrainingData
 from formulations.zero_one import zero_one_big_m
 from solvers import zero_one_searched as searched_module
 from solvers.algorithms import proofs
-from solvers.algorithms.conflict_search.search import Stop
+from solvers.algorithms.conflict_search.result import Stop
 from solvers.algorithms.enumeration import zero_one_enumeration
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import solve

@@ -11,7 +11,8 @@ from experiments.commands import options
 from experiments.commands.settings import Settings, refuse_unknown, split_preprocessing
 from experiments.commands.streams import complain, emit, working
 from experiments.loading import about
-from experiments.preparation import PREPROCESSING, Prepared
+from experiments.preparation import PREPROCESSING
+from experiments.prepared import Prepared
 from experiments.rungs import Rung
 from solvers.agreement import COLUMNS, Agreement
 from solvers.answers import ALL, Answer, answers, solvers_named

@@ -37,7 +37,8 @@ def certify_command(
     if json:
         emit("certify", {"file": str(file)} | _recheck_document(result, found))
     else:
-        from experiments.render import recheck_page, show
+        from experiments.render import show
+        from experiments.result_page import recheck_page
 
         show(recheck_page(found))
     if not found.confirmed:

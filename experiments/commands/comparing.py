@@ -127,7 +127,8 @@ def compare_command(
         for line in (f"{s.instance.name}: {why}" for s in studies for why in s.left_out):
             complain(line)
     else:
-        from experiments.render import gap_page, show
+        from experiments.gap_page import gap_page
+        from experiments.render import show
 
         show(*(gap_page(study) for study in studies))
     if interrupted:

@@ -9,7 +9,7 @@ from typing import Any
 from experiments.commands.path_family import Family, Say, listed, origin_of
 from experiments.commands.settings import Settings
 from experiments.commands.streams import complain
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from formulations.conic_budget import budget_grid
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.conic_path import conic_path

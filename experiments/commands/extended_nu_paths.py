@@ -12,7 +12,7 @@ from cuts.search_engines import METHODS
 from experiments.commands.path_family import Family, Say, listed, origin_of
 from experiments.commands.settings import Settings
 from experiments.commands.streams import complain
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from formulations.data import GramData, TrainingData
 from formulations.parameters import one_of
 from solvers.result import Verdict
@@ -74,7 +74,7 @@ def _draw(path: ExtendedNuPath, file: Path, title: str) -> None:
 
 
 def _page(path: ExtendedNuPath) -> Any:
-    from experiments.render import path_page
+    from experiments.extended_nu_path_page import path_page
 
     return path_page(path)
 

@@ -45,7 +45,8 @@ def list_command(json: Json = False) -> int:
     if json:
         emit("list", {"formulations": [describe(entry) for entry in CATALOGUE.values()]})
         return 0
-    from experiments.render import catalogue_table, show
+    from experiments.catalogue_page import catalogue_table
+    from experiments.render import show
 
     able = {entry.name: capable(entry.problem_class) for entry in CATALOGUE.values()}
     show(catalogue_table(CATALOGUE.values(), able))
@@ -63,7 +64,8 @@ def show_command(
     if json:
         emit("show", {"formulation": document | {"mathematics": mathematics}})
         return 0
-    from experiments.render import entry_page, show
+    from experiments.catalogue_page import entry_page
+    from experiments.render import show
 
     show(entry_page(document, mathematics))
     return 0
@@ -83,7 +85,8 @@ def solvers_command(json: Json = False) -> int:
         }
         emit("solvers", document)
     else:
-        from experiments.render import doctor_page, show
+        from experiments.catalogue_page import doctor_page
+        from experiments.render import show
 
         show(doctor_page(reports, LEFT_OUT))
     for report in reports:

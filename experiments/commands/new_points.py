@@ -8,8 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from experiments.datasets import load, read_points
+from experiments.labelled_tables import Table, from_table, read_table
 from experiments.labels import Labelling, named, signed
-from experiments.readers import Table, from_table, read_table
 from formulations.checked_arrays import real_array, refuse_non_finite
 from formulations.data import Array
 

@@ -13,9 +13,10 @@ import typer
 from cuts.endings import StopReason
 from experiments.datasets import load
 from experiments.loading import about, load_for
-from experiments.preparation import Prepared, prepare
+from experiments.preparation import prepare
+from experiments.prepared import Prepared
 from formulations.data import TrainingData
-from solvers.algorithms.conflict_search.search import Stop
+from solvers.algorithms.conflict_search.result import Stop
 from solvers.registry import SOLVERS
 from solvers.result import SolveResult, Status, Verdict
 

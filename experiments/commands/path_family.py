@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.commands.settings import Settings
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from formulations.data import GramData, TrainingData
 from solvers.result import SCHEMA, checksum
 from solvers.versions import versions

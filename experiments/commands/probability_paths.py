@@ -10,7 +10,7 @@ import numpy as np
 from experiments.commands.path_family import Family, Say, listed, origin_of
 from experiments.commands.settings import Settings
 from experiments.commands.streams import complain
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from formulations.data import GramData, TrainingData
 from formulations.parameters import INTERCEPTS, one_of, positive
 from solvers.algorithms.class_probabilities import class_probabilities

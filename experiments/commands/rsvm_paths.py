@@ -8,7 +8,7 @@ from typing import Any
 from experiments.commands.path_family import Family, Say, listed, origin_of
 from experiments.commands.settings import Settings
 from experiments.commands.streams import complain
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from experiments.rsvm_path_report import (
     RsvmReport,
     default_norm_bounds,

@@ -22,7 +22,7 @@ from experiments.commands.streams import complain, emit, working
 from experiments.fitted import fitted
 from experiments.machine_plot import refuse_undrawable, save_machine
 from experiments.plot_style import SUFFIXES
-from experiments.preparation import Prepared
+from experiments.prepared import Prepared
 from experiments.tightening import wants_tightening, with_tightened
 from formulations.catalogue import CATALOGUE
 from solvers.algorithms.prepare import build, entry_named
@@ -89,7 +89,8 @@ def solve_command(
     if json:
         emit("solve", result.to_json())
     else:
-        from experiments.render import result_page, show
+        from experiments.render import show
+        from experiments.result_page import result_page
 
         show(result_page(result))
     explain(result, out)

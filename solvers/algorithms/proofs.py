@@ -14,7 +14,8 @@ from formulations.hyperplane import augmented
 from formulations.intercept_bound import intercept_bound_value
 from formulations.zero_one_checks import best_exact_point
 from solvers import clarabel
-from solvers.algorithms.conflict_search.search import Stop, conflict_search
+from solvers.algorithms.conflict_search.result import Stop
+from solvers.algorithms.conflict_search.search import conflict_search
 from solvers.algorithms.enumeration import count_sets, zero_one_enumeration
 from solvers.algorithms.matrix_proofs import EXACT as MATRIX
 from solvers.algorithms.matrix_proofs import matrix_bound

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from formulations.big_m import derive_intercept_bound
+from formulations.intercept_bound import derive_intercept_bound
 from solvers.algorithms.h_limit import h_limit, rsvm_at_limit
 from solvers.algorithms.rsvm_point import rsvm_point
 from solvers.result import Verdict

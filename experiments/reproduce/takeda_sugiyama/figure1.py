@@ -26,7 +26,7 @@ from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
 from experiments.reproduce.tasks import run_tasks
 from formulations.cvar import min_cvar
 from formulations.data import Array
-from formulations.generalisation import margin_errors, value_at_risk
+from formulations.margin_errors import margin_errors, value_at_risk
 from solvers.result import Verdict
 
 NAME = "takeda-sugiyama-figure1"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.big_m import derive_intercept_bound
 from formulations.data import TrainingData
+from formulations.intercept_bound import derive_intercept_bound
 from formulations.zero_one_loss import EPS
 
 Array = NDArray[np.float64]

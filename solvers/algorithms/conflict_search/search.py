@@ -12,8 +12,6 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +24,11 @@ from formulations.zero_one_loss import (
     trivial_points,
     zero_one_objective,
 )
+from solvers.algorithms.conflict_search.node_bytes import packed_node, unpacked_nodes
 from solvers.algorithms.conflict_search.packing import Nodes, bounded
 from solvers.algorithms.conflict_search.points import SignedPoints, hyperplane, signed_points
-from solvers.algorithms.conflict_search.working_sets import empty_sets, refreshed
+from solvers.algorithms.conflict_search.result import ConflictSearch, Stop, TracePoint
+from solvers.algorithms.conflict_search.working_sets import empty_sets
 from solvers.algorithms.incumbent import zero_one_incumbent
 
 Array = NDArray[np.float64]
@@ -42,62 +42,6 @@ GAP = 1e-6
 NEAR = 1e-9
 FIRST_RESTART = 4000  # nodes; the heuristic is run again whenever their number has doubled
 TRACED = 400
-
-
-class Stop(StrEnum):
-    """Why a search ended."""
-
-    PROVEN = "proven"
-    TIME_LIMIT = "time_limit"
-    STEP_LIMIT = "step_limit"
-    INTERRUPTED = "interrupted"
-    NUMERICAL = "numerical"  # a node without a free point whose own hyperplane is lost to rounding
-
-
-@dataclass(frozen=True)
-class TracePoint:
-    """Bound and incumbent after some seconds."""
-
-    seconds: float
-    nodes: int
-    lower_bound: float
-    objective: float
-
-
-@dataclass(frozen=True, eq=False)
-class ConflictSearch:
-    """Result of a search.
-
-    Attributes
-    ----------
-    w, b : array (d,), float
-        The best hyperplane found; the points it keeps have margin 1 or more in floating point.
-    objective : float
-        Its objective, violations counted strictly.
-    lower_bound : float
-        Proven; no hyperplane has a smaller objective.
-    nodes, steps : int
-        Nodes bounded, and steps of the active-set method.
-    seconds : float
-    stop : Stop
-    trace : tuple of TracePoint
-        At most a few hundred.
-    """
-
-    w: Array
-    b: float
-    objective: float
-    lower_bound: float
-    nodes: int
-    steps: int
-    seconds: float
-    stop: Stop
-    trace: tuple[TracePoint, ...]
-
-    @property
-    def gap(self) -> float:
-        """(objective - lower_bound) / objective."""
-        return (self.objective - self.lower_bound) / self.objective if self.objective else 0.0
 
 
 def conflict_search(
@@ -249,7 +193,7 @@ class _Search:
 
     def expand(self) -> None:
         """Split the selected nodes: their point is kept in one half and violated in the other."""
-        nodes = self._unpacked([node[3] for node in self.batch])
+        nodes = unpacked_nodes(self.points, [node[3] for node in self.batch])
         branch = np.array([node[2] for node in self.batch])
         each = np.arange(len(branch))
         kept, violated = nodes.kept.copy(), nodes.violated.copy()
@@ -280,7 +224,7 @@ class _Search:
                 leaves = min(leaves, float(bound[k]))
             else:
                 self.numbered += 1
-                record = self._packed(found.nodes, k)
+                record = packed_node(found.nodes, k)
                 new.append((float(bound[k]), self.numbered, int(found.branch[k]), record))
         # All or nothing: an interrupt before this line leaves the batch as it was.
         self.leaves = leaves
@@ -318,23 +262,3 @@ class _Search:
         if value < self.objective:
             self.w, self.b, self.objective = w, b, value
             self.suspects = margins(self.data, w, b) < 1
-
-    def _packed(self, nodes: Nodes, k: int) -> bytes:
-        count = nodes.sets.count[k]
-        parts = (
-            np.packbits(nodes.kept[k]), np.packbits(nodes.violated[k]),
-            nodes.sets.members[k, :count].astype(np.uint16).view(np.uint8),
-        )  # fmt: skip
-        return np.concatenate(parts).tobytes()
-
-    def _unpacked(self, records: list[bytes]) -> Nodes:
-        n, width = self.data.n, -(-self.data.n // 8)
-        bits = np.array([np.frombuffer(r, np.uint8, 2 * width) for r in records])
-        kept = np.unpackbits(bits[:, :width], axis=1, count=n).astype(bool)
-        violated = np.unpackbits(bits[:, width:], axis=1, count=n).astype(bool)
-        members = np.zeros((len(records), self.points.largest), np.intp)
-        count = np.zeros(len(records), np.intp)
-        for k, record in enumerate(records):
-            own = np.frombuffer(record, np.uint16, offset=2 * width)
-            members[k, : len(own)], count[k] = own, len(own)
-        return Nodes(kept, violated, refreshed(self.points, members, count))

@@ -1,0 +1,67 @@
+"""What a conflict search found: the best hyperplane, the proven bound, and how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Stop(StrEnum):
+    """Why a search ended."""
+
+    PROVEN = "proven"
+    TIME_LIMIT = "time_limit"
+    STEP_LIMIT = "step_limit"
+    INTERRUPTED = "interrupted"
+    NUMERICAL = "numerical"  # a node without a free point whose own hyperplane is lost to rounding
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """Bound and incumbent after some seconds."""
+
+    seconds: float
+    nodes: int
+    lower_bound: float
+    objective: float
+
+
+@dataclass(frozen=True, eq=False)
+class ConflictSearch:
+    """Result of a search.
+
+    Attributes
+    ----------
+    w, b : array (d,), float
+        The best hyperplane found; the points it keeps have margin 1 or more in floating point.
+    objective : float
+        Its objective, violations counted strictly.
+    lower_bound : float
+        Proven; no hyperplane has a smaller objective.
+    nodes, steps : int
+        Nodes bounded, and steps of the active-set method.
+    seconds : float
+    stop : Stop
+    trace : tuple of TracePoint
+        At most a few hundred.
+    """
+
+    w: Array
+    b: float
+    objective: float
+    lower_bound: float
+    nodes: int
+    steps: int
+    seconds: float
+    stop: Stop
+    trace: tuple[TracePoint, ...]
+
+    @property
+    def gap(self) -> float:
+        """(objective - lower_bound) / objective."""
+        return (self.objective - self.lower_bound) / self.objective if self.objective else 0.0
