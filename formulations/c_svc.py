@@ -19,7 +19,7 @@ from formulations.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from formulations.nu_property import ON_CAP, ON_MARGIN
+from formulations.nu_property import ON_MARGIN, has_multiplier
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, per_point, positive
 from formulations.recovery import hinge_intercept
 from formulations.rows import AffineRows, dot, equal_rows, shared, squares
@@ -123,9 +123,10 @@ def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     if origin.parameters["intercept"] == "penalised":
         repaired["v_b"] = np.array(origin.data.y @ alpha)
     weight, offset = _dual_classifier(origin, {"alpha": alpha}, {})
+    u = origin.data.y * (origin.data.factor @ weight + offset)
     facts = {
-        "errors": int((origin.data.y * (origin.data.factor @ weight + offset) <= 0).sum()),
-        "support_vectors": int((alpha > ON_CAP * costs).sum()),
+        "errors": int((u <= 0).sum()),
+        "support_vectors": int(has_multiplier(alpha, costs, u).sum()),
     }
     return PaperCheck(objective, repaired=repaired, facts=facts)
 

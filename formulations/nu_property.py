@@ -22,10 +22,32 @@ Array = NDArray[np.float64]
 # Of the largest score, or of the cap: as near as this a point is on the margin.
 ON_MARGIN = 1e-6
 ON_CAP = 1e-6
+MUCH_SMALLER = 0.1
 SUM = 1e-9  # the weights are added in floating point
 
 HOLDS, FAILS = "holds", "fails"
 NOT_ASKED = "not asked: rho = 0, where it need not hold"
+
+
+def has_multiplier(alpha: Array, caps: Array, u: Array) -> NDArray[np.bool_]:
+    """Which points have a multiplier, seen through what an interior-point solver leaves.
+
+    At an optimum alpha_i (u_i - 1) = 0 where u_i > 1, so that one of the two is 0. Near it both are
+    positive, and the one that is much smaller in its own scale is what was left over: alpha_i is
+    counted where its share of its cap, or of the largest multiplier if that is less, exceeds ON_CAP
+    and a tenth of what u_i - 1 is as a share of the largest score.
+
+    Parameters
+    ----------
+    alpha, caps : arrays (n,)
+        0 <= alpha_i <= c_i.
+    u : array (n,)
+        Signed scores of the hyperplane that alpha names, with the margin at 1.
+    """
+    size = np.minimum(caps, alpha.max(initial=0.0))
+    beyond = (u - 1) / max(1.0, float(np.abs(u).max(initial=0.0)))
+    found: NDArray[np.bool_] = alpha > size * np.maximum(ON_CAP, MUCH_SMALLER * beyond)
+    return found
 
 
 def margin_facts(u: Array, rho: float, weights: Array, nu: float, *, free: bool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from formulations.recovery import hinge_intercept
 Array = NDArray[np.float64]
 
 ON_BALL = 1e-6  # of H: as near as this the norm row is active
-NO_PRICE = 1e-6  # of the loss: a capacity that costs less is free
+NO_PRICE = 1e-6  # of the loss, and of the longest v for that many multipliers: such a price is none
 NEAR_END = 1e-5  # interior-point methods leave about this much at an end of [0, 1]
 NO_NAME = 1e-12  # of the longest F'(y o alpha) there could be: no direction, but rounding
 NEVER_NEGATIVE = "hinge losses are never negative"
@@ -82,15 +82,18 @@ def named_hyperplane(origin: Origin, alpha: Array) -> tuple[Array, float] | None
     """H v / ||v|| with v = F'(y o alpha), the paper's w; None where S = 0 and it is 0 / 0."""
     data, intercept = origin.data, origin.parameters["intercept"]
     v, v_b, norm = dual_norm(origin, alpha)
-    reach = float(np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0)))
-    if intercept == "penalised":
-        reach = float(np.hypot(reach, 1.0))
-    if np.sqrt(norm) <= NO_NAME * reach * data.n:
+    if np.sqrt(norm) <= NO_NAME * _reach(data, intercept) * data.n:
         return None
     scale = origin.parameters["norm_bound"] / float(np.sqrt(norm))
     if intercept == "free":
         return scale * v, hinge_intercept(scale * (data.factor @ v), data.y, np.ones(data.n))
     return scale * v, scale * v_b if intercept == "penalised" else 0.0
+
+
+def _reach(data: TrainingData | GramData, intercept: str) -> float:
+    """The longest point, with the 1 of a penalised intercept."""
+    reach = float(np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0)))
+    return float(np.hypot(reach, 1.0)) if intercept == "penalised" else reach
 
 
 def multiplier_hyperplane(origin: Origin, duals: Values) -> tuple[Array, float] | None:
@@ -165,7 +168,9 @@ def dual_check(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
         "support_vectors": int((alpha > ON_CAP).sum()),
     }
     named = named_hyperplane(origin, alpha)
-    if H * length <= NO_PRICE * max(1.0, mass - H * length):
+    # H alone may make H sqrt(S) small: then a little more capacity has its price.
+    free = length <= NO_PRICE * _reach(data, intercept) * max(1.0, mass)
+    if free and H * length <= NO_PRICE * max(1.0, mass - H * length):
         facts["degenerate"] = FREE
     elif named is not None:
         facts["errors"] = int((data.y * (data.factor @ named[0] + named[1]) <= 0).sum())

@@ -11,7 +11,7 @@ from formulations.c_svc import add_dual_weight, balanced_alpha, dual_norm
 from formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from formulations.data import GramData, TrainingData
 from formulations.hyperplane import norm_of
-from formulations.nu_property import ON_CAP
+from formulations.nu_property import has_multiplier
 from formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 from formulations.recovery import hinge_intercept
 from formulations.rows import dot
@@ -56,9 +56,10 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     if intercept == "penalised":
         repaired["v_b"] = np.array(v_b)
     w, b = _named(origin, {"alpha": alpha})
+    u = data.y * (data.factor @ w + b)
     facts = {
-        "errors": int((data.y * (data.factor @ w + b) <= 0).sum()),
-        "support_vectors": int((alpha > ON_CAP * caps).sum()),
+        "errors": int((u <= 0).sum()),
+        "support_vectors": int(has_multiplier(alpha, caps, u).sum()),
     }
     return PaperCheck(
         norm / (4 * ridge) - float(alpha.sum()),

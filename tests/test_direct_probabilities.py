@@ -211,6 +211,7 @@ def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
     assert len(fit.b) == 45
     assert fit.truncation == -0.5
     assert fit.complete
+    assert fit.converged
     for machine in ("hinge", "truncated"):
         assert np.mean(errors[machine]) < 0.5 * np.mean(errors["equal"])
 
@@ -312,6 +313,7 @@ def test_ctrl_c_in_the_searches_keeps_the_hinge_machines(monkeypatch: pytest.Mon
     monkeypatch.setattr(Descent, "run", pressed)
     fit = direct_probabilities(data, ridge=0.02, grid=4)
     assert not fit.complete
+    assert not fit.converged
     np.testing.assert_allclose(fit.B, hinge.B)
     monkeypatch.setattr(module, "hinge_batch", pressed)
     with pytest.raises(KeyboardInterrupt):
@@ -333,8 +335,33 @@ def test_a_time_limit_ends_the_searches_or_says_that_too_few_machines_are_there(
     monkeypatch.setattr(Descent, "run", late)
     fit = direct_probabilities(data, ridge=0.01, grid=8, time_limit=500.0)
     assert not fit.complete
+    assert not fit.converged
     assert None not in seen
     assert (fit.rainbow_cells(new) % 2 == 1).all()
+
+
+@pytest.mark.parametrize("limit", [None, 500.0])
+def test_searches_that_do_not_converge_are_complete_and_are_still_followed_by_proofs(
+    monkeypatch: pytest.MonkeyPatch, limit: float | None
+) -> None:
+    """One step each is neither time nor Ctrl-C; and proofs do not need searches that converged."""
+    data = class_points(2, n=9)
+    words: dict[str, Any] = {"ridge": 0.02, "grid": 3, "time_limit": limit}
+    proven = direct_probabilities(data, machine="exact", **words)
+    original = Descent.run
+
+    def one_step(self: Descent, deadline: float | None = None, iterations: int = 100) -> None:
+        original(self, deadline, min(1, iterations))
+
+    monkeypatch.setattr(Descent, "run", one_step)
+    fit = direct_probabilities(data, **words)
+    assert fit.complete
+    assert not fit.converged
+    exact = direct_probabilities(data, machine="exact", **words)
+    assert (exact.complete, exact.converged) == (True, False)
+    assert exact.gaps is not None
+    assert exact.gaps.max() < 1e-6
+    np.testing.assert_allclose(exact.B, proven.B, atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -103,16 +103,16 @@ def direct_probabilities(
     fits = _Fits(data, ridge, intercept, shape)
     say(f"{fits.total} hinge machines")
     fits.hinge(deadline)
-    complete = True
+    complete = converged = True
     if s is not None:
         say(f"{fits.total} d.c. searches")
-        complete = fits.descend(s, deadline)
+        complete, converged = fits.descend(s, deadline)
     if s is not None and machine == EXACT and complete:
         say(f"{fits.total} proofs")
         complete = fits.prove(s, deadline)
     return DirectProbabilities(
         fits.B, fits.b, shape, float(ridge), machine, s, intercept, data.classes,
-        time.perf_counter() - began, complete, fits.gaps if machine == EXACT else None,
+        time.perf_counter() - began, complete, converged, fits.gaps if machine == EXACT else None,
     )  # fmt: skip
 
 
@@ -174,9 +174,9 @@ class _Fits:
             done += len(self.A[number][part])
             self._keep(number, part)
 
-    def descend(self, truncation: float, deadline: float | None) -> bool:
-        """Whether every search came to its end."""
-        complete = True
+    def descend(self, truncation: float, deadline: float | None) -> tuple[bool, bool]:
+        """Whether neither time nor Ctrl-C cut a search short, and whether every one converged."""
+        complete = converged = True
         try:
             for number, family, part in self._batches():
                 search = Descent(family.space, family.costs[part], truncation, self.A[number][part])
@@ -185,10 +185,11 @@ class _Fits:
                 finally:
                     self.A[number][part] = search.best
                     self._keep(number, part)
-                complete = complete and all(run.converged for run in search.runs())
+                complete = complete and not search.late
+                converged = converged and all(run.converged for run in search.runs())
         except KeyboardInterrupt:
-            return False
-        return complete
+            return False, False
+        return complete, converged
 
     def prove(self, truncation: float, deadline: float | None) -> bool:
         """Whether the optimum of every machine was found and proven."""

@@ -69,6 +69,10 @@ class DirectProbabilities:
     complete : bool
         False where the time or Ctrl-C left some searches undone: their weights have the machine
         that was reached, at worst that of the hinge loss.
+    converged : bool
+        Whether every d.c. search came to its end; no proof of an optimum. False where one was left
+        undone, ran into its limit of iterations, or rose because a quadratic program was not solved
+        to the last digit. True for hinge machines, which need none.
     gaps : array (W,) or None
         Of exact machines: what is open between the truncated loss of each and its proven bound,
         relative; 1 where none was found, 0 at the corners.
@@ -84,6 +88,7 @@ class DirectProbabilities:
     classes: tuple[str, ...]
     seconds: float
     complete: bool
+    converged: bool
     gaps: Array | None = None
 
     def grid_labels(self, X: ArrayLike) -> Whole:

@@ -195,6 +195,8 @@ class Descent:
     ----------
     best, best_values : arrays (B, K - 1, k), (B,)
         The best point of each search so far, and V there.
+    late : bool
+        Whether the time was over before every search had converged.
     """
 
     def __init__(
@@ -214,14 +216,16 @@ class Descent:
         self._traces = [[float(value)] for value in self._values]
         self._over = np.zeros(len(A), dtype=bool)
         self._converged = self._over.copy()
+        self.late = False
 
     def run(self, deadline: float | None = None, iterations: int = ITERATIONS) -> None:
         """Go on until every search has ended."""
         for _ in range(iterations):
             active = np.flatnonzero(~self._over)
-            if not active.size or (deadline is not None and time.perf_counter() > deadline):
-                return
+            if not active.size or _over(deadline):
+                break
             self._step(active, deadline)
+        self.late = _over(deadline) and not self._converged.all()
 
     def runs(self) -> tuple[DcaRun, ...]:
         """What each search did."""
@@ -261,3 +265,7 @@ class Descent:
         ended = same | (values >= before - STILL * np.abs(before))
         self._converged[rows] = ended & (values <= before + STILL * np.abs(before))
         self._over[rows] = ended
+
+
+def _over(deadline: float | None) -> bool:
+    return deadline is not None and time.perf_counter() > deadline

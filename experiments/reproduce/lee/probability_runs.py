@@ -106,7 +106,7 @@ def _three(machine: str, n: int, N: int, seed: int) -> dict[str, Any]:
     away = np.abs(read.probabilities - truth)
     return {
         "mean": float(away.mean()), "largest": float(away.max()),
-        "turned": float((read.cells > 1).mean()), "converged": fitted.complete,
+        "turned": float((read.cells > 1).mean()), "converged": fitted.converged,
         "odd": bool((read.cells % 2 == 1).all()),
         "gap": float(fitted.gaps.max()) if machine == EXACT and fitted.gaps is not None else None,
     }  # fmt: skip
