@@ -111,6 +111,24 @@ def test_what_is_not_certified_is_a_complaint_of_the_table() -> None:
     assert "NOT_CERTIFIED" in line
 
 
+def test_json_and_csv_have_the_finding_and_the_verdict_of_the_certificate(tmp_path: Path) -> None:
+    listed = (Statement("a", "sec 1", "", HOLDS),)
+    found = finding("a", stated=1, ours=1, holds=True) | {"proven": True, "gap": 1e-9}
+    report = Report("r", "", (statement_table("t", "", listed, [found]),))
+    (row,) = to_json(report, (), 0.0)["tables"][0]["rows"]
+    assert (row["finding"], row["verdict"]) == (HOLDS, "CERTIFIED")
+    (written,) = (file for file in save(report, tmp_path) if file.endswith(".csv"))
+    head = Path(written).read_text().splitlines()[0].split(",")
+    assert len(set(head)) == len(head)
+
+
+def test_the_bound_of_the_hard_margin_as_meant_says_something() -> None:
+    found = {one["key"]: one for one in linear_checks.margin_bound_findings()}["radius"]
+    assert found["stated"] < found["ours"] < found["corrected"] < 1
+    # A point is not drawn in 450000 times from 100000 with a chance of about exp(-4.5).
+    assert found["ours"] == pytest.approx(np.exp(-4.5), rel=0.1)
+
+
 CHECKS: dict[str, tuple[tuple[Statement, ...], list[Callable[[], list[Finding]]]]] = {
     "linear": (LINEAR, [
         linear_checks.hard_margin_findings, linear_checks.margin_bound_findings,
@@ -312,6 +330,26 @@ def test_errors_are_means_over_seeds_and_claims_see_what_is_wrong() -> None:
     assert not probabilities._claims([], [{"odd": False}])[-1].holds
 
 
+def test_searches_that_did_not_converge_are_counted() -> None:
+    runs = [
+        {"task": ["three", machine, n, 4, 0], "converged": converged}
+        for machine, n, converged in (
+            ("truncated", 60, True), ("truncated", 90, False), ("truncated", 90, False),
+            ("hinge", 60, True),
+        )
+    ]  # fmt: skip
+    (note,) = probabilities._unconverged(runs)
+    assert note.startswith("in 2 of 3 truncated runs, with n = 90, ")
+    assert probabilities._unconverged(runs[:1]) == ()
+
+
+def test_the_least_loss_is_zero_at_the_end_of_the_grid_of_weights() -> None:
+    """For pi = j/20 and p = 1/2 it is 2 min((1 - pi) / 2, pi / 2)."""
+    assert probability_checks.least_loss(0.0) == 0
+    assert probability_checks.least_loss(0.05) == pytest.approx(0.05)
+    assert probability_checks.least_loss(0.7) == pytest.approx(0.3)
+
+
 # --- classes and matrices -------------------------------------------------------------------------
 
 
@@ -386,6 +424,25 @@ def test_unproven_matrices_are_seen(matrices: dict[str, Any]) -> None:
     assert not matrix._claims([matrices | {"proven": False}])[1].holds
     assert not matrix._claims([matrices | {"ranks": {"exact": 2}}])[1].holds
     assert matrix.fit_row(matrices | {"proven": False}).verdict is Verdict.NOT_CERTIFIED
+
+
+def test_a_relaxation_that_is_tight_in_most_samples_is_no_mere_bound(
+    matrices: dict[str, Any],
+) -> None:
+    loose = matrix._claims([matrices])[2]
+    assert loose.holds
+    assert "tight in 0 of 1 samples" in loose.text
+    solved = matrices | {"projection": matrices["projection"] | {"bound": matrices["exact"]}}
+    assert not matrix._claims([solved])[2].holds
+    assert matrix._claims([matrices, matrices, solved])[2].holds
+
+
+def test_a_priced_norm_is_above_the_optimum_only_if_that_is_proven(
+    matrices: dict[str, Any],
+) -> None:
+    priced = {"value": 99.0, "bound": matrices["exact"] - 1e-3}
+    assert not matrix._claims([matrices | {"nuclear": priced}])[3].holds
+    assert matrix._claims([matrices | {"nuclear": priced | {"bound": 98.0}}])[3].holds
 
 
 # --- as reports -----------------------------------------------------------------------------------

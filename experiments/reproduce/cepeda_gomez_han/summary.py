@@ -53,11 +53,14 @@ def columns(name: str, latex: str, form: str = ".2f") -> tuple[Column, Column]:
 def cells(
     name: str, found: Spread, printed: Pair = ("", ""), allowed: float | None = None
 ) -> dict[str, Cell]:
-    """A mean, judged if there is an allowance, and its standard deviation, which never is."""
-    return {
-        name: Cell(found.mean, printed[0], allowed),
-        f"{name} sd": Cell(found.deviation, printed[1], None),
-    }
+    """A mean, judged if there is an allowance, and its standard deviation, which never is.
+
+    One number has no standard deviation.
+    """
+    mean_cell = {name: Cell(found.mean, printed[0], allowed)}
+    if found.count == 1:
+        return mean_cell
+    return mean_cell | {f"{name} sd": Cell(found.deviation, printed[1], None)}
 
 
 def largest_gap(runs: Iterable[Found], *methods: str) -> float | None:

@@ -96,8 +96,7 @@ def notes(runs: Sequence[Found]) -> list[str]:
         "rates on 100000 test points without outliers, as printed; the csv of all runs has the "
         "exact rate, by the normal distribution, and the other tie rules as well",
         tie_note(runs, METHODS, TIES),
-        "means without outliers and with spread ones are judged, each within the printed standard "
-        "deviation; with clustered ones nothing is judged but the orderings, as said below",
+        _judged(runs),
         "bayes is Phi(-1 / (2 sigma)), and its deviation that of counting on 100000 points",
     ]
     for percent in sorted({run["percent"] for run in runs}, reverse=True):
@@ -105,6 +104,15 @@ def notes(runs: Sequence[Found]) -> list[str]:
         if bold:
             found.append(_breakdown(bold, percent))
     return [*found, _reason(), *_deviations(runs)]
+
+
+def _judged(runs: Sequence[Found]) -> str:
+    if all(run["kind"] == "clustered" for run in runs):
+        return "with clustered outliers nothing is judged but the orderings"
+    return (
+        "means without outliers and with spread ones are judged, each within the printed standard "
+        "deviation; with clustered ones nothing is judged but the orderings, as said below"
+    )
 
 
 def _breakdown(runs: Sequence[Found], percent: int) -> str:

@@ -96,8 +96,7 @@ def _row(runs: Sequence[Found], data: str, method: str, quick: bool) -> Row:
     for tau in NOISES:
         if part := where(runs, tau=float(tau)):
             printed = table3(data, method, tau)
-            allowed = None if quick else float(printed[1])
-            found |= cells(f"tau={tau}", spread(rates(part, method)), printed, allowed)
+            found |= cells(f"tau={tau}", spread(rates(part, method)), printed, float(printed[1]))
     # A part of the grid takes a part of the time, and is shown without the print.
     printed = ("", "") if quick else table3_seconds(data, method)
     found |= cells("s", spread(seconds(runs, method)), printed)
@@ -108,28 +107,49 @@ def _average(runs: Sequence[Found], method: str) -> Row:
     """Means of the data sets' means and deviations, as the paper's last rows."""
     found: dict[str, Cell] = {}
     for tau in NOISES:
-        parts = [where(runs, tau=float(tau), data=data) for data in POINTS]
-        each = [spread(rates(part, method)) for part in parts if part]
-        if len(each) == len(POINTS):
-            overall = Spread(mean(s.mean for s in each), mean(s.deviation for s in each), 0)
+        overall = _overall(runs, method, tau)
+        if overall is not None:
             found |= cells(f"tau={tau}", overall, table3(AVERAGE, method, tau))
     return Row((AVERAGE, method), found, largest_gap(runs, method), verdict(runs, method))
+
+
+def _overall(runs: Sequence[Found], method: str, tau: str) -> Spread | None:
+    """Means over the data sets; None where one is missing."""
+    parts = [where(runs, tau=float(tau), data=data) for data in POINTS]
+    if not all(parts):
+        return None
+    each = [spread(rates(part, method)) for part in parts]
+    return Spread(mean(s.mean for s in each), mean(s.deviation for s in each), 0)
+
+
+def _orderings(runs: Sequence[Found]) -> str:
+    """What section 5.2 says of the last rows, and at which tau our runs bear it out."""
+    smaller, steadier = [], []
+    for tau in NOISES:
+        hinge, conic = (_overall(runs, method, tau) for method in METHODS)
+        if hinge is not None and conic is not None:
+            smaller += [tau] * (conic.mean < hinge.mean)
+            steadier += [tau] * (conic.deviation < hinge.deviation)
+    return (
+        "the paper finds the hinge better on average at tau 0 and the conic machine from 0.2 on, "
+        "and smaller deviations with the conic machine at every tau; here its average is the "
+        f"smaller one at tau {', '.join(smaller) or '(none)'}, and its average deviation at tau "
+        f"{', '.join(steadier) or '(none)'}"
+    )
 
 
 def claims(runs: Sequence[Found]) -> list[Claim]:
     """What section 5.2 says of the rows, where there are all data sets and noises."""
     found: list[Claim] = []
     for tau in ("0.2", "0.3"):
-        parts = [where(runs, tau=float(tau), data=data) for data in POINTS]
-        if all(parts):
-            hinge, conic = (
-                mean(spread(rates(part, method)).mean for part in parts) for method in METHODS
-            )
+        hinge, conic = (_overall(runs, method, tau) for method in METHODS)
+        if hinge is not None and conic is not None:
             found.append(
                 Claim(
                     f"tau {tau}: the average over the data sets of the conic machine is no more "
-                    f"than a point above that of the hinge, {conic:.1f} against {hinge:.1f}",
-                    conic <= hinge + 1,
+                    f"than a point above that of the hinge, {conic.mean:.1f} against "
+                    f"{hinge.mean:.1f}",
+                    conic.mean <= hinge.mean + 1,
                 )
             )
     return found
@@ -144,6 +164,7 @@ def _notes(runs: Sequence[Found]) -> list[str]:
     ]
     data = {run["data"] for run in runs}
     if data == set(POINTS):
+        found.append(_orderings(runs))
         found.append(
             "the last rows are means of the rows above. The printed deviation of the conic machine "
             "at tau 0, 4.2, is not that of the printed rows, which is 4.4"

@@ -15,14 +15,24 @@ SMALL = 1e-9
 STEPS = 20  # of the grid of pi
 
 
-def best_score(weight_above: float, weight_below: float) -> float:
-    """The f that minimises weight_above [1 - f]_+ + weight_below [1 + f]_+, from many f.
+def _risks(weight_above: float, weight_below: float) -> tuple[Array, Array]:
+    """Many f and weight_above [1 - f]_+ + weight_below [1 + f]_+ there.
 
-    The risk is linear between -1 and 1 and grows beyond, so that a grid with both finds it.
+    The risk is linear between -1 and 1 and grows beyond, so that a grid with both has the least.
     """
     f = np.linspace(-3, 3, 601)
-    risk = weight_above * np.maximum(0, 1 - f) + weight_below * np.maximum(0, 1 + f)
+    return f, weight_above * np.maximum(0, 1 - f) + weight_below * np.maximum(0, 1 + f)
+
+
+def best_score(weight_above: float, weight_below: float) -> float:
+    """The f of least risk."""
+    f, risk = _risks(weight_above, weight_below)
     return float(f[risk.argmin()])
+
+
+def least_loss(pi: float, p: float = 0.5) -> float:
+    """Least expected loss of (10) over f where the chance of label +1 is p."""
+    return float(_risks((1 - pi) * p, pi * (1 - p))[1].min())
 
 
 def sign_findings() -> list[Finding]:
@@ -39,12 +49,7 @@ def sign_findings() -> list[Finding]:
     table = reading.signs
     printed = (table[:, :-1] <= table[:, 1:]).sum(axis=1)
     meant = ((table[:, :-1] > 0) & (table[:, 1:] < 0)).sum(axis=1)
-    # At pi = 0 only label +1 has a cost, and w = 0, b = 1 leaves none.
-    free = float((1 - 0.0) * np.maximum(0.0, 1 - 1.0) + 0.0 * np.maximum(0.0, 1 + 1.0))
-    inside = min(
-        (1 - pi) * 0.5 * max(0.0, 1 - f) + pi * 0.5 * max(0.0, 1 + f)
-        for pi in (pis[0],) for f in (-1.0, 1.0)
-    )  # fmt: skip
+    free, inside = least_loss(0.0), least_loss(float(pis[0]))
     return [
         finding("sign", stated=0, ours=halves, holds=halves == 0),
         finding("weighted sign", stated=0, ours=wrong, holds=wrong == 0),

@@ -45,7 +45,7 @@ def fitted_again(shown: Mapping[str, Any]) -> DirectProbabilities:
     _, _, N, _ = shown["task"]
     return DirectProbabilities(
         np.array(shown["B"]), np.array(shown["b"]), simplex_grid(3, N), 0.0, "truncated",
-        shown["truncation"], "free", ("0", "1", "2"), 0.0, True,
+        shown["truncation"], "free", ("0", "1", "2"), 0.0, shown["complete"], shown["converged"],
     )  # fmt: skip
 
 

@@ -133,4 +133,5 @@ def _shown(n: int, N: int, seed: int) -> dict[str, Any]:
     return {
         "B": fitted.B.tolist(), "b": fitted.b.tolist(), "x": X[chosen].tolist(),
         "truth": truth[chosen].tolist(), "truncation": fitted.truncation,
+        "complete": fitted.complete, "converged": fitted.converged,
     }  # fmt: skip

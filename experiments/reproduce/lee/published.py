@@ -102,8 +102,7 @@ BINARY = group(
     _slip("Thm 4.1", "the last p_k must be p_K"),
     _slip("Thm 4.2", "hats are missing in the denominator"),
     _slip("sec 4.1", "'converges to max_k' must be argmax_k"),
-    _open("Thm 4.3", "p-hat tends to p as n grows, lambda and the grid step fall: a limit; the"
-          " errors above fall"),
+    _open("Thm 4.3", "p-hat tends to p as n grows, lambda and the grid step fall: a limit"),
 )  # fmt: skip
 
 CLASSES = group(

@@ -19,7 +19,7 @@ Finding = dict[str, Any]  # plain values, so that a store can keep it
 
 KEYS = (
     Column("about", "about"), Column("place", "place"), Column("statement", "statement"),
-    Column("verdict", "verdict"),
+    Column("finding", "finding"),  # csv and JSON have a verdict of the certificate beside it
 )  # fmt: skip
 COLUMNS = (
     Column("as stated", "as stated", ".6g"), Column("ours", "ours", ".6g"),
