@@ -160,7 +160,7 @@ def _notes(runs: Sequence[Found]) -> list[str]:
         "means are judged, each within the printed standard deviation; all else is shown. The "
         "paper's splits are not known, and features are taken as they are in the files",
         tie_note(runs, METHODS, TIES),
-        f"seconds on {machines(runs)}, with building, proving and counting",
+        f"seconds on {machines(runs)}, with proving and counting",
     ]
     data = {run["data"] for run in runs}
     if data == set(POINTS):
