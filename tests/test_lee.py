@@ -203,6 +203,19 @@ def test_algorithm_4_on_a_linear_kernel_is_algorithm_3() -> None:
     assert sgd_runs._points(data, 0.1, draws, signed=False) > 2 * points
 
 
+def test_the_two_rules_are_run_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first step is y x / lambda of some point by the text, half of it by Algorithm 3."""
+    data = sgd_runs.sample(sgd_runs.NORMAL)
+    lengths = np.linalg.norm(data.factor, axis=1) / (2 * sgd_runs.RIDGES[sgd_runs.NORMAL])
+    text, algorithm = sgd_runs.two_rules(data)
+    assert np.abs(lengths / text - 1).min() < 1e-12
+    assert text == pytest.approx(2 * algorithm)
+    run = sgd_runs.sgd
+    monkeypatch.setattr(sgd_runs, "sgd", lambda *args, rule, **words: run(*args, **words))
+    text, algorithm = sgd_runs.two_rules(data)
+    assert text == pytest.approx(algorithm)
+
+
 def test_the_expected_hinge_loss_is_its_integral() -> None:
     for mean, spread in ((0.3, 1.2), (1.0, 0.5), (3.0, 2.0)):
         area = quad(lambda u: max(0.0, 1 - u) * norm.pdf(u, mean, spread), mean - 12 * spread, 1)[0]  # noqa: B023
