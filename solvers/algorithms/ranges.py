@@ -26,6 +26,12 @@ from formulations.proven_slope import proven_slope
 from formulations.rows import AffineRows, dot
 from formulations.support_function import reduced_hulls
 from solvers import highs
+from solvers.algorithms.tiny_coefficients import (
+    ORDINARY,
+    even_columns,
+    powers_of_two,
+    without_tiny,
+)
 from solvers.backend import Limits
 from solvers.classify import classify
 from solvers.exact_lp import exact_lp_bound
@@ -187,6 +193,9 @@ def _nu_bar(data: TrainingData | GramData, weights: ArrayLike, intercept: str) -
     equations = data.y[:, None] * data.factor
     if intercept != "none":
         equations = np.hstack([equations, data.y[:, None]])
+    largest = np.abs(equations).max(axis=0, initial=0.0)
+    if (largest[largest > 0] < ORDINARY[0]).any() or (largest > ORDINARY[1]).any():
+        equations = equations * powers_of_two(largest)  # 0 on the right: the same equations
     answer = linprog(
         -np.ones(data.n),
         A_eq=sp.csr_matrix(equations.T),
@@ -204,11 +213,13 @@ def nu_bar_bounds(
     *,
     class_balance: ArrayLike | str = "uniform",
     intercept: str = "free",
-) -> tuple[float | None, float]:
+) -> tuple[float, float]:
     """Proven bounds on nu_bar: (lower, upper).
 
     The upper one is the mean hinge loss of a hyperplane, the lower one an exact rational bound
-    from multipliers of the linear program that finds it; None where they cannot be repaired.
+    from multipliers of the linear program that finds it; where they cannot be repaired it is 0,
+    as every such loss is at least that. Both hold for any hyperplane and any multipliers, so that
+    coefficients HiGHS would drop are left out of what it solves, and counted in both bounds.
     """
     weights = loss_weights(data, class_balance)
     m = pyo.ConcreteModel()
@@ -217,13 +228,14 @@ def nu_bar_bounds(
     m.hinge = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
     m.objective = pyo.Objective(expr=dot(weights, m.xi))
     form = standard_form(m)
-    claim = highs.run(form, classify(form), Limits())
+    even, scale = even_columns(form)
+    claim = highs.run(without_tiny(even), classify(form), Limits())
     if claim.x is None or claim.duals is None:
         raise RuntimeError(f"the linear program for nu_bar ended with: {claim.message}")
-    found = named_values(m, form, claim.x)
+    found = named_values(m, form, scale * claim.x)
     scores = data.factor @ found["w"] + float(found.get("b", 0.0))
     upper = float(weights @ np.maximum(0.0, 1 - data.y * scores))
-    return exact_lp_bound(form, claim.duals.rows), upper
+    return max(0.0, exact_lp_bound(even, claim.duals.rows) or 0.0), upper
 
 
 def remark(origin: Origin) -> str:
