@@ -21,10 +21,10 @@ from experiments.reproduce import page
 from experiments.reproduce.bi_vapnik import table2
 from experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
 from experiments.reproduce.comparison import Cell, Column, Row, Table, ours_text, within
-from experiments.reproduce.files import save
+from experiments.reproduce.files import save, to_latex
 from experiments.reproduce.papers import chosen, everything
 from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Report, to_json
+from experiments.reproduce.report import Claim, Report, to_json
 from experiments.reproduce.tasks import run_tasks
 from experiments.result_store import opened
 from experiments.runner import StudyError
@@ -124,6 +124,16 @@ def test_keys_are_words_or_numbers_in_every_file(tmp_path: Path) -> None:
     assert r"\begin{tabular}{lrrrr}" in lines, "words to the left, numbers to the right"
     assert r"50 \% \& a\_b & 0.25 & 1.0 & 1.0 &  \\" in lines
     assert r"[bold] $\nu$ & 200 & 1.0 & 1.0 & inf \\" in lines
+
+
+def test_latex_says_how_each_claim_ended_and_what_is_not_proven() -> None:
+    claims = (Claim("one", True), Claim("two", False))
+    lines = to_latex(MIXED, Report("mixed", "Title", (MIXED,), claims=claims)).splitlines()
+    assert lines[:3] == ["% Title", "% holds: one", "% DOES NOT HOLD: two"]
+    assert "% complaint: data sonar, nu 3: NOT_CERTIFIED, relative gap 0.5" in lines
+    assert any("in bold" in line for line in lines)
+    unfinished = Report("mixed", "Title", (MIXED,), claims=claims, unfinished="1 of 2")
+    assert not any("one" in line for line in to_latex(MIXED, unfinished).splitlines())
 
 
 def test_a_page_shows_a_dash_where_there_is_nothing_to_certify(

@@ -333,18 +333,27 @@ def test_figure_3_shows_each_round_until_no_face_remains(
     report = figure3.run(Effort(quick=True))
     assert hold(report)
     rounds, runs = report.tables
-    assert [row.words[0].partition(", ")[2] for row in rounds.rows] == [
+    *cut_rows, end = rounds.rows
+    assert [row.words[0].partition(", ")[2] for row in cut_rows] == [
         "corner", "corner", "cut vertex", "corner", "corner", "facial", "cut vertex", "cut vertex",
     ]  # fmt: skip
     result = literal[1]
     # In round 2 the local solution is on a side, and the cut is made at a corner of that side.
-    found = [row.cells["1/|v|"].ours for row in rounds.rows]
+    found = [row.cells["1/|v|"].ours for row in cut_rows]
     removed = [1 / float(np.linalg.norm(cut.origin.vertex)) for cut in result.cuts]
     assert found[1] < removed[1]
     del found[1], removed[1]
     assert found == pytest.approx(removed, rel=1e-6)
-    last = rounds.rows[-1].cells
+    last = cut_rows[-1].cells
     assert (last["corners"].ours, last["sides"].ours) == (0, 0)
+    for row in cut_rows:  # in the middle of a run nothing is certified
+        best, bound = row.cells["best"].ours, row.cells["bound"].ours
+        assert row.verdict is None
+        assert row.relative_gap == pytest.approx(1 - bound / best)
+        assert row.relative_gap > 0.5
+    assert end.verdict is Verdict.CERTIFIED
+    assert end.cells["bound"].ours == result.lower_bound
+    assert end.relative_gap == pytest.approx(1 - result.lower_bound / result.best.objective)
     for row in runs.rows:
         counted = sum(row.cells[name].ours for name in ("at corners", "other", "facial"))
         assert counted == (8 if row.key[1] == "literal" else 7)

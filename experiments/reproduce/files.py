@@ -49,6 +49,7 @@ def write_csv(table: Table, file: Path) -> None:
             rows.writerow([*row.words, *cells, gap, verdict])
 
 
+BOLD = "ours in bold: not the paper's number after rounding to its digits"
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": "$<$", ">": "$>$", "|": "$|$", **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -69,9 +70,14 @@ def escaped(words: str) -> str:
 def to_latex(table: Table, report: Report) -> str:
     r"""Table (booktabs): the paper's number and ours side by side, ours in bold where not equal.
 
-    What was checked and why numbers differ stands above it in comments.
+    What was checked and how it ended, what is not proven, and why numbers differ stand above it in
+    comments.
     """
-    words = [report.title, *(claim.text for claim in report.claims), *report.notes]
+    words = [report.title]
+    words += [f"{claim.outcome}: {claim.text}" for claim in report.judged]
+    words += report.notes
+    words += [f"complaint: {line}" for line in table.complaints()]
+    words += [BOLD] if any(True for _ in table.pairs()) else []
     words += [f"UNFINISHED: {report.unfinished}"] if report.unfinished else []
     lines = [f"% {' '.join(word.split())}" for word in words]
     form = "".join(_side(table, number) for number in range(len(table.keys)))

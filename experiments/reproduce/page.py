@@ -34,7 +34,7 @@ def report_page(report: Report, files: Sequence[str], seconds: float) -> Group:
         parts += [Text(f"{table.title}{order}"), _table(table, wide), *_differences(table), Text()]
     for claim in report.judged:
         style = GOOD if claim.holds else BAD
-        parts.append(Text(f"{'holds' if claim.holds else 'DOES NOT HOLD'}: {claim.text}", style))
+        parts.append(Text(f"{claim.outcome}: {claim.text}", style))
     parts += [Text(f"note: {note}", style="dim") for note in report.notes]
     parts += [Text(f"UNFINISHED: {report.unfinished}", BAD)] if report.unfinished else []
     parts.append(Text(f"{seconds_text(seconds)} s; written: {', '.join(files)}", style="dim"))

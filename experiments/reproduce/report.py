@@ -19,6 +19,11 @@ class Claim:
     text: str
     holds: bool
 
+    @property
+    def outcome(self) -> str:
+        """How pages and files say it."""
+        return "holds" if self.holds else "DOES NOT HOLD"
+
 
 @dataclass(frozen=True, eq=False)
 class Report:

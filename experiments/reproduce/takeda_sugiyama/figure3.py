@@ -77,8 +77,9 @@ NOTES = (
     "facial cut would be too shallow or finds no corner left",
     "corners, sides: of P, not yet removed when the round is over; 1/|v|: value of the linear "
     "program at the local solution v, for norm 1; best, bound: the least objective so far, and "
-    "what is proven below it; found at: how many cuts there were when the optimum was first known, "
-    "0 for the searches before the first cut",
+    "what was proven below it by then, which says little until nothing is left ('end'); found at: "
+    "how many cuts there were when the optimum was first known, 0 for the searches before the "
+    "first cut",
     "the proof that nothing is left is a linear program's multipliers in exact rational "
     "arithmetic; the depths of facial cuts are those of linear programs in floating point, and "
     "every cut is derived again without the run",
@@ -147,7 +148,7 @@ def run(effort: Effort) -> Report:
 
 
 def _rounds(one: Numbers, result: CuttingPlaneResult) -> list[Row]:
-    """One row for each cut; the last state of the run is that of its last cut."""
+    """One row for each cut with what was proven by then, and one for the end of the run."""
     states = after_each_cut(result.trace.rounds)
     found = []
     for number, (cut, state) in enumerate(zip(result.cuts, states, strict=True), start=1):
@@ -159,8 +160,13 @@ def _rounds(one: Numbers, result: CuttingPlaneResult) -> list[Row]:
         }  # fmt: skip
         word = "facial" if cut.kind is Kind.FACIAL else "corner"
         word = "cut vertex" if cut.kind is Kind.CONCAVITY and cut.origin.parents else word
-        found.append(Row((f"{number}, {word}",), cells, _gap(result), _verdict(result)))
-    return found
+        gap = (state.upper - state.lower) / state.upper
+        found.append(Row((f"{number}, {word}",), cells, gap))
+    cells = {
+        "best": Cell(result.best.objective), "bound": Cell(result.lower_bound),
+        "LPs": Cell(result.lp_solves),
+    }  # fmt: skip
+    return [*found, Row(("end",), cells, _gap(result), _verdict(result))]
 
 
 def after_each_cut(rounds: Sequence[Round]) -> list[Round]:
