@@ -34,7 +34,7 @@ def rsvm_path_figure(report: RsvmReport, title: str = "") -> Figure:
     """Three panels over H^2 / n: loss and errors, C = 1 / gamma, and nu.
 
     Shaded is the zone of small H in which nu and D stand still; a line marks the largest H that
-    matters where it is known, from which on there is no finite C.
+    matters where it is known, from which on gamma = 0.
     """
     from matplotlib.figure import Figure
 

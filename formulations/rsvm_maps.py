@@ -32,8 +32,9 @@ Array = NDArray[np.float64]
 
 OUTSIDE = 1e-6  # of the box: multipliers this far beyond it are those of another problem
 FREE = (
-    "gamma = 0: norm_bound is at or above the largest that matters, so that C is infinite and no "
-    "other machine has this solution at a finite parameter"
+    "gamma = 0: norm_bound is at or above the largest that matters, so that C is infinite and "
+    "names no other machine; the shortest hyperplane of least loss is that of c_svc at every "
+    "large C, a longer one that of none"
 )
 FLAT = (
     "nu, D and the direction of w are the same at every norm_bound from {:.6g} to {:.6g}: only C "

@@ -29,6 +29,7 @@ from formulations.rsvm_dual import rsvm_dual
 from formulations.rsvm_inverse_maps import from_c_svc, from_nu_svc, from_reduced_hulls
 from formulations.rsvm_maps import Equivalence, equivalence
 from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc
+from solvers.algorithms.h_limit import h_limit
 from solvers.algorithms.rsvm_path import solve_rsvm
 from solvers.result import Verdict
 from solvers.solve import solve
@@ -312,6 +313,21 @@ def test_without_a_price_c_is_infinite_and_said_to_be() -> None:
     assert (nothing.nu, nothing.hull_bound) == (0.0, math.inf)
     with pytest.raises(ValueError, match="w = 0: no norm_bound"):
         from_c_svc(data, 1.0, np.ones(4))
+
+
+def test_a_large_finite_c_has_the_shortest_hyperplane_of_least_loss() -> None:
+    """So gamma = 0 does not say that no finite C has the solution: it depends on which it is."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    data = TrainingData(X, np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1.0, -1.0))
+    limit = h_limit(data)
+    for C in (30.0, 100.0):
+        w = solved(c_svc(data, C=C))["w"]
+        assert np.linalg.norm(w) == pytest.approx(limit.value, rel=1e-6)
+        assert w == pytest.approx(limit.w, abs=1e-5)
+    assert np.linalg.norm(solved(c_svc(data, C=10.0))["w"]) < 0.999 * limit.value
+    (note,) = equivalence(data, 2 * limit.value, np.zeros(30)).to_json()["notes"]
+    assert "that of c_svc at every large C" in note
 
 
 def test_above_the_largest_h_that_matters_nothing_else_is_named() -> None:
