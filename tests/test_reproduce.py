@@ -126,6 +126,17 @@ def test_keys_are_words_or_numbers_in_every_file(tmp_path: Path) -> None:
     assert r"[bold] $\nu$ & 200 & 1.0 & 1.0 & inf \\" in lines
 
 
+def test_a_key_has_every_digit_in_csv(tmp_path: Path) -> None:
+    """Rounded to six digits a nu next to nu_max would lie above it."""
+    nu = 0.7451669595782073
+    keys = (Column("nu", "nu"),)
+    table = Table("keys", "", keys, (Column("R", "R"),), (Row((nu,), {"R": Cell(1.0)}),))
+    written = Path(save(Report("keys", "", (table,)), tmp_path)[0])
+    with written.open(encoding="utf-8", newline="") as stream:
+        (row,) = csv.DictReader(stream)
+    assert float(row["nu"]) == nu
+
+
 def test_latex_says_how_each_claim_ended_and_what_is_not_proven() -> None:
     claims = (Claim("one", True), Claim("two", False))
     lines = to_latex(MIXED, Report("mixed", "Title", (MIXED,), claims=claims)).splitlines()

@@ -29,7 +29,7 @@ def save(report: Report, folder: Path) -> tuple[str, ...]:
 
 
 def write_csv(table: Table, file: Path) -> None:
-    """Keys; for every column the paper's number as printed and ours in full; the proof."""
+    """Keys in full; for every column the paper's number as printed and ours in full; the proof."""
     head = [key.name for key in table.keys]
     for column in table.columns:
         head += [f"{column.name} paper"] if table.printed(column.name) else []
@@ -46,7 +46,8 @@ def write_csv(table: Table, file: Path) -> None:
                 cells.append("" if cell is None else repr(float(cell.ours)))
             gap = "" if row.relative_gap is None else repr(float(row.relative_gap))
             verdict = "" if row.verdict is None else str(row.verdict)
-            rows.writerow([*row.words, *cells, gap, verdict])
+            keys = [key if isinstance(key, str) else repr(key) for key in row.key]
+            rows.writerow([*keys, *cells, gap, verdict])
 
 
 BOLD = "ours in bold: not the paper's number after rounding to its digits"
