@@ -195,3 +195,8 @@ __all__ = [
     "zero_one_hinge",
     "zero_one_relaxed",
 ]
+
+if __name__ == "__main__":  # python -m tightmargin
+    from experiments.cli import main
+
+    main()

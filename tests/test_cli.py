@@ -292,6 +292,14 @@ def test_version() -> None:
     assert run("--version").stdout == f"tightmargin {tightmargin.__version__}\n"
 
 
+def test_the_front_door_run_as_a_module_is_the_command_line() -> None:
+    """Silence with exit code 0 would look like a run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tightmargin", "--version"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.split()[0]) == (0, "tightmargin")
+
+
 def test_no_command_prints_the_help_as_an_error() -> None:
     answer = run()
     assert (answer.code, answer.stdout) == (2, "")

@@ -17,7 +17,7 @@ import pytest
 import tightmargin as tm
 from docs.generate import witnesses
 from docs.generate.docstrings import converted, escaped
-from docs.generate.entries import NAMES, anchor, paper_section
+from docs.generate.entries import NAMES, _program, anchor, paper_section
 from docs.generate.expand import expanded
 from docs.generate.formula import formulas, parsed
 from docs.generate.latex import latex
@@ -262,6 +262,18 @@ def test_a_row_that_cannot_be_read_is_refused() -> None:
     table["rows"] = ["margin (sometimes): y >= 1"]
     with pytest.raises(ValueError, match="unknown mode"):
         parsed("c_svc", "here", table)
+
+
+def test_a_formula_without_remarks_has_no_column_for_them() -> None:
+    drawn = {True: 0, False: 0}
+    for formula in formulas().values():
+        head, _, *rows = _program(formula).splitlines()
+        wide = head == "| | | |"
+        assert {row.count(" | ") for row in rows} == {2 if wide else 1}
+        if wide:
+            assert any(row.rsplit(" | ", 1)[1].strip(" |") for row in rows), formula.name
+        drawn[wide] += 1
+    assert min(drawn.values()) > 10
 
 
 def test_a_marker_that_nobody_knows_and_a_paper_without_formulas_are_refused() -> None:

@@ -588,7 +588,7 @@ def test_a_run_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(figure3, "cutting_plane", second_is_interrupted)
     report = figure3.run(Effort(quick=True))
     assert report.unfinished == "1 of 2 runs"
-    assert [len(table.rows) for table in report.tables] == [8, 1]
+    assert [len(table.rows) for table in report.tables] == [9, 1]  # 8 cuts and the end
     assert (report.judged, report.complaints) == ((), [])
 
 

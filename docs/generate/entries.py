@@ -103,9 +103,11 @@ def _program(formula: Formula) -> str:
         index = f"[{','.join(row.indices)}]" if row.indices else ""
         left = latex(row.name + index, formula.templates)
         lines.append(("where", f"{left} = {latex(row.text, formula.templates)}", ""))
-    head = "| | | |\n|:---|:---|:---|\n"
+    wide = any(remark for _, _, remark in lines)  # a column that holds nothing is not drawn
+    head = "| | | |\n|:---|:---|:---|\n" if wide else "| | |\n|:---|:---|\n"
     return head + "\n".join(
-        f"| {name} | {_displayed(text)} | {remark} |" for name, text, remark in lines
+        f"| {name} | {_displayed(text)} |" + (f" {remark} |" if wide else "")
+        for name, text, remark in lines
     )
 
 
