@@ -79,7 +79,7 @@ def draw_bounds(
     axes.set_ylabel("objective")
     tidy(axes)
     if title:
-        axes.set_title(title, fontsize=LARGE)
+        axes.set_title(title, fontsize=LARGE, parse_math=False)
 
 
 def bound_figure(

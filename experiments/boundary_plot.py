@@ -20,6 +20,7 @@ from experiments.plot_style import (
     SMALL,
     VERMILLION,
     axis_limits,
+    literal,
     tidy,
 )
 
@@ -155,17 +156,24 @@ def draw_regions(
     for k in np.unique(values)[1:]:
         axes.contour(xs, ys, values >= k, levels=[0.5], colors=GREY, linewidths=1.0, zorder=1)
     for k in range(count):
-        _points(axes, X[y == k], CLASSES[k], f"class {k}" if names is None else str(names[k]))
+        _points(
+            axes, X[y == k], CLASSES[k], f"class {k}" if names is None else literal(str(names[k]))
+        )
     _rings(axes, X, ringed)
     _frame(axes, X, title)
+
+
+def refuse_many(classes: int) -> None:
+    """Raise ValueError for more classes than there are marks."""
+    if classes > len(CLASSES):
+        raise ValueError(f"{classes} classes are more than the {len(CLASSES)} that have a mark")
 
 
 def _check_classes(found: Array, names: Sequence[str] | None) -> None:
     if not (np.equal(found, np.round(found)).all() and found.min() >= 0):
         raise ValueError("labels and predict must be whole numbers from 0")
     count = int(found.max()) + 1
-    if count > len(CLASSES):
-        raise ValueError(f"{count} classes are more than the {len(CLASSES)} that have a mark")
+    refuse_many(count)
     if names is not None and len(names) < count:
         raise ValueError(f"names must hold {count} words, got {len(names)}")
 
@@ -252,4 +260,4 @@ def _frame(axes: Any, X: Array, title: str) -> None:
     axes.set_ylabel("feature 1")
     tidy(axes, SMALL + 1)
     if title:
-        axes.set_title(title, fontsize=NORMAL + 1)
+        axes.set_title(title, fontsize=NORMAL + 1, parse_math=False)

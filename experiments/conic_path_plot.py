@@ -56,7 +56,7 @@ def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
         axes.legend(frameon=False)
         tidy(axes, LARGE)
     if title:
-        upper.set_title(title)
+        upper.set_title(title, parse_math=False)
     return figure
 
 

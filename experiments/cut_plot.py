@@ -95,7 +95,7 @@ def cut_figure(result: CuttingPlaneResult, title: str = "") -> Figure:
         axes.spines[side].set_visible(False)
     _explain(axes, result, run, shown)
     if title:
-        figure.suptitle(title)
+        figure.suptitle(title, parse_math=False)
     return figure
 
 

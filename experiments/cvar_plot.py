@@ -55,7 +55,7 @@ def profile_figure(profile: CvarProfile, title: str = "") -> Figure:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if title:
-        axes.set_title(title, pad=22)
+        axes.set_title(title, pad=22, parse_math=False)
     return figure
 
 

@@ -56,7 +56,10 @@ def gap_figure(studies: Sequence[Study]) -> Figure:
     panels = figure.subplots(len(studies), 1, height_ratios=heights, squeeze=False)[:, 0]
     for axes, study in zip(panels, studies, strict=True):
         _draw_bars(axes, study, [row.label for row in study.comparison.rows])
-        axes.set_title(study.instance.title, loc="left", fontsize=11, fontweight="bold", pad=20)
+        axes.set_title(
+            study.instance.title, loc="left", fontsize=11, fontweight="bold", pad=20,
+            parse_math=False,
+        )  # fmt: skip
         _write_above(axes, _subtitle(study), 10)
     panels[-1].set_xlabel(below)
     return figure
@@ -73,7 +76,7 @@ def _draw_side_by_side(figure: Figure, studies: Sequence[Study]) -> None:
     for axes, study, title, text in zip(panels, studies, titles, words, strict=True):
         _draw_bars(axes, study, labels, SMALL)
         pad = 10 + 12 * (max(word.count("\n") for word in words) + 1)
-        axes.set_title(title, loc="left", fontsize=10, fontweight="bold", pad=pad)
+        axes.set_title(title, loc="left", fontsize=10, fontweight="bold", pad=pad, parse_math=False)
         _write_above(axes, text, SMALL)
 
 

@@ -99,7 +99,7 @@ def draw_losses(
     tidy(axes)
     explain(axes)
     if title:
-        axes.set_title(title, fontsize=LARGE)
+        axes.set_title(title, fontsize=LARGE, parse_math=False)
 
 
 def _with_gap(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.boundary_plot import draw_boundary, draw_regions
+from experiments.boundary_plot import draw_boundary, draw_regions, refuse_many
 from experiments.fitted import Fitted
 from experiments.loading import Raw
 from experiments.plot_style import NORMAL, folded, new_figure, shared_legend
@@ -70,7 +70,7 @@ def machine_figure(machine: Fitted, data: Raw, title: str = "") -> Figure:
         draw_boundary(
             axes, data.X, data.y, machine.decision_values, margin=level or 0.0, support=support
         )
-    axes.set_title(folded(title, SIZE[0], NORMAL), fontsize=NORMAL)
+    axes.set_title(folded(title, SIZE[0], NORMAL), fontsize=NORMAL, parse_math=False)
     shared_legend(figure)
     return figure
 
@@ -82,6 +82,8 @@ def refuse_undrawable(name: str, prepared: Prepared) -> None:
     if prepared.record.get("kernel") == "precomputed":
         raise ValueError("a precomputed kernel has no points to draw a machine over")
     _refuse_other_features(prepared.raw)
+    if isinstance(prepared.raw, MulticlassData):
+        refuse_many(prepared.raw.n_classes)
 
 
 def _refuse_other_features(data: Raw) -> None:

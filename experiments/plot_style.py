@@ -64,6 +64,12 @@ def folded(title: str, width: float, size: float) -> str:
     return "\n".join(lines)
 
 
+def literal(name: str) -> str:
+    """A name for a legend as it is spelt: no mathematics, and not left out for its underscore."""
+    shown = name.replace("$", r"\$")
+    return f"class {shown}" if shown.startswith("_") else shown
+
+
 def tidy(axes: Any, size: float = NORMAL) -> None:
     """Take away the frame above and on the right, and set the letters of both axes."""
     for side in ("top", "right"):

@@ -55,7 +55,7 @@ def probability_figure(path: ClassProbabilities, title: str = "") -> Figure:
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
     if title:
-        upper.set_title(title, pad=28)
+        upper.set_title(title, pad=28, parse_math=False)
     return figure
 
 

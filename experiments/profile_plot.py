@@ -171,7 +171,7 @@ def draw_profile(
     tidy(axes)
     explain(axes, loc="lower right")
     if title:
-        axes.set_title(title, fontsize=LARGE)
+        axes.set_title(title, fontsize=LARGE, parse_math=False)
 
 
 def _costs(name: str, given: Any) -> Array:

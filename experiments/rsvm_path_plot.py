@@ -67,7 +67,7 @@ def rsvm_path_figure(report: RsvmReport, title: str = "") -> Figure:
     for axes in panels:
         tidy(axes, LARGE)
     if title:
-        losses.set_title(title, pad=20)
+        losses.set_title(title, pad=20, parse_math=False)
     return figure
 
 

@@ -19,6 +19,7 @@ from experiments.plot_style import (
     SMALL,
     VERMILLION,
     YELLOW,
+    literal,
 )
 from formulations.simplex_grid import rainbow_cells
 from solvers.algorithms.direct_result import DirectProbabilities
@@ -86,12 +87,18 @@ def draw_simplex(
     for k, name in enumerate(fitted.classes):
         mine = labels[0] == k
         axes.plot(
-            *places[mine].T, MARKERS[k], color=COLOURS[k], ms=mark, label=name, ls="", zorder=3
+            *places[mine].T,
+            MARKERS[k],
+            color=COLOURS[k],
+            ms=mark,
+            label=literal(name),
+            ls="",
+            zorder=3,
         )
         left, up = NAMES[k]
         axes.text(
             left, up, f"weight 1 on {name}", ha=("left", "right", "center")[k], va="center",
-            fontsize=size,
+            fontsize=size, parse_math=False,
         )  # fmt: skip
     axes.plot(
         *(reading.border @ CORNERS).T, "x", color=CROSS, ms=9, mew=2, zorder=4, label="border"

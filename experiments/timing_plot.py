@@ -117,7 +117,7 @@ def draw_timings(
     tidy(axes)
     explain(axes)
     if title:
-        axes.set_title(title, fontsize=LARGE)
+        axes.set_title(title, fontsize=LARGE, parse_math=False)
 
 
 def _draw_timing(axes: Any, place: float, found: Timing, look: Look, label: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,19 @@ def test_several_classes_get_regions_with_their_names() -> None:
     assert faults_of(figure) == []
 
 
+def test_names_are_drawn_as_they_are_spelt() -> None:
+    rng = np.random.default_rng(0)
+    points = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 5, axis=0) + rng.normal(size=(15, 2))
+    names = ("$x^$", "_left", "cost in $")
+    data = MulticlassData(points, np.repeat([0, 1, 2], 5), classes=names)
+    machine = fit("multiclass_hinge", data, ridge=0.1)
+    figure = machine_figure(machine, data, "multiclass_hinge on $a$b^_$/points.csv")
+    figure.savefig(io.BytesIO())
+    assert not figure.axes[0].title.get_parse_math()
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown == [r"\$x^\$", "class _left", r"cost in \$"]
+
+
 def test_a_long_title_is_folded_into_the_picture() -> None:
     title = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
     figure = machine_figure(fit("c_svc", DATA, C=1.0), DATA, title)
@@ -137,6 +151,17 @@ def test_what_cannot_be_drawn_is_refused_before_it_is_solved(
     assert expected in answer.complaint
     assert answer.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_too_many_classes_are_refused_before_they_are_solved(tmp_path: Path) -> None:
+    data = tmp_path / "eight.csv"
+    rows = [f"{k % 8},{k // 8},{k % 8}" for k in range(16)]
+    data.write_text("\n".join(["a,b,y", *rows]) + "\n", encoding="utf-8")
+    words = ["--data", str(data), "--set", "ridge=0.1", "--plot", str(tmp_path / "m.png")]
+    answer = run("solve", "multiclass_hinge", *words)
+    assert answer.code == 2
+    assert "8 classes are more than the 7 that have a mark" in answer.complaint
+    assert answer.stdout == ""
 
 
 def test_a_solve_without_a_trace_says_so_after_its_result(tmp_path: Path) -> None:
