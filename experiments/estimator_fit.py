@@ -22,6 +22,7 @@ from formulations.multiclass_data import MulticlassData
 from formulations.parameters import did_you_mean
 from formulations.preprocess import known_word
 from solvers.algorithms.prepare import build, entry_named
+from solvers.algorithms.probability_rule import checked_grid
 from solvers.algorithms.ranges import BALL, nu_range
 from solvers.limits import checked_limits
 from solvers.result import SolveResult, Status
@@ -88,6 +89,14 @@ def refuse_preprocessing(entry: Entry, given: Mapping[str, Any]) -> None:
         f"formulation={entry.name} reads points, not a kernel matrix: leave kernel={kernel} out, "
         f"add kpca=full for coordinates in feature space, or take one of {', '.join(near)}"
     )
+
+
+def refuse_grid(grid: Any) -> None:
+    """Raise ValueError, before anything is solved, for a probability_grid without values of pi."""
+    try:
+        checked_grid(grid)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"probability_grid: {error}") from None
 
 
 def in_order(class_weight: Any, y: NDArray[Any], classes: NDArray[Any]) -> Any:

@@ -18,6 +18,7 @@ from experiments.estimator_fit import (
     classifying,
     in_order,
     machine_of,
+    refuse_grid,
     refuse_preprocessing,
     refuse_words,
 )
@@ -195,6 +196,8 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         checked_uncertified(self.uncertified)
         if self.probability_grid is not None and entry.name != WEIGHTED:
             raise ValueError(f"probability_grid belongs to formulation={WEIGHTED}: leave it out")
+        if self.probability_grid is not None:
+            refuse_grid(self.probability_grid)
         refuse_strange(X, y)
         points, found = checked(partial(validate_data, self), X, y=y)
         labels = known_labels(found)

@@ -353,6 +353,15 @@ def test_probabilities_are_those_of_the_grid() -> None:
     assert same.mean() > 0.9  # the machine of pi = 1/2 and the whole grid
 
 
+@pytest.mark.parametrize("grid", [0, [], [0.5, 1.0], "19", 2.5, [[0.5]], ["a"]])
+def test_a_bad_grid_of_probabilities_is_refused_before_a_solve(
+    grid: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimators, "machine_of", lambda *_, **__: pytest.fail("it was solved"))
+    with pytest.raises(ValueError, match=r"^probability_grid: "):
+        Machine("weighted_svc", ridge=0.05, pi=0.5, probability_grid=grid).fit(X, WORDS)
+
+
 # --- proofs --------------------------------------------------------------------------------------
 
 

@@ -178,6 +178,18 @@ def test_a_solve_without_a_trace_says_so_after_its_result(tmp_path: Path) -> Non
 # --- every other picture is readable --------------------------------------------------------------
 
 
+def test_one_value_of_a_conic_path_is_seen_with_its_bound_and_errors() -> None:
+    path = conic_path(DATA, penalties=(1.0,))
+    figure = conic_path_figure(path)
+    for axes in figure.axes:
+        assert all(line.get_marker() not in ("None", "") for line in axes.lines)
+    (row,) = path.rows
+    low, high = figure.axes[0].get_ylim()
+    assert low == 0
+    assert row.value < high < 2 * row.value
+    assert faults_of(figure) == []
+
+
 def test_pictures_of_conic_paths_are_readable() -> None:
     for words in ({"penalties": (0.05, 1.0, 90.0)}, {"budgets": (0.1, 0.4)}):
         given: dict[str, Any] = words
