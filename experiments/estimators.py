@@ -73,7 +73,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         As --method of `tightmargin solve`: direct, or a search of our own. By default the proof of
         our own that the command takes, unless a solver is named.
     time_limit, threads, seed : number, optional
-        As for `tm.solve`.
+        As for `tm.solve`: the limit is the solver's, and the proof after it takes seconds more.
     uncertified : "warn", "raise" or "ignore"
         What `fit` does about a machine that our own code has not proven optimal, also where a
         solver says that it is: `UncertifiedWarning`, `UncertifiedError`, nothing.
