@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import dis
 import hashlib
 import json
 import platform
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import cache
@@ -20,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("formulations", "solvers", "cuts", "experiments")
+from experiments import code_reach
+from experiments.code_reach import OURS, ROOMS, installed, reached, source, text_digest
+
 PACKAGES = (
     "numpy", "scipy", "pyomo", "scikit-learn", "highspy", "clarabel", "mosek", "pyscipopt", "scs",
     "piqp", "gurobipy",
@@ -31,18 +30,24 @@ PACKAGES = (
 def code_digest(work: Callable[..., Any]) -> str:
     """Digest of a function and of all that it may call.
 
-    All of formulations, solvers and cuts count. Of experiments only what the module of the function
-    imports, directly or not, counts for a function of ours: a changed picture of one paper is no
-    change of another paper's runs. For a function of somebody else all of it counts, and the file
-    it stands in; in a notebook, which is no file, the function and what it calls by name.
+    All of formulations, solvers and cuts count. Of experiments what the function reaches counts,
+    statement by statement: a picture, or the runs of another paper, is no part of it. For a
+    function of somebody else its file counts, and every file that this imports and that is not
+    installed; in a notebook, which is no file, the function and what it calls by name, and all of
+    experiments. Comments and docstrings count nowhere but in notebooks.
 
     Raises
     ------
     ValueError
         The function uses an object that has no digest, naming it.
     """
-    own = "" if _is_ours(work) else _own(work)
-    return _digest(sources_digest(work), _enclosed(work), own)
+    if _is_ours(work):
+        own = sources_digest(work)
+    elif _file(work) is None:
+        own = _digest(sources_digest(work), _of(work, str(work.__qualname__), set()))
+    else:
+        own = _digest(_rooms(), _reached_digest((str(work.__module__), None)), *versions())
+    return _digest(own, _enclosed(work))
 
 
 def sources_digest(work: Callable[..., Any]) -> str:
@@ -50,13 +55,39 @@ def sources_digest(work: Callable[..., Any]) -> str:
 
     It is the same in every process that has the same of both, whatever stands in the function.
     """
-    files = [path for room in ROOMS[:3] for path in _files(room)]
-    files += _imported(str(work.__module__)) if _is_ours(work) else _files("experiments")
-    return _digest(_files_digest(tuple(files)), *versions())
+    if not _is_ours(work):
+        return _digest(_rooms(), _files_digest(_files(ROOMS[3])), *versions())
+    start = (str(work.__module__), str(work.__qualname__).partition(".")[0])
+    return _digest(_rooms(), _reached_digest(start), *versions())
+
+
+def code_files(work: Callable[..., Any]) -> list[Path]:
+    """Files of which the digest is made, without packages."""
+    rooms = [path for room in ROOMS[:3] for path in _files(room)]
+    if _file(work) is None:
+        return rooms + _files(ROOMS[3])
+    name = str(work.__qualname__).partition(".")[0] if _is_ours(work) else None
+    found = map(source, reached([(str(work.__module__), name)]))
+    return rooms + [path for path in found if path is not None]
+
+
+def _rooms() -> str:
+    """Digest of formulations, solvers and cuts."""
+    return _files_digest([path for room in ROOMS[:3] for path in _files(room)])
+
+
+def _reached_digest(start: tuple[str, str | None]) -> str:
+    return hashlib.sha256(json.dumps(reached([start])).encode()).hexdigest()
 
 
 def _is_ours(work: Callable[..., Any]) -> bool:
-    return str(work.__module__).partition(".")[0] in ROOMS
+    return str(work.__module__).partition(".")[0] in OURS
+
+
+def _file(work: Callable[..., Any]) -> Path | None:
+    """The file that a function stands in; None in a notebook."""
+    file = getattr(sys.modules.get(str(work.__module__)), "__file__", None)
+    return None if file is None or not Path(file).is_file() else Path(file)
 
 
 def data_digest(files: Iterable[Path]) -> str:
@@ -76,16 +107,14 @@ def versions() -> tuple[str, ...]:
     return tuple(found)
 
 
-@cache
-def _files(room: str) -> tuple[Path, ...]:
-    return tuple(sorted((ROOT / room).rglob("*.py")))
+def _files(room: str) -> list[Path]:
+    return sorted((code_reach.ROOT / room).rglob("*.py"))
 
 
-@cache
-def _files_digest(files: tuple[Path, ...]) -> str:
+def _files_digest(files: Sequence[Path]) -> str:
     texts = []
-    for path in sorted(set(files)):
-        texts += [path.relative_to(ROOT).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+    for path in files:
+        texts += [path.relative_to(code_reach.ROOT).as_posix(), text_digest(path)]
     return _digest(*texts)
 
 
@@ -93,55 +122,7 @@ def _digest(*texts: str) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
-# --- what a module of ours imports ---------------------------------------------------------------
-
-
-@cache
-def _imported(module: str) -> tuple[Path, ...]:
-    """Files of experiments that a module is made of, itself among them."""
-    waiting, found = [module], dict[str, Path]()
-    while waiting:
-        name = waiting.pop()
-        path = _path(name)
-        if name in found or path is None:
-            continue
-        found[name] = path
-        waiting += _named_by(path)
-        waiting += [name.rpartition(".")[0]]
-    return tuple(found.values())
-
-
-def _path(module: str) -> Path | None:
-    if module.partition(".")[0] != "experiments":
-        return None
-    base = ROOT.joinpath(*module.split("."))
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
-
-
-def _named_by(path: Path) -> list[str]:
-    """Modules that a file imports anywhere in it, and names that may be modules."""
-    names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return names
-
-
 # --- a function of somebody else -----------------------------------------------------------------
-
-
-def _own(work: Callable[..., Any]) -> str:
-    """Digest of the file it stands in, else of what it says and calls."""
-    module = sys.modules.get(str(work.__module__))
-    file = getattr(module, "__file__", None)
-    if file is not None and Path(file).is_file():
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    return _of(work, str(work.__qualname__), set())
 
 
 def _enclosed(work: Callable[..., Any]) -> str:
@@ -195,13 +176,11 @@ def _callable(value: Any, where: str) -> str:
 
 
 def _module(module: ModuleType | None) -> str:
-    """A module by its name; one that is not installed by its file as well."""
-    file = getattr(module, "__file__", None)
-    if module is None or file is None or Path(file).resolve().is_relative_to(ROOT):
-        return str(getattr(module, "__name__", ""))  # ours is in the digest as a whole
-    if any(Path(file).is_relative_to(folder) for folder in sysconfig.get_paths().values()):
-        return module.__name__
-    return _digest(module.__name__, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+    """A module by its name; one that is not installed by all that its file reaches as well."""
+    name, file = str(getattr(module, "__name__", "")), getattr(module, "__file__", None)
+    if file is None or installed(file) or name.partition(".")[0] in ROOMS:
+        return name  # ours is in the digest as a whole
+    return _digest(name, _reached_digest((name, None)))
 
 
 def _function(work: FunctionType, seen: set[int]) -> str:
@@ -214,24 +193,27 @@ def _function(work: FunctionType, seen: set[int]) -> str:
     seen.add(id(work))
     used = [
         _of(work.__globals__[name], f"{work.__qualname__}, {name}", seen)
-        for name in sorted(_names(work.__code__))
+        for name in sorted(_taken(work.__code__, "LOAD_GLOBAL"))
         if name in work.__globals__
     ]
+    used += [_reached_digest((name, None)) for name in sorted(_taken(work.__code__, "IMPORT_NAME"))]
     cells = [_of(cell.cell_contents, work.__qualname__, seen) for cell in work.__closure__ or ()]
     defaults = _of([work.__defaults__, work.__kwdefaults__], work.__qualname__, seen)
     return _digest(*_says(work.__code__), *used, *cells, defaults)
 
 
-def _names(code: CodeType) -> set[str]:
-    """Names that it takes from outside itself."""
-    inner = [_names(const) for const in code.co_consts if isinstance(const, CodeType)]
-    own = {word.argval for word in dis.get_instructions(code) if word.opname == "LOAD_GLOBAL"}
+def _taken(code: CodeType, how: str) -> set[str]:
+    """Names that it takes from outside itself by one instruction."""
+    inner = [_taken(const, how) for const in code.co_consts if isinstance(const, CodeType)]
+    own = {str(word.argval) for word in dis.get_instructions(code) if word.opname == how}
     return own.union(*inner)
 
 
 def _says(code: CodeType) -> Sequence[str]:
-    """What a function does, wherever it stands: its instructions, names and constants."""
-    found = [code.co_code.hex(), *code.co_names, *code.co_varnames]
+    """What a function does, wherever it stands: instructions, what they guard, names, constants."""
+    found = [code.co_code.hex(), code.co_exceptiontable.hex(), *code.co_names, *code.co_varnames]
+    found += [*code.co_freevars, *code.co_cellvars, str(code.co_flags)]
+    found += [str((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount))]
     for const in code.co_consts:
         found += _says(const) if isinstance(const, CodeType) else [_constant(const)]
     return found

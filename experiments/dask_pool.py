@@ -35,7 +35,9 @@ class Cluster:
 
         from experiments.pools import stream
 
-        steps = [replace(step, place=DASK, sources=sources_digest(step.work)) for step in steps]
+        # Of each function once: to read all sources for every task takes longer than the tasks.
+        sources = {work: sources_digest(work) for work in {step.work for step in steps}}
+        steps = [replace(step, place=DASK, sources=sources[step.work]) for step in steps]
         # All at once: a step is a few words, and a cluster may grow.
         for outcome in stream(steps, parallel_config(_backend(self._client)), "all"):
             if outcome.lost and self._client.status != "running":

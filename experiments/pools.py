@@ -7,11 +7,11 @@ import tempfile
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from experiments.task_step import DASK, LOKY, Outcome, Step, begun_note, noted
+from experiments.task_step import DASK, LOKY, Outcome, Step, begun_note, finished_note, noted
 
 BACKENDS = (LOKY, DASK)
 Outcomes = Generator[Outcome, None, None]
@@ -93,12 +93,21 @@ class Loky:
         jobs = max(2, min(self._jobs, len(steps)))
         config = parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1)
         try:
-            yield from stream(steps, config)
+            with closing(stream(steps, config)) as outcomes:
+                for outcome in outcomes:
+                    yield outcome
+                    self._forget(outcome.index)
         except BrokenProcessPool:
             for step in steps:
                 begun = begun_note(self._notes, step.index).exists()
                 if begun and noted(self._notes, step.index) is None:
                     yield Outcome(step.index, lost="its process died")
+
+    def _forget(self, index: int) -> None:
+        """Leave out the notes of what was handed over: of many they would fill the disk."""
+        self._asked.discard(index)
+        begun_note(self._notes, index).unlink(missing_ok=True)
+        finished_note(self._notes, index).unlink(missing_ok=True)
 
     def rescued(self) -> list[Outcome]:
         """What processes wrote down."""
@@ -127,6 +136,18 @@ def opened_pool(backend: str, jobs: int, scheduler: str | None) -> Iterator[Pool
     else:
         with tempfile.TemporaryDirectory(prefix="tightmargin-") as notes:
             yield Loky(jobs, notes)
+
+
+_RAN: dict[str, str] = {}  # code of every function that processes of this machine have loaded
+
+
+def end_idle_workers(called: str, code: str) -> None:
+    """End processes that joblib keeps for the next study, if they may have loaded other code."""
+    from joblib.externals.loky import get_reusable_executor
+
+    if _RAN.setdefault(called, code) != code:
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+        _RAN[called] = code
 
 
 def refuse_pool(backend: str, jobs: int, scheduler: str | None) -> None:

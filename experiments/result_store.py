@@ -2,6 +2,12 @@
 
 One commit a task: whatever ends the process, and when, leaves the file whole. One run at a time
 holds it; a second one is refused.
+
+One table, results, with a row for each finished task: study and work (its name, and the function
+with its module), task and value (JSON, with NaN and Infinity), seconds (of the one run that made
+it), code and data (digests of the code and of the files that it was made from; rows of other code
+stay and are not read), identity (digest of study, work and task) and seal (digest of the row, by
+which a changed value is found out). `experiments.study_frame.stored_frame` reads it with pandas.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@
     tasks = [(d, t, s) for d in ("sonar", "wdbc") for t in (0.0, 0.1) for s in range(20)]
     study = run_study(errors, tasks, name="noise", store="noise.sqlite", jobs=4)
     study.complete()["sonar", 0.1, 3]
+    study.to_frame()                           # of pandas: data, noise, split, C, errors
 
 Every finished task is stored at once. The same call again runs what is left.
 """
@@ -16,14 +17,16 @@ Every finished task is stored at once. The same call again runs what is left.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from experiments.code_digest import code_digest, data_digest
+from experiments.code_digest import data_digest
+from experiments.code_watch import Watch
 from experiments.plain_values import task_text
-from experiments.pools import Pool, opened_pool, refuse_pool
+from experiments.pools import Pool, end_idle_workers, opened_pool, refuse_pool
 from experiments.result_store import Found, Key, ResultStore, opened
 from experiments.run_progress import Progress, Say
 from experiments.study import Failure, Study, StudyError, Task
@@ -36,7 +39,7 @@ DEATHS = "its process died twice, the second time with nothing beside it"
 
 def run_study(
     work: Callable[..., Any],
-    tasks: Sequence[Task],
+    tasks: Iterable[Task],
     *,
     name: str,
     store: str | Path | None = None,
@@ -61,7 +64,7 @@ def run_study(
     work : callable
         Returns a plain value, made of dict, list, str, int, float, bool and None. Every process
         loads its own data; functools.cache keeps them from task to task.
-    tasks : sequence of tuple
+    tasks : iterable of tuple
         Words and numbers, such as (data set, noise, split), each once. Hyperparameters belong
         inside a task, in an order in which one solution starts the next. Less than about 0.2 s of
         work is too little for a task.
@@ -77,8 +80,8 @@ def run_study(
     scheduler : str, optional
         Address of the scheduler of a dask cluster, such as tcp://HOST:8786.
     reads : sequence of path
-        Files that tasks read: data, or code that the file of the function imports. What they say
-        is part of what a stored result is known by.
+        Files of data that tasks read. What they say is part of what a stored result is known by;
+        the files of code that the file of the function imports are it already.
     fresh : bool
         Forget first what is stored of this study.
     stopped : callable(value) -> bool, optional
@@ -93,24 +96,29 @@ def run_study(
     ------
     TypeError, ValueError
         Arguments that do not fit, naming them; a store of something else, or that another run
-        holds.
+        holds; code that was edited after this process loaded it.
+    StudyError
+        Code was edited while the study ran: what came before is stored.
     ConnectionError
         No scheduler or no worker of dask answers.
     """
     refuse_pool(backend, jobs, scheduler)
     if not hasattr(work, "__qualname__"):
         raise TypeError(f"work must be a function, which has a name to store by, got {work!r}")
+    tasks = tuple(tasks)
     texts = [task_text(task) for task in tasks]
     if len(set(tasks)) < len(tasks):
         twice = next(task for task in tasks if tasks.count(task) > 1)
         raise ValueError(f"the task {twice} is asked for twice")
-    run = _Run(work, tuple(tasks), stopped, tell or say)
+    run = _Run(work, tasks, stopped, tell or say)
     with _store(store) as kept:
         if kept is not None:
-            code, data = code_digest(work), data_digest(map(Path, reads))
+            run.watch = Watch(work)
+            data = data_digest(map(Path, reads))
             called = f"{work.__module__}.{work.__qualname__}"
-            run.keys = [Key(name, called, text, code, data) for text in texts]
+            run.keys = [Key(name, called, text, run.watch.code, data) for text in texts]
             run.kept = kept
+            end_idle_workers(called, run.watch.code)
             if fresh:
                 kept.forget(name)
             run.read(kept.find(run.keys))
@@ -149,6 +157,7 @@ class _Run:
         self.tell = tell
         self.keys: list[Key] = []
         self.kept: ResultStore | None = None
+        self.watch: Watch | None = None
         self.progress: Progress | None = None
         self.values: dict[int, Any] = {}
         self.failures: dict[int, Failure] = {}
@@ -229,7 +238,8 @@ class _Run:
             return
         if outcome.pressed and self.stopped is None:
             return
-        if self.kept is not None:
+        if self.kept is not None and self.watch is not None:
+            self.watch.refuse_edited()
             self.kept.put(self.keys[index], outcome.text, outcome.seconds)
         self.values[index] = value
         self._step()
@@ -257,4 +267,15 @@ class _Run:
             self.interrupted,
             {self.tasks[index]: value for index, value in self.partial.items()},
             "" if self.kept is None else str(self.kept.path),
+            _parameters(self.work),
         )
+
+
+def _parameters(work: Callable[..., Any]) -> tuple[str, ...]:
+    """What a function calls the parts of a task; those after *args have no names."""
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        found = signature(work).parameters.values()
+    except ValueError:  # of a function of C that does not say
+        return ()
+    return tuple(one.name for one in found if one.kind in kinds)

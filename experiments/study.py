@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Task = tuple[Any, ...]
 NAMED = 5  # failures that one message names
@@ -46,6 +50,8 @@ class Study:
         By task, what Ctrl-C left of it; not stored.
     kept : str
         Where finished tasks are stored; empty for nowhere.
+    names : tuple of str
+        What the function calls the words and numbers of a task.
     """
 
     tasks: tuple[Task, ...]
@@ -54,6 +60,7 @@ class Study:
     interrupted: bool = False
     partial: dict[Task, Any] = field(default_factory=dict)
     kept: str = ""
+    names: tuple[str, ...] = ()
 
     def complete(self) -> dict[Task, Any]:
         """The values, if there are all.
@@ -70,6 +77,22 @@ class Study:
         if self.failures:
             raise StudyError(self._failed())
         return self.values
+
+    def to_frame(self, names: Sequence[str] = ()) -> DataFrame:
+        """One row for every task that has a value, as pandas has it.
+
+        Columns are the words and numbers of the task, by the names that the function has for
+        them or by `names`, then the keys of the value, or value where it is no dict. Lists stay
+        in their cells: `.explode([...])` makes rows of them.
+
+        Raises
+        ------
+        ValueError
+            A key of a value has the name of a column of the task.
+        """
+        from experiments.study_frame import frame
+
+        return frame(list(self.values), list(self.values.values()), names or self.names)
 
     def _failed(self) -> str:
         named = [f"{one.name}: {one.message}" for one in self.failures[:NAMED]]

@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import Any
 
+from experiments.code_digest import sources_digest
+from experiments.code_watch import refuse_edited  # at once: it remembers what files are now
 from experiments.plain_values import encoded
 
 HERE, LOKY, DASK = "here", "loky", "dask"
@@ -96,10 +98,10 @@ class Step:
                 os._exit(1)  # what an orphan was handed is nobody's
             _end_with(self.parent)
         if self.notes:
-            begun_note(self.notes, self.index).touch()
+            _write(begun_note(self.notes, self.index), "")
         outcome = self._outcome()
         if self.notes:
-            _write(finished_note(self.notes, self.index), outcome)
+            _write(finished_note(self.notes, self.index), json.dumps(vars(outcome)))
         return outcome
 
     def _outcome(self) -> Outcome:
@@ -119,13 +121,18 @@ class Step:
     def _refuse_other_sources(self) -> None:
         if not self.sources:
             return
-        from experiments.code_digest import sources_digest
-
-        if sources_digest(self.work) != self.sources:
+        if _sources_here(self.work) != self.sources:
             raise RuntimeError(
                 f"the worker on {socket.gethostname()} has another edition of tightmargin, of "
                 "Python or of a solver than the process that asked"
             )
+
+
+@cache
+def _sources_here(work: Callable[..., Any]) -> str:
+    """Digest of the sources of this process, once for a function: to read them takes a while."""
+    refuse_edited(work)
+    return sources_digest(work)
 
 
 @cache
@@ -156,11 +163,17 @@ def noted(folder: str, index: int) -> Outcome | None:
     return Outcome(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
 
 
-def _write(path: Path, outcome: Outcome) -> None:
+def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(vars(outcome)), encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise OSError(
+            f"{path}: {error.strerror or error}: processes note here what they finish; name a "
+            "folder with room in TMPDIR"
+        ) from error
 
 
 # --- threads and Ctrl-C --------------------------------------------------------------------------

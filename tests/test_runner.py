@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,10 @@ from threadpoolctl import threadpool_info
 
 import tightmargin as tm
 from experiments.code_digest import code_digest
+from experiments.result_store import opened
 from experiments.run_progress import Progress, time_text
 from experiments.runner import StudyError, run_study
+from experiments.study_frame import stored_frame
 from experiments.task_step import ctrl_c
 from tests.long_runs import Process, data, finish, press, start, wait_for
 from tests.study_work import deadly, marked, marks, running
@@ -87,6 +90,46 @@ def test_time_left_is_that_of_this_run() -> None:
     assert [time_text(seconds) for seconds in (0.2, 89, 3600, 7200)] == [
         "about 1 s", "about 89 s", "about 60 min", "about 2.0 h",
     ]  # fmt: skip
+
+
+def found_in(noise: float, split: int) -> dict[str, Any]:
+    return {"C": [0.1, 1.0], "errors": [split, noise]}
+
+
+def test_a_study_and_its_store_are_tables(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    asked = ((noise, split) for noise in (0.0, 0.5) for split in range(2))  # asked for once only
+    study = run_study(found_in, asked, name="n", store=store)
+    table = study.to_frame()
+    assert list(table.columns) == ["noise", "split", "C", "errors"]
+    rows = table.explode(["C", "errors"])
+    assert rows[(rows.C == 1.0) & (rows.split == 1)].errors.tolist() == [0.0, 0.5]
+    assert study.to_frame(["a", "b"]).columns.tolist() == ["a", "b", "C", "errors"]
+    with pytest.raises(ValueError, match="C: a column of the task and of its value"):
+        study.to_frame(["C", "b"])
+    assert run_study(square, [(3,)], name="n").to_frame().square.tolist() == [9]
+    assert run_study(len, [("abc",)], name="n").to_frame().value.tolist() == [3]
+    assert run_study(max, [("abc",)], name="n").to_frame().task0.tolist() == ["abc"]
+    kept = stored_frame(store)
+    assert kept.task.tolist() == list(study.tasks)
+    assert kept.value.tolist() == list(study.values.values())
+    assert set(kept.work) == {"tests.test_runner.found_in"}
+    with opened(store), pytest.raises(ValueError, match="a run is writing to it"):
+        stored_frame(store)
+    with pytest.raises(FileNotFoundError, match="none"):
+        stored_frame(tmp_path / "none")
+
+
+def test_notes_of_what_was_handed_over_do_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    most: list[int] = []
+    run_study(
+        square, [(number,) for number in range(30)], name="n", jobs=2,
+        say=lambda text: most.append(len(list(tmp_path.glob("*/*.finished")))),
+    )  # fmt: skip
+    assert 0 < max(most) < 15
 
 
 # --- errors of tasks -----------------------------------------------------------------------------
@@ -341,43 +384,6 @@ def test_what_a_notebook_cannot_tell_of_is_refused_by_name() -> None:
     work = of_notebook("m = object()\ndef work(n): return str(m)")
     with pytest.raises(ValueError, match="work, m uses a object from outside"):
         code_digest(work)
-
-
-def test_an_edit_of_a_formulation_or_a_solver_is_other_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from experiments import code_digest as module
-    from experiments.reproduce.bi_vapnik.table2 import half
-
-    def digests() -> tuple[str, str]:
-        for cached in (module._files, module._files_digest, module._imported, module.versions):
-            cached.cache_clear()
-        return code_digest(half), code_digest(square)
-
-    for room in module.ROOMS:
-        (tmp_path / room).mkdir()
-    for name in (
-        "formulations/c_svc.py", "solvers/highs.py", "cuts/loop.py", "experiments/folds.py",
-        "experiments/reproduce/bi_vapnik/table2.py",
-    ):  # fmt: skip
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x = 1\n")
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    before = digests()
-    for name, ours in (
-        ("formulations/c_svc.py", True), ("solvers/highs.py", True), ("cuts/loop.py", True),
-        ("experiments/reproduce/bi_vapnik/table2.py", True),
-        ("experiments/folds.py", False),  # which Table 2 does not import
-    ):  # fmt: skip
-        (tmp_path / name).write_text("x = 2\n")
-        after = digests()
-        assert (after[0] != before[0]) is ours, name
-        assert after[1] != before[1], "a function of somebody else may use all"
-        before = after
-    monkeypatch.setattr(module, "version", lambda name: "0.0")
-    assert digests()[0] != before[0]
-    monkeypatch.undo()
-    digests()
 
 
 def test_a_data_file_that_has_changed_is_run_again(tmp_path: Path) -> None:
