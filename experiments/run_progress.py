@@ -19,11 +19,19 @@ class Progress:
     say : callable(str)
     clock : callable() -> float
         Seconds.
+    side : int
+        How many run side by side: before so many are done, nothing is said of the time.
     """
 
     def __init__(
-        self, asked: int, stored: int, say: Say, clock: Callable[[], float] = time.monotonic
+        self,
+        asked: int,
+        stored: int,
+        say: Say,
+        clock: Callable[[], float] = time.monotonic,
+        side: int = 1,
     ) -> None:
+        self._side = side
         self._asked = asked
         self._stored = stored
         self._say = say
@@ -32,8 +40,11 @@ class Progress:
         self._here = 0
         self._tell()
 
-    def step(self) -> None:
-        """One more is done."""
+    def step(self, seconds: float | None = None) -> None:
+        """One more is done, which took so many seconds, if that is known."""
+        if not self._here and seconds is not None:
+            # Until the first began, processes were started and libraries loaded.
+            self._began = max(self._began, self._clock() - seconds)
         self._here += 1
         self._tell()
 
@@ -41,7 +52,7 @@ class Progress:
         done = self._stored + self._here
         left = self._asked - done
         text = f"{done} of {self._asked} runs done"
-        if self._here and left:
+        if self._here >= self._side and left:
             # As long as those of this run took, in all processes together.
             seconds = left * (self._clock() - self._began) / self._here
             text += f", {time_text(seconds)} left"

@@ -122,7 +122,7 @@ def run_study(
             if fresh:
                 kept.forget(name)
             run.read(kept.find(run.keys))
-        run.progress = Progress(len(tasks), len(run.values), say)
+        run.progress = Progress(len(tasks), len(run.values), say, side=min(jobs, len(run.left)))
         if run.left:
             try:
                 with opened_pool(backend, jobs, scheduler) as pool:
@@ -242,7 +242,7 @@ class _Run:
             self.watch.refuse_edited()
             self.kept.put(self.keys[index], outcome.text, outcome.seconds)
         self.values[index] = value
-        self._step()
+        self._step(outcome.seconds)
 
     def _fail(self, outcome: Outcome) -> None:
         failure = Failure(self._name(outcome.index), outcome.error, outcome.trace)
@@ -250,9 +250,9 @@ class _Run:
         self.tell(f"{failure.name} failed: {failure.message}; the others go on")
         self._step()
 
-    def _step(self) -> None:
+    def _step(self, seconds: float | None = None) -> None:
         if self.progress is not None:
-            self.progress.step()
+            self.progress.step(seconds)
 
     def _name(self, index: int) -> str:
         words = ", ".join(map(repr, self.tasks[index]))

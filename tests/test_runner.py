@@ -132,6 +132,17 @@ def test_notes_of_what_was_handed_over_do_not_stay(
     assert 0 < max(most) < 15
 
 
+def test_time_left_counts_no_start_and_waits_for_all_processes() -> None:
+    said: list[str] = []
+    now = [0.0]
+    progress = Progress(202, 0, said.append, lambda: now[0], 2)
+    now[0] = 60.0  # of which 50 went by before the first began
+    progress.step(10.0)
+    assert said[-1] == "1 of 202 runs done", "the other process has not finished one yet"
+    progress.step(10.0)
+    assert said[-1] == "2 of 202 runs done, about 17 min left", "200 tasks, two of them in 10 s"
+
+
 # --- errors of tasks -----------------------------------------------------------------------------
 
 
