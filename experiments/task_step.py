@@ -121,7 +121,11 @@ class Step:
     def _refuse_other_sources(self) -> None:
         if not self.sources:
             return
-        if _sources_here(self.work) != self.sources:
+        try:
+            sources = _sources_here(self.work)
+        except ValueError as error:
+            raise RuntimeError(f"the worker on {socket.gethostname()}: {error}") from error
+        if sources != self.sources:
             raise RuntimeError(
                 f"the worker on {socket.gethostname()} has another edition of tightmargin, of "
                 "Python or of a solver than the process that asked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from experiments import code_reach, code_watch
 from experiments.code_digest import code_digest
 from experiments.code_reach import reached
 from experiments.runner import StudyError, run_study
+from experiments.task_step import Step
 
 STUDY = '''"""A paper's table."""
 from experiments.readers import read, write
@@ -237,6 +239,8 @@ def test_a_formulation_edited_after_it_was_loaded_is_refused(
     monkeypatch.setitem(code_watch._BEGUN, path, (0, 0))
     with pytest.raises(ValueError, match=r"c_svc\.py was edited after this Python had loaded it"):
         run_study(work, [(1,)], name="n", store=tmp_path / "s.sqlite")
+    outcome = Step(work, (1,), 0, place="dask", sources="as the process that asks has them")()
+    assert re.match(r"RuntimeError: the worker on .*c_svc\.py was edited after", outcome.error)
 
 
 def test_an_edit_ends_a_running_study_and_a_comment_does_not(somebody: Any, tmp_path: Path) -> None:
