@@ -12,6 +12,8 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
+from formulations import CATALOGUE
+
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 # Notebook, cells to run, lines and what a reader may write there, and what has to be printed.
@@ -57,10 +59,14 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
 
 
 @pytest.fixture(autouse=True)
-def _no_window() -> Iterator[None]:
+def _leaves_nothing() -> Iterator[None]:
+    """No window; and entries that a notebook registers are gone for the tests that follow."""
+    known = dict(CATALOGUE)
     with matplotlib.rc_context({"backend": "agg"}):
         yield
     plt.close("all")
+    for name in CATALOGUE.keys() - known.keys():
+        del CATALOGUE[name]
 
 
 def sources(notebook: str) -> dict[str, str]:
