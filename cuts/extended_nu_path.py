@@ -38,6 +38,9 @@ from formulations.extended_nu_checks import NO_DIRECTION
 from formulations.extended_nu_svc import extended_nu_svc_ball
 from formulations.feature_rank import refuse_dependent_features
 from formulations.nu_svc import checked_nu
+from formulations.proven_slope import nearest_direction, proven_slope
+from formulations.support_function import support_value
+from solvers.certificates.gap import CLOSED, closes
 from solvers.result import Verdict
 from solvers.solve import solve
 
@@ -45,6 +48,7 @@ Array = NDArray[np.float64]
 
 ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near has ended
 EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same
+ABOVE = 1e-9  # of a value: what rounding may leave below a bound
 KEPT_STARTS = 10
 INTERRUPTED = "interrupted"  # as solvers and searches alike call it
 
@@ -71,7 +75,8 @@ def extended_nu_path(
     solver : str
         For the convex problems above it.
     tolerance : float
-        Relative gap below nu_bar up to which a value counts as proven.
+        Relative gap up to which a value counts as proven, at most 1e-6. At nu_bar the optimum is
+        0 and no gap is relative to it: the row shows the interval that is proven.
     time_limit : float, optional
         Seconds for each nu; not for a search of one's own.
 
@@ -86,8 +91,11 @@ def extended_nu_path(
     wanted = sorted({checked_nu(data, nu, class_balance, intercept) for nu in nus}, reverse=True)
     if not wanted:
         raise ValueError("nus is empty: name at least one nu")
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
+    if not 0 < tolerance <= CLOSED:
+        raise ValueError(
+            f"tolerance must lie above 0 and be at most {CLOSED:g}, what CERTIFIED means; "
+            f"got {tolerance!r}"
+        )
     if isinstance(engine, str):
         engine = search_engine(
             engine,
@@ -166,17 +174,27 @@ class _Path:
         weight = np.asarray(result.values["w"], dtype=np.float64)
         if family.intercept == "penalised":
             weight = np.append(weight, result.values["b"])
-        if np.linalg.norm(weight) > NO_DIRECTION:
-            self.known.keep(weight)
-        else:  # so near to nu_bar that the solver leaves w at 0
+        hulls = family.hulls(nu)
+        length, exact = float(np.linalg.norm(weight)), nearest_direction(hulls, weight)
+        if length <= NO_DIRECTION and exact is None:
+            # So near to nu_bar that the solver leaves w at 0.
             self._keep_least_hinge()
+        elif exact is None:
+            self.known.keep(weight)
+        elif length <= NO_DIRECTION:
+            self.known.keep(exact)
+        else:
+            solved = support_value(hulls, weight / length)
+            self.known.keep(exact if support_value(hulls, exact) <= solved else weight)
         best, _ = self.known.best(nu)
         claimed = result.certificate.solver_bound
-        lower = -math.inf if result.bound is None else result.bound
-        return path_row(
-            family, nu, best, lower=lower, claimed=claimed, verdict=result.certificate.verdict,
+        bounds = [result.bound, proven_slope(hulls, best)]
+        lower = max((bound for bound in bounds if bound is not None), default=-math.inf)
+        row = path_row(
+            family, nu, best, lower=lower, claimed=claimed, verdict=Verdict.NOT_CERTIFIED,
             how="ball", stop=str(result.status),
         )  # fmt: skip
+        return self._compared(row)
 
     def _at(self, nu: float) -> PathRow:
         """At nu_bar the least hinge loss has rho = 1 and value 0."""
@@ -186,9 +204,7 @@ class _Path:
         least = self.family.bar[0]
         if least is not None:
             lower = max(lower, bound_past_nu_bar(nu, least, self.radius))
-        closed = row.value - lower <= self.tolerance * self.radius
-        verdict = Verdict.CERTIFIED if closed else Verdict.NOT_CERTIFIED
-        return replace(row, how="boundary", lower_bound=lower, verdict=verdict)
+        return self._compared(replace(row, how="boundary", lower_bound=lower))
 
     def _keep_least_hinge(self) -> None:
         """Keep the w of the least mean hinge loss, which solves nu_bar.
@@ -205,10 +221,11 @@ class _Path:
         if self.known.weights:
             best, value = self.known.best(nu)
             if value - lower <= max(self._relative(value), EXACT * self.radius):
-                return path_row(
-                    self.family, nu, best, lower=lower, claimed=None, verdict=Verdict.CERTIFIED,
-                    how="chord", stop="no search",
+                row = path_row(
+                    self.family, nu, best, lower=lower, claimed=None,
+                    verdict=Verdict.NOT_CERTIFIED, how="chord", stop="no search",
                 )  # fmt: skip
+                return self._compared(row)
         found = self.engine(self.family.data, nu, self.known.starts(nu, KEPT_STARTS))
         self.searches += 1
         self.known.keep(found.weight)
@@ -219,10 +236,22 @@ class _Path:
                 f"{value:.9g} of a known weight: one of the two is wrong"
             )
         lower, claimed = max(lower, found.lower_bound), found.claimed_bound
-        return path_row(
-            self.family, nu, best, lower=lower, claimed=claimed,
-            verdict=self._verdict(value, lower, claimed), how="search", stop=found.stop,
+        row = path_row(
+            self.family, nu, best, lower=lower, claimed=claimed, verdict=Verdict.NOT_CERTIFIED,
+            how="search", stop=found.stop,
         )  # fmt: skip
+        return self._compared(row)
+
+    def _compared(self, row: PathRow) -> PathRow:
+        """The row with its verdict; a bound above the value is none, and the row says so."""
+        if row.lower_bound > row.value + ABOVE * abs(row.value) + EXACT * self.radius:
+            words = f"the bound {row.lower_bound:.9g} exceeds the value: neither is proven"
+            return replace(
+                row, lower_bound=-math.inf, verdict=Verdict.NOT_CERTIFIED,
+                stop=f"{row.stop}; {words}",
+            )  # fmt: skip
+        claimed = row.claimed_bound if row.side < 0 else None
+        return replace(row, verdict=self._verdict(row.value, row.lower_bound, claimed))
 
     def _verdict(self, value: float, lower: float, claimed: float | None) -> Verdict:
         if self._closed(value, lower):
@@ -233,14 +262,14 @@ class _Path:
         return Verdict.NOT_CERTIFIED
 
     def _slack(self, value: float) -> float:
-        """The gap at which a value counts as proven."""
+        """By how much a bound may exceed a value by rounding, or a claim be beside it."""
         return max(self._relative(value), self.least_gap)
 
     def _relative(self, value: float) -> float:
         return self.tolerance * abs(value) * (1 + 1e-9)
 
     def _closed(self, value: float, lower: float) -> bool:
-        return value - lower <= self._slack(value)
+        return closes(value, lower) and value - lower <= self._relative(value)
 
     def _raised(self, row: PathRow, anchors: tuple[tuple[float, float], ...]) -> PathRow:
         """The row with the chords of its neighbours, and the best weight of all rows."""
@@ -251,6 +280,4 @@ class _Path:
                 self.family, row.nu, best, lower=lower, claimed=row.claimed_bound,
                 verdict=row.verdict, how=row.how, stop=row.stop, seconds=row.seconds,
             )  # fmt: skip
-        if row.side < 0:
-            row = replace(row, verdict=self._verdict(row.value, lower, row.claimed_bound))
-        return replace(row, lower_bound=lower)
+        return self._compared(replace(row, lower_bound=lower))

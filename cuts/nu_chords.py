@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+ROUNDING = 1e-15  # of both ends: more than the formula of a chord loses
+
 
 def anchors_of(
     bounds: Iterable[tuple[float, float]], bar: float | None
@@ -42,7 +44,8 @@ def chord(anchors: Sequence[tuple[float, float]], nu: float) -> float:
                 best = max(best, low)
             elif left < nu <= right:
                 share = (nu - left) / (right - left)
-                best = max(best, (1 - share) * low + share * high)
+                value = (1 - share) * low + share * high
+                best = max(best, value - ROUNDING * (abs(low) + abs(high)))
     return best
 
 

@@ -91,10 +91,11 @@ def search_engine(
     }
 
     def by_boxes(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
-        return _search(branch_and_cut(data, nu=nu, start=_rows(starts), **common))
+        start = _rows(starts)
+        return _search(branch_and_cut(data, nu=nu, start=start, absolute=0.0, **common))
 
     def by_hull(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
-        return _search(hull_search(data, nu=nu, start=_rows(starts), **common))
+        return _search(hull_search(data, nu=nu, start=_rows(starts), absolute=0.0, **common))
 
     def automatic(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
         if data.d + (intercept == "penalised") > HULL_UP_TO:

@@ -87,6 +87,7 @@ def solve_by_search(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int | None = None,
+    absolute_gap: float = 0.0,
 ) -> SolveResult:
     """Solve a model of the extended nu family by a search of our own.
 
@@ -103,6 +104,8 @@ def solve_by_search(
     threads : int, optional
         For the convex problem at nu_bar and above; a search has one. extended_nu_svc_reverse is
         left to a solver at nu_bar.
+    absolute_gap : float
+        As of solve(): next to nu_bar the optimum is 0, and no gap is small beside it.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def solve_by_search(
     one_of("method", method, SEARCHES)
     if method == "local" and time_limit is not None:
         raise ValueError("local ends after 20 starts and takes no time limit: leave it out")
-    limits = checked_limits(time_limit, threads, seed)
+    limits = checked_limits(time_limit, threads, seed, absolute_gap=absolute_gap)
     form = standard_form(model)
     origin = unedited_origin(model, form)
     if origin is None or origin.entry not in SEARCHED:
@@ -126,7 +129,9 @@ def solve_by_search(
     placed, began = remark(origin), time.perf_counter()
     if origin.entry == REVERSE and side_of(origin) == 0:
         # Any multiple of a solution is one, and a bound a rounding below 0 is none without a limit.
-        return solve(model, time_limit=time_limit, threads=threads, seed=seed)
+        return solve(
+            model, time_limit=time_limit, threads=threads, seed=seed, absolute_gap=absolute_gap
+        )
     found = _found(origin, method, limits.time_limit, limits.threads, limits.seed)
     case = Case(model, form, classify(form), origin, limits)
     certified = _certified(case, origin, found)

@@ -24,7 +24,7 @@ from experiments.render import (
 from solvers.result import SolveResult, Verdict
 
 if TYPE_CHECKING:
-    from experiments.recheck import Recheck
+    from experiments.recheck_verdict import Recheck
 
 SHOWN = 12  # longer arrays are described, not printed
 
@@ -115,5 +115,8 @@ def recheck_page(found: Recheck) -> Group:
         what = "bound" if found.numbers else str(found.status)
         lines.append(Text(f"{what} proven again by {found.bound_method}"))
     lines += [Text(f"claim: {claim}", style=WARN) for claim in found.claims]
+    if found.unchecked:
+        words = "not computed again, the word of the file: "
+        lines.append(Text(words + ", ".join(found.unchecked), style=WARN))
     lines.append(verdict_text(found.verdict, found.reason))
     return Group(*lines)

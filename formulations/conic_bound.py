@@ -1,31 +1,43 @@
 """Lower bounds on the conic relaxations in closed form: proofs that need no solver.
 
-For gamma_i >= 0 and 0 <= alpha_i <= sqrt(penalty gamma_i) with Q = D - sum gamma_i x~_i x~_i'
-positive definite,
+For gamma_i >= 0, 0 <= alpha_i <= sqrt(penalty gamma_i) and violations v_i = 1 - y_i <w~, x~_i>,
 
-    2 sum alpha_i - sum gamma_i - c' Q^-1 c,      c = sum (gamma_i - alpha_i) y_i x~_i,
+    penalty z_i  >=  2 alpha_i v_i - gamma_i v_i^2        wherever z_i = 1 if v_i > 0, z_i >= 0,
 
-bounds the SDP (21), hence the 0-1 optimum, from below: it is the value of a feasible point of its
-dual (conic_dual.py). With a free intercept D = diag(1, ..., 1, beta) for any beta >= 0, at the
-price B^2 beta, where B bounds |b|.
+so the least value of f(w~) = w~'D w~ + sum 2 alpha_i v_i - gamma_i v_i^2 bounds the 0-1 optimum,
+and the SDP (21) as well: it is a point of its dual (conic_dual.py). f is convex where
+Q = D - sum gamma_i x~_i x~_i' is positive definite, and then, for any w~ and r half the gradient of
+f there,
+
+    min f  =  f(w~) - r'Q^-1 r  >=  f(w~) - ||r||^2 / (least eigenvalue of Q).
+
+D = I. With a free intercept D = diag(1, ..., 1, beta) for any beta > 0, at the price B^2 beta,
+where B bounds |b|. Every number is taken with its rounding, counted from the terms it is made of;
+so the bound is one in any units, and the hypotheses are checked before it is given.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from formulations.least_eigenvalue import OUTWARD, ROUNDOFF, growth, least_eigenvalue
+
 Array = NDArray[np.float64]
 
-EPS = float(np.finfo(np.float64).eps)
-NO_PRICE = 1e-100
+NO_PRICE, ANY_PRICE = 1e-100, 1e100
 SECTIONS = 40  # of an interval, each by a third: the penalty to seven digits
+# Beyond these, products of three numbers may over- or underflow unnoticed.
+LARGEST_POINT, LARGEST_MULTIPLIER = 1e75, 1e150
+LOST = 1e-80  # more than all that underflows
 
 # Relative shrinkage of gamma that is tried until Q is safely positive definite.
 SHRINKAGES = (0.0, *np.geomspace(1e-13, 1e-3, 21))
+PATIENCE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +47,7 @@ class StrengtheningBound:
     Attributes
     ----------
     value : float
-        The lower bound, minus a margin for rounding.
+        The lower bound, rounding taken off.
     gamma, alpha : array (n,)
     beta : float
         Price of the intercept coordinate: 1 when penalised, free to choose when not.
@@ -48,68 +60,130 @@ class StrengtheningBound:
 
 
 def strengthening_bound(
-    points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: float | None = None
+    points: Array,
+    y: Array,
+    gamma: Array,
+    alpha: Array,
+    *,
+    penalty: float,
+    bound_on_b: float | None = None,
 ) -> StrengtheningBound | None:
-    """Best value over slight shrinkages of (gamma, alpha); None when no shrinkage is enough.
+    """Best value over multiples below 1 of (gamma, alpha); None where nothing is proven.
 
     Parameters
     ----------
     points : array (n, k)
         Points with their constant entry (last).
+    y : array (n,)
+        1 and -1.
     gamma, alpha : array (n,)
-        With alpha_i^2 <= penalty gamma_i.
+        alpha is cut off at sqrt(penalty gamma). Numbers below 0, infinite ones and arrays of
+        other shapes prove nothing.
+    penalty : float
     bound_on_b : float, optional
         B when the intercept is free.
     """
-    best: StrengtheningBound | None = None
+    gamma, alpha = np.asarray(gamma, dtype=float), np.asarray(alpha, dtype=float)
+    if not _admissible(points, y, gamma, alpha, penalty, bound_on_b):
+        return None
+    # A hair less than the root, so that its rounding leaves alpha^2 <= penalty gamma.
+    product = penalty * gamma
+    root = np.where(product > 1e-280, np.sqrt(product) * (1 - 4 * ROUNDOFF), 0.0)
+    alpha = np.minimum(alpha, root)
     priced = points if bound_on_b is None else points[:, :-1]
-    over = max(0.0, 1 - 1 / max(_largest_eigenvalue(priced, gamma), 1e-300))
+    # A multiple of a point of the dual by a number from 0 to 1 is a point of the dual: its cones
+    # hold (0, 0), and D itself is positive definite.
+    most = 1 / max(_largest_eigenvalue(priced, gamma), 1.0)
+    best: StrengtheningBound | None = None
+    falls = 0
     for step in SHRINKAGES:
-        # (1 - s) times a point of the dual is a point of the dual: (0, 0) lies inside it, so a
-        # point that is infeasible by s needs no more, whatever Q and c are.
-        keep = 1 - over - step
+        keep = most * (1 - step)
         found = _bound_at(points, y, gamma * keep, alpha * keep, bound_on_b)
-        if found is not None and (best is None or found.value > best.value):
-            best = found
+        if found is None:
+            continue
+        if best is None or found.value > best.value:
+            best, falls = found, 0
+        else:
+            falls += 1
+        if falls == PATIENCE:  # the value is concave in the multiple, but for its rounding
+            break
     return best
 
 
+def _admissible(
+    points: Array, y: Array, gamma: Array, alpha: Array, penalty: float, bound_on_b: float | None
+) -> bool:
+    """Whether the numbers are ones that the bound can be taken at."""
+    n = len(points)
+    if points.ndim != 2 or any(part.shape != (n,) for part in (y, gamma, alpha)):
+        return False
+    limit = 0.0 if bound_on_b is None else bound_on_b
+    return bool(
+        np.all(np.abs(y) == 1)
+        and np.all(np.abs(points) <= LARGEST_POINT)
+        and all(np.all((part >= 0) & (part <= LARGEST_MULTIPLIER)) for part in (gamma, alpha))
+        and 0 < penalty <= LARGEST_MULTIPLIER
+        and 0 <= limit <= LARGEST_POINT
+        and (bound_on_b is None or (points.shape[1] > 0 and np.all(points[:, -1] == 1)))
+    )
+
+
 def _largest_eigenvalue(points: Array, gamma: Array) -> float:
+    if not points.size:
+        return 0.0
     return float(np.linalg.eigvalsh(points.T @ (gamma[:, None] * points))[-1])
 
 
 def _bound_at(
     points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: float | None
 ) -> StrengtheningBound | None:
-    beta = 1.0
+    signed, D = y[:, None] * points, np.ones(points.shape[1])
+    beta, price = 1.0, 0.0
     if bound_on_b is not None:
         beta = _best_beta(points, y, gamma, alpha, bound_on_b)
-        # c'Q^-1 c is the same with the constant entry divided by sqrt(beta), and D = I then: the
-        # right beta may be far from the 1 of the features.
-        points = np.column_stack([points[:, :-1], points[:, -1] / np.sqrt(beta)])
-    q = np.eye(points.shape[1]) - points.T @ (gamma[:, None] * points)
-    c = points.T @ ((gamma - alpha) * y)
-    smallest = float(np.linalg.eigvalsh(q)[0])
-    # Rounding in forming Q is below n eps ||sum gamma x x'||, itself below 2.
-    blur = 2 * len(points) * EPS
-    if smallest <= 4 * blur:
+        # The right beta may be far from the 1 of the features: the intercept is measured in a
+        # power of two near its root, which rounds nothing.
+        unit = math.ldexp(1.0, round(math.log2(beta) / 2))
+        signed[:, -1] /= unit
+        D[-1] = beta / unit**2
+        price = bound_on_b**2 * beta
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = _least_value(signed, D, gamma, alpha, price)
+    return None if value is None else StrengtheningBound(value, gamma, alpha, beta)
+
+
+def _least_value(signed: Array, D: Array, gamma: Array, alpha: Array, price: float) -> float | None:
+    """f(w~) - ||r||^2 / (least eigenvalue of Q) - price, rounded down."""
+    n, k = signed.shape
+    part = signed.T @ (gamma[:, None] * signed)
+    Q = np.diag(D) - np.tril(part) - np.tril(part, -1).T
+    # Entry by entry the sum of |gamma s s'| times growth(n + 2), a semidefinite matrix: its norm
+    # is at most its trace.
+    size = float(gamma @ (signed * signed).sum(axis=1))
+    smallest = least_eigenvalue(Q, OUTWARD * (growth(n + 4) * size + 4 * ROUNDOFF * (2 + size)))
+    if smallest is None:
         return None
-    solution = cho_solve(cho_factor(q), c)
-    rest = c - q @ solution
-    quadratic = float(c @ solution)
-    terms = [2 * float(alpha.sum()), -float(gamma.sum()), -quadratic]
-    if bound_on_b is not None:
-        terms.append(-(bound_on_b**2) * beta)
-    # c'Q^-1 c moves by x'Ex for an error E of Q, by 2 x'e for an error e of c, and exceeds the
-    # value at a solution x with residual r by at most r'r over the smallest eigenvalue.
-    blur_of_c = len(points) * EPS * (np.abs(gamma - alpha) @ np.abs(points))
-    rounding = (
-        1e-14 * sum(map(abs, terms))
-        + 2 * blur * float(solution @ solution)
-        + 2 * float(np.abs(solution) @ (blur_of_c + np.abs(rest)))
-        + float(rest @ rest) / smallest
+    factor = cho_factor(Q)
+    w = cho_solve(factor, signed.T @ (alpha - gamma))
+    w = w - cho_solve(factor, D * w - signed.T @ (alpha - gamma * (1 - signed @ w)))
+    v = 1 - signed @ w
+    # Errors of v, of the multipliers at v and of the residual, each from its terms.
+    of_v = growth(k + 4) * (1 + np.abs(signed) @ np.abs(w)) + LOST
+    held = alpha - gamma * v
+    of_held = gamma * of_v + 4 * ROUNDOFF * (alpha + gamma * np.abs(v))
+    rest = D * w - signed.T @ held
+    absolute = np.abs(signed).T
+    of_rest = growth(n + 6) * (np.abs(D * w) + absolute @ np.abs(held)) + absolute @ of_held + LOST
+    terms = np.concatenate([D * w * w, 2 * alpha * v, -gamma * v * v, [-price]])
+    lost = (
+        float((2 * (np.abs(held) + of_held) * of_v + gamma * of_v**2).sum())
+        + 8 * ROUNDOFF * float(np.abs(terms).sum())
+        + float(((np.abs(rest) + of_rest) ** 2).sum()) / smallest
+        + (n + k) * LOST
     )
-    return StrengtheningBound(sum(terms) - rounding, gamma, alpha, beta)
+    if not (np.isfinite(terms).all() and math.isfinite(lost)):
+        return None
+    return math.nextafter(math.fsum([*terms.tolist(), -OUTWARD * lost]), -math.inf)
 
 
 def _best_beta(points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: float) -> float:
@@ -119,13 +193,14 @@ def _best_beta(points: Array, y: Array, gamma: Array, alpha: Array, bound_on_b: 
     """
     gram, c = points.T @ (gamma[:, None] * points), points.T @ ((gamma - alpha) * y)
     features, cross = np.eye(len(gram) - 1) - gram[:-1, :-1], -gram[:-1, -1]
-    if len(features) and np.linalg.eigvalsh(features)[0] <= 1e-14:
+    if len(features) and not np.linalg.eigvalsh(features)[0] > 1e-14:
         return 1.0  # no price on b makes Q definite: the caller will find it is not
     solved = np.linalg.solve(features, np.column_stack([cross, c[:-1]]))
     s0 = -float(gram[-1, -1] + cross @ solved[:, 0])
     k = float(c[-1] - cross @ solved[:, 1])
-    wanted = max(abs(k) / bound_on_b, 1e-9 * abs(s0))
-    return max(NO_PRICE, wanted - s0)  # s0 <= 0, and 0 only where gamma = 0
+    # s0 <= 0, and 0 only where gamma = 0; any price above 0 gives a bound.
+    wanted = max(abs(k) / max(bound_on_b, NO_PRICE), 1e-9 * abs(s0)) - s0
+    return min(max(NO_PRICE, wanted), ANY_PRICE) if math.isfinite(wanted) else 1.0
 
 
 def budget_bound(
@@ -147,14 +222,23 @@ def budget_bound(
     spend : float
         budget * n.
     """
+    if not (
+        np.shape(ratio) == (len(points),)
+        and np.all(np.isfinite(ratio) & (ratio >= 0))
+        and math.isfinite(spend)
+        and spend > 0
+    ):
+        return None
 
     def loss(log_penalty: float) -> float:
         penalty = float(np.exp(log_penalty))
-        found = strengthening_bound(points, y, penalty * ratio**2, penalty * ratio, bound_on_b)
-        return np.inf if found is None else penalty * spend - found.value
+        found = strengthening_bound(
+            points, y, penalty * ratio**2, penalty * ratio, penalty=penalty, bound_on_b=bound_on_b
+        )
+        return np.inf if found is None else -budget_value(found.value, penalty, spend)
 
-    largest = float(np.linalg.eigvalsh(points.T @ ((ratio**2)[:, None] * points))[-1])
-    if largest <= 0:
+    largest = _largest_eigenvalue(points, ratio**2)
+    if not 0 < largest < np.inf:
         return None
     top = float(np.log(1 / largest)) if bound_on_b is None else float(np.log(1e6 / largest))
     grid = np.linspace(top - 30, top, 61)
@@ -168,3 +252,9 @@ def budget_bound(
         low, high = (low, right) if loss(left) <= loss(right) else (left, high)
     best_at = min((low, high, float(grid[k])), key=loss)
     return -loss(best_at), float(np.exp(best_at))
+
+
+def budget_value(bound: float, penalty: float, spend: float) -> float:
+    """bound - penalty spend, rounded down: what a bound at a penalty says of a budget."""
+    price = penalty * spend
+    return bound - price - 4 * ROUNDOFF * (abs(bound) + 2 * abs(price))

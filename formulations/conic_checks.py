@@ -125,7 +125,12 @@ def check_sdp(origin: Origin, values: Values) -> PaperCheck:
     unproven = _unproven_bound(origin)
     bound_on_b = _bound_on_b(origin)
     proof = strengthening_bound(
-        points, origin.data.y, penalty * ratio**2, penalty * ratio, bound_on_b
+        points,
+        origin.data.y,
+        penalty * ratio**2,
+        penalty * ratio,
+        penalty=penalty,
+        bound_on_b=bound_on_b,
     )
     objective = _norm(W, intercept) + penalty * float(z.sum())
     # The proven one, if there is one: conic_fixed accepts it as it stands.

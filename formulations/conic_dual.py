@@ -35,7 +35,9 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
         origin.data, p["penalty"], p["intercept"], p["intercept_bound"]
     )
     proofs = [
-        strengthening_bound(points, origin.data.y, gamma, alpha, bound_on_b)
+        strengthening_bound(
+            points, origin.data.y, gamma, alpha, penalty=p["penalty"], bound_on_b=bound_on_b
+        )
         for gamma, alpha in _feasible_pairs(values["gamma"], values["alpha"], p["penalty"])
     ]
     proof = max(filter(None, proofs), key=lambda found: found.value, default=None)

@@ -56,7 +56,7 @@ def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
     array (n,)
     """
     v, gamma = np.broadcast_arrays(np.asarray(v, float), np.asarray(gamma, float))
-    rising = np.clip(v, 0.0, np.sqrt(penalty / np.maximum(gamma, 1e-300)))
+    rising = np.clip(v, 0.0, np.sqrt(penalty) / np.sqrt(np.maximum(gamma, 1e-300)))
     return 2 * np.sqrt(penalty * gamma) * rising - gamma * rising**2
 
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 ROUNDS = 200
 ZERO = 1e-9  # of the size of the points: this near to 0 the hull is taken to hold it
-ROUNDING = 1e-12
+EPS = float(np.finfo(np.float64).eps)
 
 
 def proven_slope(hulls: ReducedHulls, w: Array) -> float | None:
@@ -36,22 +36,47 @@ def proven_slope(hulls: ReducedHulls, w: Array) -> float | None:
     w : array (k,)
         Where to look first; any w gives a proof, a good one a tighter number.
     """
-    directions = [*np.eye(hulls.k), *-np.eye(hulls.k), w, -w]
-    found = np.array([support(hulls, v).u for v in directions])
+    found, shares = _surrounded(hulls, w)
     size = float(np.abs(found).max(initial=0.0))
     if size == 0.0:
         return None
+    u = shares @ found
+    length = float(np.linalg.norm(u))
+    if length <= ZERO * size:
+        return _ball(found[shares > 0], size)
+    # A point of U is a sum of n points with rounded shares, and u one of len(found) of them.
+    terms = hulls.signed.shape[0] + len(found) + hulls.k
+    reach = float(np.abs(hulls.signed).max())
+    return -length - 8 * terms * EPS * float(np.sqrt(hulls.k)) * reach
+
+
+def nearest_direction(hulls: ReducedHulls, w: Array) -> Array | None:
+    """-u / ||u|| for the point u of U nearest to 0: h is least there over the unit sphere.
+
+    None where U holds 0, or comes as near as rounding: h is not negative then.
+    """
+    found, shares = _surrounded(hulls, w)
+    u = shares @ found
+    length = float(np.linalg.norm(u))
+    return None if length <= ZERO * float(np.abs(found).max(initial=0.0)) else -u / length
+
+
+def _surrounded(hulls: ReducedHulls, w: Array) -> tuple[Array, Array]:
+    """Points of U (m, k), and shares (m,) of the point of their hull that is nearest to 0."""
+    directions = [*np.eye(hulls.k), *-np.eye(hulls.k), w, -w]
+    found = np.array([support(hulls, v).u for v in directions])
+    size = float(np.abs(found).max(initial=0.0)) or 1.0
+    shares = _nearest(found / size)
     for _ in range(ROUNDS):
-        shares = _nearest(found / size)
         u = shares @ found
         length = float(np.linalg.norm(u))
-        if length <= ZERO * size:
-            return _ball(found[shares > 0], size)
         lowest = support(hulls, -u).u
-        if float(lowest @ u) >= length**2 * (1 - 1e-9):
+        near = float(lowest @ u) >= length**2 * (1 - 1e-9)
+        if length <= ZERO * size or near:
             break
         found = np.vstack([found, lowest])
-    return -length - ROUNDING * size
+        shares = _nearest(found / size)
+    return found, shares
 
 
 def _nearest(points: Array) -> Array:

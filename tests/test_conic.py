@@ -395,7 +395,9 @@ def test_closed_form_bound_never_exceeds_theorem_2(
     gamma = size * share / max(largest, 1e-300)
     alpha = alpha * np.sqrt(PENALTY * gamma)
     bound_on_b = BOUND_ON_B if mode == "free" else None
-    found = strengthening_bound(columns, data.y, gamma, alpha, bound_on_b)
+    found = strengthening_bound(
+        columns, data.y, gamma, alpha, penalty=PENALTY, bound_on_b=bound_on_b
+    )
     if found is not None:
         assert found.value <= expected + 1e-9
         assert (found.gamma >= 0).all()
@@ -439,8 +441,8 @@ def test_closed_form_bound_is_tight_at_the_solution(seed: int, mode: str) -> Non
     data, expected = points("overlapping", seed, n=12), theorem_2(seed, mode)
     dual = certified(conic_sdp_dual(data, penalty=PENALTY, **bounded(mode))).values
     found = strengthening_bound(
-        augmented(data, mode), data.y, dual["gamma"], dual["alpha"],
-        BOUND_ON_B if mode == "free" else None,
+        augmented(data, mode), data.y, dual["gamma"], dual["alpha"], penalty=PENALTY,
+        bound_on_b=BOUND_ON_B if mode == "free" else None,
     )  # fmt: skip
     assert found is not None
     assert found.value <= expected + 1e-9

@@ -35,7 +35,7 @@ SETTINGS = {
     "kernel_soft_margin_svc": "ridge=0.05",
     "weighted_svc": "ridge=0.05 pi=0.3",
     "nu_svc": "nu=0.8",
-    "nu_svc_dual": "nu=0.6",
+    "nu_svc_dual": "nu=0.8",
     "extended_nu_svc": "nu=0.3",
     "extended_nu_svc_reverse": "nu=0.3",
     "extended_nu_svc_polar": "nu=0.3",

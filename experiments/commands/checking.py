@@ -9,7 +9,8 @@ import typer
 
 from experiments.commands import options
 from experiments.commands.streams import complain, emit, working
-from experiments.recheck import Recheck, recheck
+from experiments.recheck import recheck
+from experiments.recheck_verdict import Recheck
 from experiments.saved_data import training_data
 from solvers.result import SolveResult
 
@@ -66,5 +67,6 @@ def _recheck_document(result: SolveResult, found: Recheck) -> dict[str, Any]:
             "bound_method": found.bound_method,
         },
         "claims": list(found.claims),
+        "unchecked": list(found.unchecked),
         "data": dict(result.data),
     }

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from formulations.cones import symmetric
 from formulations.conic import conic_sdp_budget
+from formulations.conic_bound import StrengtheningBound
 from formulations.conic_dual import conic_sdp_dual
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.low_rank import LowRank, from_lifted
@@ -25,21 +26,19 @@ class Interior:
     Attributes
     ----------
     F : array (1 + r, k) or None
-    lower_bound : float or None
-        Proven by our own computation.
-    strengthening : array (n,) or None
-        gamma of the bound, where it is known.
-    penalty : float or None
-        Of the bound of a budget.
     said : str
         Solver and status.
+    proof : StrengtheningBound or None
+        At a penalty: the bound of the multipliers that were found.
+    lower_bound, penalty : float or None
+        With a budget: the proven bound and the penalty that proves it.
     """
 
     F: Array | None
-    lower_bound: float | None
-    strengthening: Array | None
-    penalty: float | None
     said: str
+    proof: StrengtheningBound | None = None
+    lower_bound: float | None = None
+    penalty: float | None = None
 
 
 def by_penalty(
@@ -55,15 +54,15 @@ def by_penalty(
     said = f"{result.solver}: {result.status}"
     F, proof = None, None
     if result.values:
-        gamma = np.maximum(result.values["gamma"], result.values["alpha"] ** 2 / penalty)
-        proof = problem.bound(gamma, result.values["alpha"])
+        alpha = np.maximum(result.values["alpha"], 0.0)
+        proof = problem.bound(
+            np.maximum(result.values["gamma"], alpha**2 / penalty), alpha, penalty
+        )
     outer = result.duals.get("outer")
     if outer is not None and outer[-1, -1] > 0:
         lifted = outer / outer[-1, -1]
         F = from_lifted(lifted[:-1, -1], lifted[:-1, :-1])
-    if proof is None:
-        return Interior(F, None, None, None, said)
-    return Interior(F, proof.value, proof.gamma, penalty, said)
+    return Interior(F, said, proof)
 
 
 def by_budget(
@@ -83,7 +82,8 @@ def by_budget(
         weight = np.append(w, result.values["b"]) if "b" in result.values else w
         F = from_lifted(weight, symmetric(W) if W.ndim == 1 else W)
     bound = result.bound if certified else None
-    return Interior(F, bound, None, result.certificate.facts.get("penalty"), said)
+    penalty = result.certificate.facts.get("penalty")
+    return Interior(F, said, lower_bound=bound, penalty=penalty)
 
 
 def _solved(model: object, solver: str, time_limit: float | None) -> SolveResult:

@@ -25,6 +25,7 @@ from solvers.algorithms.conic_path_result import ConicPath, ConicRow
 from solvers.algorithms.conic_path_rows import ConicRows
 from solvers.algorithms.conic_spend import refuse_unreachable
 from solvers.algorithms.low_rank import LowRank
+from solvers.certificates.gap import CLOSED
 from solvers.registry import SOLVERS
 
 __all__ = ["ConicPath", "ConicRow", "conic_path", "penalty_grid"]
@@ -49,7 +50,7 @@ def conic_path(
         One of the two; by default penalty_grid(data). Sorted here, one row for each number.
     intercept : "penalised" or "none"
     tolerance : float
-        Relative gap up to which a value counts as proven.
+        Relative gap up to which a value counts as proven, at most 1e-6.
     time_limit : float, optional
         Seconds for each row.
     solver : str
@@ -64,8 +65,11 @@ def conic_path(
         reach; a free intercept, which is solved value by value; bad arguments.
     """
     refuse_free_intercept(intercept)
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
+    if not 0 < tolerance <= CLOSED:
+        raise ValueError(
+            f"tolerance must lie above 0 and be at most {CLOSED:g}, what CERTIFIED means; "
+            f"got {tolerance!r}"
+        )
     if time_limit is not None:
         positive("time_limit", time_limit)
     one_of("solver", solver, ("auto", *SOLVERS))

@@ -30,13 +30,13 @@ class ConicRow:
     value : float
         trace W + penalty sum z at the point; trace W alone with a budget.
     lower_bound : float
-        Proven, of the same problem; -inf where there is none.
+        Proven, of the same problem; -inf where there is none, or where it contradicts the value.
     verdict : Verdict
-        CERTIFIED where the gap is within the tolerance times the value.
+        CERTIFIED where the gap is within 1e-6, or the tolerance, of the value; see gap.py.
     method : str
         "low-rank", "interior point", or "hard margin" where a large penalty keeps every point.
     stop : str
-        What the interior-point solver said, if one was asked.
+        What the interior-point solver said, if one was asked, and a contradiction if there is one.
     w : array (d,)
     b : float
         0 without an intercept.

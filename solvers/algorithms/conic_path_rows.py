@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.conic_bound import StrengtheningBound
+from formulations.conic_bound import StrengtheningBound, budget_value
 from formulations.data import GramData, TrainingData
 from solvers.algorithms.conic_interior import Interior, by_budget, by_penalty
 from solvers.algorithms.conic_path_result import HARD_MARGIN, INTERIOR, LOW_RANK, ConicRow
@@ -19,13 +19,14 @@ from solvers.algorithms.conic_spend import Spent, point_of_spend, within_budget
 from solvers.algorithms.hard_margin_limit import HardMargin, hard_margin_limit
 from solvers.algorithms.low_rank import LowRank
 from solvers.algorithms.low_rank_point import LARGE, low_rank_minimum, refined
+from solvers.certificates.gap import closes
 from solvers.errors import RefusedError
 from solvers.result import Verdict
 
 Array = NDArray[np.float64]
 
+ABOVE = 1e-9  # of a value: what its own rounding may leave below a bound
 RANK = 1e-6  # of the trace of W: a part of W - w~ w~' that counts
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(eq=False)
@@ -44,7 +45,8 @@ class ConicRows:
     by_budget: bool
     rows: list[ConicRow] = field(default_factory=list)
     known: list[Spent] = field(default_factory=list)
-    bound: float = -math.inf  # of the SDP at every penalty from here on
+    multipliers: StrengtheningBound | None = None  # the best so far; they travel, no bound does
+    bound: float = -math.inf  # of the SDP at the penalty or budget of the row
     strengthening: Array | None = None
 
     @property
@@ -67,6 +69,7 @@ class ConicRows:
     # --- one penalty -----------------------------------------------------------------------------
 
     def _penalty(self, penalty: float, started: float, deadline: float | None) -> ConicRow:
+        self._again_at(penalty)
         F = low_rank_minimum(self.problem, penalty, self._start(), deadline)
         self._keep_bound(F, penalty)
         if F.size > LARGE and not self._closed(self._value(F, penalty), self.bound):
@@ -83,8 +86,7 @@ class ConicRows:
                 deadline,
             )
             said = found.said
-            if found.lower_bound is not None and found.lower_bound > self.bound:
-                self.bound, self.strengthening = found.lower_bound, found.strengthening
+            if self._keep(found.proof):
                 method = INTERIOR
             if found.F is not None and self._value(found.F, penalty) < self._value(F, penalty):
                 F, method = found.F, INTERIOR
@@ -94,7 +96,7 @@ class ConicRows:
 
     def _at_hard_margin(self, limit: HardMargin, F: Array, penalty: float) -> tuple[Array, str]:
         bound = self.bound
-        self._keep(self.problem.bound(limit.alpha**2 / penalty, limit.alpha))
+        self._keep(self.problem.bound(limit.alpha**2 / penalty, limit.alpha, penalty))
         if self._value(limit.F, penalty) < self._value(F, penalty):
             return limit.F, HARD_MARGIN
         return F, HARD_MARGIN if self.bound > bound else LOW_RANK
@@ -102,9 +104,19 @@ class ConicRows:
     def _keep_bound(self, F: Array, penalty: float) -> None:
         self._keep(self.problem.proof(F, penalty))
 
-    def _keep(self, proof: StrengtheningBound | None) -> None:
-        if proof is not None and proof.value > self.bound:
-            self.bound, self.strengthening = proof.value, proof.gamma
+    def _keep(self, proof: StrengtheningBound | None) -> bool:
+        """Take the better bound; whether it was this one."""
+        if proof is None or not proof.value > self.bound:
+            return False
+        self.multipliers, self.bound, self.strengthening = proof, proof.value, proof.gamma
+        return True
+
+    def _again_at(self, penalty: float) -> None:
+        """The bound of the last multipliers at this penalty, computed anew."""
+        last, self.bound, self.strengthening = self.multipliers, -math.inf, None
+        if last is not None:
+            self.multipliers = None
+            self._keep(self.problem.bound(last.gamma, last.alpha, penalty))
 
     def _value(self, F: Array, penalty: float) -> float:
         return self.problem.value_and_gradient(F, penalty)[0]
@@ -145,8 +157,10 @@ class ConicRows:
         """A point that keeps the budget, and the bound of its penalty, whose gamma is kept."""
         lower, self.strengthening = 0.0, np.zeros(self.data.n)  # a trace is not negative
         proof = self.problem.proof(found.F, found.penalty)
-        if proof is not None and _less(proof.value, found.penalty * spend) > lower:
-            lower, self.strengthening = _less(proof.value, found.penalty * spend), proof.gamma
+        if proof is not None:
+            value = budget_value(proof.value, found.penalty, spend)
+            if value > lower:
+                lower, self.strengthening = value, proof.gamma
         return within_budget(self.problem, found.F, spend), lower
 
     # --- both ------------------------------------------------------------------------------------
@@ -157,19 +171,29 @@ class ConicRows:
     def _asked(self, ask: Callable[[float | None], Interior], deadline: float | None) -> Interior:
         left = None if deadline is None else deadline - time.perf_counter()
         if left is not None and left <= 0:
-            return Interior(None, None, None, None, "time limit")
+            return Interior(None, said="time limit")
         try:
             return ask(left)
         except RefusedError as refusal:  # the row says so; the others may need no solver
-            return Interior(None, None, None, None, str(refusal))
+            return Interior(None, said=str(refusal))
 
     def _closed(self, value: float, lower: float) -> bool:
-        return value - lower <= self.tolerance * abs(value)
+        """Whether the row needs no more work."""
+        return closes(value, lower) and value - lower <= self.tolerance * abs(value)
+
+    def _compared(self, value: float, lower: float, said: str) -> tuple[float, float, str]:
+        """Value, bound and words; a bound above the value is none, and the words say so."""
+        if lower <= value + ABOVE * abs(value):
+            return value, lower, said
+        self.multipliers, self.strengthening = None, None
+        words = f"the bound {lower:.9g} exceeds the value {value:.9g}: neither is proven"
+        return value, -math.inf, f"{said}; {words}" if said else words
 
     def _row(
         self, penalty: float, budget: float | None, value: float, lower: float, F: Array,
         method: str, said: str, started: float,
     ) -> ConicRow:  # fmt: skip
+        value, lower, said = self._compared(value, lower, said)
         z, weight, n = self.problem.z(F), F[0], self.data.n
         parts = np.linalg.svd(F[1:], compute_uv=False) ** 2
         gamma = np.full(n, np.nan) if self.strengthening is None else self.strengthening
@@ -180,7 +204,7 @@ class ConicRows:
             spent=float(z.sum()) / n,
             value=value,
             lower_bound=lower,
-            verdict=(Verdict.CERTIFIED if self._closed(value, lower) else Verdict.NOT_CERTIFIED),
+            verdict=Verdict.CERTIFIED if self._closed(value, lower) else Verdict.NOT_CERTIFIED,
             method=method,
             stop=said,
             w=weight[:-1] if has_intercept else weight,
@@ -192,8 +216,3 @@ class ConicRows:
             errors=int((self.problem.signed @ weight <= 0).sum()),
             seconds=time.perf_counter() - started,
         )
-
-
-def _less(bound: float, price: float) -> float:
-    """bound - price, rounded down."""
-    return bound - price - 4 * EPS * (abs(bound) + abs(price))

@@ -79,7 +79,8 @@ class Proofs:
         mass = float(alpha.sum()) * (1 + 1e-12)
         error = (self.data.n + 3) * self.eps * float(alpha @ self.lengths) * np.sqrt(self.data.d)
         error += float(alpha @ self.rounding)
-        length = float(np.sqrt((r**2).sum())) * (1 + 1e-14) + error
+        rounded = 1 + (self.data.d + 4) * self.eps + 2 * DOUBLE
+        length = float(np.sqrt((r**2).sum())) * rounded + error
         return length, abs(float(weights.sum())) + self.data.n * self.eps * mass
 
     def norm_below(self, alpha: Array, least_loss_above: float) -> float:
@@ -123,7 +124,7 @@ class Proofs:
         length, unbalanced = self.residual(alpha)
         reach = float(self.lengths.max(initial=0.0))
         off = length * norm + unbalanced * (1 + norm * reach)
-        return max(0.0, _down(math.fsum(alpha.tolist()) - off * (1 + 1e-12), self.data.n))
+        return max(0.0, _down(math.fsum(alpha.tolist()) - off * (1 + 8 * DOUBLE), self.data.n))
 
     def norm_above(self, alpha: Array, v: Array, c: float, touched: Mask) -> float | None:
         """Upper bound on the least norm of the face that alpha describes; None without a proof.

@@ -83,11 +83,15 @@ def proven_bounds(G: Array, P: Array, costs: Array, alpha: Array, reach: float) 
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.where(y > 0, (less / plus)[:, None], (less / minus)[:, None])
         alpha = alpha * np.where(np.isfinite(factor), np.minimum(factor, 1.0), 0.0)
-        left = np.abs(alpha @ G[:, -1]) + 4 * len(G) * EPS * alpha.sum(axis=1)
+        one = np.abs(G[:, -1])  # 1 / unit, for a label
+        left = np.abs(alpha @ G[:, -1]) + 4 * len(G) * EPS * (alpha @ one)
     total = alpha.sum(axis=1)
     along, size = alpha @ G[:, priced], alpha @ np.abs(G[:, priced])
-    rounding = 4 * (len(G) + 8) * EPS * (total + (np.abs(along) * size / P[priced]).sum(axis=1))
-    quadratic = 0.5 * (along**2 / P[priced]).sum(axis=1)
+    # The true sum may be as long as the computed one and its rounding together.
+    terms = len(G) + 8
+    widest = np.abs(along) + terms * EPS * size
+    quadratic = 0.5 * (widest**2 / P[priced]).sum(axis=1)
+    rounding = terms * EPS * (total + quadratic + left * reach)
     lower: Array = total - quadratic - left * reach - rounding
     return lower
 

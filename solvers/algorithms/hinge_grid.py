@@ -23,7 +23,7 @@ from formulations.data import TrainingData
 from formulations.hyperplane import augmented
 from formulations.recovery import hinge_intercept
 from solvers.algorithms.hinge_batch import hinge_machines
-from solvers.certificates.case import GAP_TOLERANCE
+from solvers.certificates.gap import closes
 from solvers.result import Certificate, Verdict
 
 Array = NDArray[np.float64]
@@ -68,13 +68,12 @@ class HingeMachine:
 
     @property
     def proven(self) -> bool:
-        """Whether the gap is at most 1e-6 of the objective.
+        """Whether the gap is at most 1e-6 of the objective, see gap.py.
 
-        That is never more than 1e-6 of what certificates/scale.py measures a gap by. A bound above
-        the objective is no bound: something is wrong, and nothing is proven.
+        A bound above the objective is no bound: something is wrong, and nothing is proven.
         """
-        gap = self.objective - self.lower_bound
-        return 0 <= gap <= GAP_TOLERANCE * self.objective < math.inf
+        below = self.lower_bound <= self.objective
+        return below and closes(self.objective, self.lower_bound)
 
     @property
     def near(self) -> bool:
@@ -98,10 +97,10 @@ class HingeMachine:
             Verdict.CERTIFIED if self.proven else Verdict.NOT_CERTIFIED,
             reason="" if self.proven else reason,
             level="paper",
-            gap=gap / max(1.0, size) if gap >= 0 else None,
+            gap=gap / size if gap > 0 else (0.0 if gap == 0 else None),
             bound=self.lower_bound,
             bound_method=BOUND,
-            facts={"objective_scale": size, **self.facts},
+            facts={"unit": size, **self.facts},
         )
 
 

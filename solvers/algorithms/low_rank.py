@@ -147,11 +147,11 @@ class LowRank:
 
     def proof(self, F: Array, penalty: float) -> StrengtheningBound | None:
         """Lower bound on the SDP at this penalty that F implies: valid whatever F is."""
-        return self.bound(*self.multipliers(F, penalty))
+        return self.bound(*self.multipliers(F, penalty), penalty)
 
-    def bound(self, gamma: Array, alpha: Array) -> StrengtheningBound | None:
-        """Lower bound from multipliers with alpha_i^2 <= penalty gamma_i."""
-        return strengthening_bound(self.signed, np.ones(self.n), gamma, alpha)
+    def bound(self, gamma: Array, alpha: Array, penalty: float) -> StrengtheningBound | None:
+        """Lower bound on the SDP at this penalty from any multipliers."""
+        return strengthening_bound(self.signed, np.ones(self.n), gamma, alpha, penalty=penalty)
 
 
 def compressed(F: Array, least: float) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -99,10 +100,32 @@ def projection_value(origin: Origin, alpha: ArrayLike) -> float:
     m, n = checked_shape(words["shape"], data.d)
     rank = checked_rank(words["rank"], m, n)
     a = np.asarray(alpha, dtype=float)
+    if a.shape != (data.n,) or not np.isfinite(a).all():
+        return -math.inf
     a = balanced_alpha(a, data.y, np.ones(data.n), words["intercept"])
     signed = a * data.y
-    sizes = np.linalg.svd(np.reshape(signed @ data.X, (m, n)), compute_uv=False)[:rank]
+    mass, unit = float(a.sum()), float(np.finfo(float).eps)
+    A = np.reshape(signed @ data.X, (m, n))
+    # Of the entries, each a sum of n products, and of the singular values, in the Frobenius norm.
+    size = float(np.linalg.norm(a @ np.abs(data.X)))
+    error = unit * ((data.n + 4) * size + 8 * (m + n) * float(np.linalg.norm(A)))
+    sizes = np.linalg.svd(A, compute_uv=False)[:rank] + error
     squares = float(sizes @ sizes)
     if words["intercept"] == "penalised":
-        squares += float(signed.sum()) ** 2
-    return float(a.sum()) - squares / (2 * words["ridge"])
+        squares += (abs(float(signed.sum())) + data.n * unit * mass) ** 2
+    value = squares / (2 * words["ridge"])
+    left = 0.0
+    if words["intercept"] == "free":
+        left = (abs(float(signed.sum())) + data.n * unit * mass) * _reach(origin)
+    return mass - value - left - unit * (data.n + 16) * (mass + value)
+
+
+def _reach(origin: Origin) -> float:
+    """A bound on |b| of an optimum with a free intercept.
+
+    w = 0 and b = 1 or -1 costs twice the smaller class, which bounds ridge / 2 ||w||^2, and some
+    best b is a breakpoint y_i - <w, x_i> of the loss.
+    """
+    data = origin.data
+    norm = math.sqrt(4 * min(data.n_pos, data.n_neg) / origin.parameters["ridge"])
+    return (1 + norm * float(np.linalg.norm(data.X, axis=1).max())) * (1 + 1e-12)

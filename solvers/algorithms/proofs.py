@@ -147,7 +147,9 @@ def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> float | None:
     alpha_i = sqrt(penalty gamma_i) is the largest the dual allows, and the one at its optimum.
     """
     gamma = np.asarray(gamma, dtype=float)
-    if not _is_zero_one(origin) or gamma.shape != (origin.data.n,) or not (gamma >= 0).all():
+    if not _is_zero_one(origin) or gamma.shape != (origin.data.n,):
+        return None
+    if not np.all(np.isfinite(gamma) & (gamma >= 0)):
         return None
     penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
     stated = _limit_of(origin.parameters)
@@ -156,8 +158,9 @@ def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> float | None:
         augmented(origin.data, intercept),
         origin.data.y,
         gamma,
-        np.sqrt(penalty * gamma),
-        limit,
+        np.sqrt(penalty) * np.sqrt(gamma),
+        penalty=penalty,
+        bound_on_b=limit,
     )
     return None if found is None else found.value
 

@@ -13,7 +13,9 @@ first, for (w, b) on x_i is (w, b + <w, m>) on x_i - m: only b then has the digi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from formulations.c_svc import balanced_alpha
 from formulations.data import GramData, TrainingData
 from formulations.recovery import hinge_intercept
+from solvers.certificates.gap import closes
 from solvers.exact_arithmetic import dot_integers, dyadic, scaled
 from solvers.result import Verdict
 
@@ -28,6 +31,8 @@ Array = NDArray[np.float64]
 
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of
+STRETCH = 1e-12  # of w: what a hyperplane may gain that loses nothing but by rounding
+EXTENDED_LIMIT = 4_000_000  # numbers of the points that are summed in extended precision
 NOTHING = 1e-12  # of the largest ||F'(y o alpha)|| there could be: multipliers that name no w
 
 
@@ -40,7 +45,7 @@ class RsvmPoint:
     norm_bound : float
         H.
     w : array (d,)
-        In the coordinates of `data.factor`; ||w|| <= H.
+        In the coordinates of `data.factor`; ||w|| <= H, up to STRETCH where the loss is 0.
     b : float
     alpha : array (n,)
         Multipliers in [0, 1] with y'alpha = 0 to rounding.
@@ -78,9 +83,9 @@ class RsvmPoint:
 
     @property
     def verdict(self) -> Verdict:
-        """CERTIFIED where the gap is at most GAP of the value, up to rounding."""
+        """CERTIFIED where the gap is at most GAP of the value, up to rounding, and see gap.py."""
         rounding = ROUNDING * max(1.0, float(self.alpha.sum()))
-        closed = self.gap <= GAP * self.value + rounding
+        closed = self.gap <= GAP * self.value + rounding and closes(self.value, self.lower_bound)
         return Verdict.CERTIFIED if closed else Verdict.NOT_CERTIFIED
 
 
@@ -130,15 +135,16 @@ def rsvm_point(
         offsets.append(float(hyperplane[1]))
     losses = [placed.loss(y, w, b) for w, b in zip(candidates, offsets, strict=True)]
     best = int(np.argmin(losses))
+    w, b, value = placed.stretched(y, candidates[best], offsets[best], losses[best])
     if float(alpha.sum()) < norm_bound * length:
         alpha, length = np.zeros(data.n), 0.0  # they prove less than nothing, and price a free H
     return RsvmPoint(
         norm_bound=float(norm_bound),
-        w=candidates[best],
-        b=offsets[best],
+        w=w,
+        b=b,
         alpha=alpha,
-        value=losses[best],
-        lower_bound=_lower_bound(data, norm_bound, alpha, length, reach),
+        value=value,
+        lower_bound=_lower_bound(y, points, norm_bound, alpha, reach),
         length=length,
     )
 
@@ -158,6 +164,16 @@ class _Placed:
     def stored(self, w: Array, c: float) -> float:
         """The intercept for x_i of the one for x_i - m."""
         return c - float(w @ self.moved)
+
+    def stretched(self, y: Array, w: Array, b: float, loss: float) -> tuple[Array, float, float]:
+        """(w, b) a rounding longer and a loss of 0, where that is all it takes."""
+        if not 0 < loss <= STRETCH * len(y):
+            return w, b, loss
+        for longer in (2e-15, 2e-14, 2e-13, STRETCH):
+            other = w * (1 + longer), b * (1 + longer)
+            if self.loss(y, *other) == 0:
+                return *other, 0.0
+        return w, b, loss
 
     def loss(self, y: Array, w: Array, b: float) -> float:
         """E at (w, b), with b + <w, m> from all their digits: b has those of m."""
@@ -186,16 +202,21 @@ def _into_ball(w: Array, radius: float) -> Array:
     return w if norm <= radius else w * (radius / norm)
 
 
-def _lower_bound(
-    data: TrainingData | GramData, norm_bound: float, alpha: Array, length: float, reach: float
-) -> float:
+def _lower_bound(y: Array, points: Array, norm_bound: float, alpha: Array, reach: float) -> float:
     """sum alpha - H sqrt(S) less what rounding can hide; at least 0, which E is.
 
     y'alpha is 0 to rounding only. An intercept of least loss sits at some y_i - <w, x_i>, so that
     |b| <= 1 + H max ||x_i|| loses no optimum, and the rest of y'alpha costs at most that much. All
     of it for the points as they are placed: any shift of them has the same optimum.
     """
-    mass = float(alpha.sum())
-    rounding = 4 * np.finfo(float).eps * np.sqrt(data.n) * (mass + norm_bound * mass * reach)
-    left = abs(float(data.y @ alpha)) * (1 + norm_bound * reach)
-    return max(0.0, mass - norm_bound * length - left - rounding)
+    n, double = len(y), float(np.finfo(float).eps)
+    real: Any = np.longdouble if points.size <= EXTENDED_LIMIT else np.float64
+    eps = float(np.finfo(real).eps)
+    mass = math.fsum(alpha.tolist())
+    direction = ((y * alpha).astype(real) @ points.astype(real)).astype(float)
+    length = float(np.linalg.norm(direction))
+    # The sum of n products, and what the placing of the points and the norm have rounded.
+    length += ((n + 4) * eps + 2 * double) * mass * reach + (len(direction) + 4) * double * length
+    left = abs(math.fsum((y * alpha).tolist())) * (1 + norm_bound * reach)
+    price = norm_bound * length + left
+    return max(0.0, mass - price - 4 * double * (mass + price))

@@ -221,5 +221,6 @@ def _dual_at_least(data: TrainingData | GramData, ridge: float, alpha: Array) ->
     size = np.abs(data.factor).T @ alpha
     norm, most = float(v @ v) / (4 * ridge), float(size @ size) / (4 * ridge)
     mass = float(alpha.sum())
-    rounding = 4 * np.finfo(float).eps * float(np.sqrt(data.n + data.d)) * (mass + most)
-    return mass - norm - rounding
+    # Of a sum of n products, of its square, and of 1 / n: each from the terms it is made of.
+    rounding = np.finfo(float).eps * (data.n + data.d + 8) * (mass + 2 * most)
+    return mass - norm - float(rounding)

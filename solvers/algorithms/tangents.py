@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from solvers import clarabel
 from solvers.backend import Claim, Limits, refuse_huge_bounds
-from solvers.certificates.reach import limits_of_variables
+from solvers.certificates.reach import ABOVE, limits_of_variables
 from solvers.classify import Classification, classify
 from solvers.coefficients import without_rounding
 from solvers.highs import STATUS
@@ -195,8 +195,9 @@ class _Rounds:
 
         form, squared = self.form, self.squared
         q = form.objective.Q.diagonal()[squared]
-        reach = limits_of_variables(form, self.classification, self.known)
-        low, high = np.maximum(form.lower, -reach), np.minimum(form.upper, reach)
+        cutoff = self.known - form.objective.constant
+        found = limits_of_variables(form, self.classification, cutoff + ABOVE * abs(cutoff))
+        low, high, reach = found.low, found.high, found.size()
         h = highspy.Highs()
         settings: dict[str, Any] = {
             "output_flag": self.limits.log,
