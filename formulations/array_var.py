@@ -15,6 +15,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.core.base.var import IndexedVar, VarData
 
+from formulations.domains import is_integer
+
 Array = NDArray[np.float64]
 
 
@@ -117,17 +119,29 @@ class ArrayVar(IndexedVar):
     def arrays(self) -> VarArrays:
         """What the elements are now, touched ones included."""
         n = len(self)
-        low, high, step = self._rule_domain(self.parent_block(), None, self).get_interval()
+        domain = self._rule_domain(self.parent_block(), None, self)
+        low, high, _ = domain.get_interval()
+        whole = is_integer(domain)
+        if whole is None and len(self._data) < n:
+            raise ValueError(
+                f"the domain of {self.name}, {domain}, is no interval and not the integers of one"
+            )
         lower = np.maximum(_present(self._sides[0], n, -np.inf), -np.inf if low is None else low)
         upper = np.minimum(_present(self._sides[1], n, np.inf), np.inf if high is None else high)
         values = np.full(n, np.nan) if self._stored is None else self._stored.copy()
-        fixed, integer = np.zeros(n, dtype=bool), np.full(n, step == 1)
+        fixed, integer = np.zeros(n, dtype=bool), np.full(n, whole is True)
         for index, element in self._data.items():
             k = self.number_of(index)
             low, high = element.bounds
             lower[k], upper[k] = -np.inf if low is None else low, np.inf if high is None else high
             values[k] = np.nan if element.value is None else element.value
-            fixed[k], integer[k] = element.fixed, element.is_integer() or element.is_binary()
+            fixed[k], own = element.fixed, is_integer(element.domain)
+            if own is None and not element.fixed:
+                raise ValueError(
+                    f"the domain of {element.name}, {element.domain}, is no interval and not the "
+                    "integers of one: write the choice with binaries, or call tightmargin.solve"
+                )
+            integer[k] = bool(own)
         return VarArrays(lower, upper, values, fixed, integer)
 
     def load(self, values: Array) -> None:

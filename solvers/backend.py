@@ -25,13 +25,17 @@ INFINITE = 1e20
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits and switches common to all solvers; None leaves the solver's own default."""
+    """Limits and switches common to all solvers; None leaves the solver's own default.
+
+    `absolute_gap` is for certificates, not for the solver: a proven gap of so much is closed too.
+    """
 
     time_limit: float | None = None
     threads: int | None = None
     seed: int | None = None
     log: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    absolute_gap: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

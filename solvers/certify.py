@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from formulations.catalogue import ProblemClass
 from solvers.algorithms.proofs import ENDED, closed_bound, relaxation_bound
 from solvers.backend import Claim
-from solvers.certificates.bounds import Bound, model_bound
+from solvers.certificates import gap
+from solvers.certificates.bounds import NEARLY_ZERO, Bound, model_bound
 from solvers.certificates.case import (
     CLAIM_TOLERANCE,
     FEASIBILITY_TOLERANCE,
@@ -21,7 +23,8 @@ from solvers.certificates.case import (
 from solvers.certificates.fixed_integers import fixed_case, solve_fixed
 from solvers.certificates.kkt import curvature_facts, matrix_facts
 from solvers.certificates.no_point import no_optimum, without_point
-from solvers.residuals import primal_residual
+from solvers.certificates.zero_optimum import zero_point
+from solvers.residuals import own_residual, primal_residual
 from solvers.result import Certificate, Status, Verdict
 from solvers.standard_form import StandardForm
 from solvers.values import named_values, point_with
@@ -50,7 +53,7 @@ def certify(case: Case, claim: Claim) -> Certified:
         reason = f"the solver returned {claim.x[k]} for {case.form.columns.name(k)}"
         certificate = Certificate(Verdict.NOT_CERTIFIED, reason, level=case.level)
         return Certified(Status.ERROR, None, None, certificate)
-    found = certify_point(case, claim)
+    found = _at_zero(case, claim, certify_point(case, claim))
     if _is_halfway(case, found, claim):
         # Active-set and first-order codes call some models optimal that have no optimum.
         boundless = found.certificate.bound is None
@@ -58,6 +61,21 @@ def certify(case: Case, claim: Claim) -> Certified:
     if _is_open(case, found, claim):
         found = _with_integers_fixed(case, claim, found)
     return found
+
+
+def _at_zero(case: Case, claim: Claim, found: Certified) -> Certified:
+    """The certificate of a simple point near by whose objective is 0, where that closes the gap."""
+    certificate, constant = found.certificate, case.constant
+    if certificate.verdict is Verdict.CERTIFIED or found.objective is None or found.x is None:
+        return found
+    varying = found.objective - constant
+    if abs(varying) > NEARLY_ZERO * case.scale(varying) or certificate.bound != constant:
+        return found
+    point = zero_point(case.form, found.x)
+    if point is None:
+        return found
+    again = certify_point(case, replace(claim, x=point), closing=False)
+    return again if again.certificate.verdict is Verdict.CERTIFIED else found
 
 
 def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certified:
@@ -75,7 +93,7 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     check = case.paper_check(x)
     if check is not None:
         x = point_with(case.model, case.form, x, check.repaired)
-    objective = check.objective if check is not None else case.form.objective.at(x)
+    objective = check.objective if check is not None else case.form.value(x)
     residual, worst = _residual(case, x)
     residual = max(residual, check.violation if check is not None else 0.0)
     bound = model_bound(case, claim)
@@ -83,19 +101,18 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
         bound = bound.better(check.bound, check.bound_method)
         if closing and not check.unproven:
             bound = _closing(case, claim, objective, bound)
-    scale = case.scale(objective)
     certificate = Certificate(
         verdict=Verdict.NOT_CERTIFIED,
         level="model" if check is None else "paper",
         primal_residual=residual,
         dual_residual=_dual_residual(bound),
         complementarity=bound.residuals.get("complementarity"),
-        gap=_gap(objective, bound.value, scale),
+        gap=relative_gap(case, objective, bound.value),
         bound=bound.value,
         bound_method=bound.method,
         solver_bound=claim.bound,
         unproven="" if check is None else check.unproven,
-        facts=_facts(case, x, scale, bound) | ({} if check is None else dict(check.facts)),
+        facts=_facts(case, x, objective, bound) | ({} if check is None else dict(check.facts)),
     )
     return _judge(case, claim, Certified(claim.status, x, objective, certificate), worst, bound)
 
@@ -111,6 +128,17 @@ def _residual(case: Case, x: Array) -> tuple[float, str]:
     return max(found, primal_residual(case.scaling.form, x / case.scaling.columns))
 
 
+def _own_residual(case: Case, found: Certified) -> tuple[float, str]:
+    """Largest violation in the rows' own numbers, see residuals.py."""
+    assert found.x is not None
+    own = own_residual(case.form, found.x)
+    if own[0] <= FEASIBILITY_TOLERANCE:
+        return own
+    # Multipliers of points in units of 1e-8 are of size 1e16, and their sum is 0 as far as anybody
+    # can tell: linear rows may be met in the numbers of the model scaled towards 1.
+    return own_residual(case.form, found.x, case.factors)
+
+
 def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
     """Bounds of the formulation's own, cheapest first, until the gap is closed."""
     if not case.closes(objective, bound.value):
@@ -121,11 +149,14 @@ def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
     return bound.better(*relaxation_bound(case.origin, case.limits))
 
 
-def _facts(case: Case, x: Array, scale: float, bound: Bound) -> dict[str, object]:
+def _facts(case: Case, x: Array, objective: float, bound: Bound) -> dict[str, object]:
     named = {k: v for k, v in bound.residuals.items() if k != "complementarity"}
     curvature = curvature_facts(case.form, case.classification)
     matrices = matrix_facts(case.form, x)
-    return {"objective_scale": scale} | named | curvature | matrices | dict(bound.facts)
+    allowed = case.limits.absolute_gap
+    asked = {"absolute_gap": allowed} if allowed else {}
+    unit = {"unit": case.unit(objective, bound.value)}
+    return unit | asked | named | curvature | matrices | dict(bound.facts)
 
 
 def _dual_residual(bound: Bound) -> float | None:
@@ -133,11 +164,12 @@ def _dual_residual(bound: Bound) -> float | None:
     return max((part for part in parts if part is not None), default=None)
 
 
-def _gap(objective: float, bound: float | None, scale: float) -> float | None:
-    """Gap relative to max(1, |objective|): a bound above the objective is a flag, no number."""
-    if bound is None or bound > objective + GAP_TOLERANCE * scale:
+def relative_gap(case: Case, objective: float, bound: float | None) -> float | None:
+    """Gap over the unit of gap.py; None where the bound is above the objective, which is a flag."""
+    if bound is None or case.exceeds(objective, bound):
         return None
-    return max(objective - bound, 0.0) / max(1.0, abs(objective))
+    open_gap = max(objective - bound, 0.0)
+    return open_gap / case.unit(objective, bound) if open_gap else 0.0
 
 
 def _onto_bounds(form: StandardForm, x: Array) -> Array:
@@ -155,7 +187,6 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
     certificate, objective = found.certificate, found.objective
     assert objective is not None
     assert certificate.primal_residual is not None
-    scale = case.scale(objective)
 
     def verdict(kind: Verdict, reason: str = "", status: Status = claim.status) -> Certified:
         final = replace(certificate, verdict=kind, reason=reason)
@@ -170,13 +201,14 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
             status = Status.FEASIBLE
         return replace(found, status=status, certificate=final)
 
-    if certificate.primal_residual > FEASIBILITY_TOLERANCE:
-        reason = f"infeasible by {certificate.primal_residual:.2e} of the row's size ({worst})"
-        stopped = claim.status is Status.INTERRUPTED
-        status = Status.INTERRUPTED if stopped else Status.INACCURATE
+    refusal = _refusal_of_point(case, claim, found, worst)
+    if refusal is not None:
+        feasible, reason, status = refusal
         refused = verdict(Verdict.NOT_CERTIFIED, reason, status)
+        if feasible:
+            return refused
         return replace(refused, objective=None, certificate=replace(refused.certificate, gap=None))
-    if certificate.bound is not None and certificate.bound > objective + GAP_TOLERANCE * scale:
+    if case.exceeds(objective, certificate.bound):
         reason = f"the proven bound {certificate.bound:.9g} exceeds the objective {objective:.9g}"
         return verdict(Verdict.NOT_CERTIFIED, reason, Status.INACCURATE)
     if case.closes(objective, certificate.bound):
@@ -184,7 +216,7 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
     if case.classification.convex:
         return verdict(
             Verdict.NOT_CERTIFIED,
-            bound.reason or _open_gap(objective, certificate.bound, scale),
+            bound.reason or open_gap_words(case, objective, certificate.bound),
             Status.INACCURATE if claim.status is Status.OPTIMAL else claim.status,
         )
     doubt = _doubt(case, claim, certificate, objective)
@@ -194,6 +226,26 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
         words = "a feasible point without a bound: the solver claims none"
         return verdict(Verdict.NOT_CERTIFIED, words)
     return verdict(Verdict.SOLVER_BOUND)
+
+
+def _refusal_of_point(
+    case: Case, claim: Claim, found: Certified, worst: str
+) -> tuple[bool, str, Status] | None:
+    """Whether a point keeps its objective, what is wrong with it, and the status; None if right."""
+    residual, objective = found.certificate.primal_residual, found.objective
+    assert objective is not None
+    assert residual is not None
+    if residual > FEASIBILITY_TOLERANCE:
+        reason = f"infeasible by {residual:.2e} of the row's size ({worst})"
+        stopped = claim.status is Status.INTERRUPTED
+        return False, reason, Status.INTERRUPTED if stopped else Status.INACCURATE
+    if not math.isfinite(objective):
+        return False, f"the objective is {objective} at the point", Status.INACCURATE
+    own, where = _own_residual(case, found)
+    if own > FEASIBILITY_TOLERANCE:
+        reason = f"feasible only beside terms that cancel: {where} is missed by {own:.2e}"
+        return True, reason, Status.INACCURATE
+    return None
 
 
 def _doubt(
@@ -221,11 +273,15 @@ def _doubt(
     return (words, Status.FEASIBLE) if claim.bound > own + wide else None
 
 
-def _open_gap(objective: float, bound: float | None, scale: float) -> str:
+def open_gap_words(case: Case, objective: float, bound: float | None) -> str:
+    """Why a point is not proven to be an optimum."""
     if bound is None:
         return "no bound is proven"
-    gap = objective - bound
-    return f"the proven gap is {gap:.2e}, {gap / scale:.2e} of the objective's size"
+    gap, unit = objective - bound, case.unit(objective, bound)
+    words = f"the proven gap is {gap:.2e}, {gap / unit:.2e} of the larger of objective and bound"
+    if unit <= NEARLY_ZERO * case.scale(objective - case.constant):
+        words += "; the optimum may be 0, and absolute_gap says what is small enough beside that"
+    return words
 
 
 def _is_halfway(case: Case, found: Certified, claim: Claim) -> bool:
@@ -254,6 +310,10 @@ def _with_integers_fixed(case: Case, claim: Claim, found: Certified) -> Certifie
     if rest is None:
         return found
     best = certify(fixed, rest)
+    if best.certificate.verdict is not Verdict.CERTIFIED:
+        closer = solve_fixed(fixed, near_one=True)
+        if closer is not None:
+            best = max(best, certify(fixed, closer), key=_standing)
     facts: dict[str, object] = {"fixed_verdict": str(best.certificate.verdict)}
     if best.status is Status.INFEASIBLE:
         return _refused(found, facts, "with its integers fixed the model has no point")
@@ -263,15 +323,18 @@ def _with_integers_fixed(case: Case, claim: Claim, found: Certified) -> Certifie
     again = certify_point(case, replace(claim, x=best.x), closing=False)
     if again.objective is None or best.certificate.verdict is not Verdict.CERTIFIED:
         return _with_facts(found, facts)
-    scale = case.scale(again.objective)
     if found.objective is not None:
-        if abs(found.objective - again.objective) <= GAP_TOLERANCE * scale:
+        if gap.closes(found.objective, again.objective, case.constant):
             return _with_facts(found, facts)
         facts["solver_objective"] = case.form.sense * found.objective
         if found.objective < again.objective and found.certificate.level == "paper":
             return _with_facts(found, facts)  # scaled onto its margins it beats its own binaries
     kept = certify_point(case, replace(claim, x=best.x))
     return _with_facts(kept, facts)
+
+
+def _standing(found: Certified) -> tuple[bool, bool]:
+    return found.certificate.verdict is Verdict.CERTIFIED, found.objective is not None
 
 
 def _with_facts(found: Certified, facts: dict[str, object]) -> Certified:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from formulations.catalogue import ProblemClass
-from solvers.quadratic_rows import EIGENVALUE_TOLERANCE, Reading, Shape, read_rows
+from solvers.curvature import curvature
+from solvers.quadratic_rows import Reading, Shape, read_rows
 from solvers.standard_form import StandardForm
 
 CONVEX_CLASSES = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
@@ -17,11 +18,24 @@ INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
 
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """Class of a model, its quadratic rows as read, and why it is not convex when it is not."""
+    """Class of a model, its quadratic rows as read, and why it is not convex when it is not.
+
+    Attributes
+    ----------
+    problem_class : ProblemClass
+    readings : tuple of Reading
+        Of the quadratic rows, in order.
+    reason : str
+        What is not convex.
+    curvature : array (n,) or None
+        c with Q - diag(c) proven semidefinite, for the Q of the objective; None where the
+        objective is not convex.
+    """
 
     problem_class: ProblemClass
     readings: tuple[Reading, ...]
     reason: str = ""
+    curvature: NDArray[np.float64] | None = None
 
     @property
     def convex(self) -> bool:
@@ -39,15 +53,16 @@ def classify(form: StandardForm) -> Classification:
     readings = read_rows(form)
     integer = bool(form.integer.any())
 
+    bend = curvature(form.objective.Q)
+
     def answer(problem_class: ProblemClass, reason: str = "") -> Classification:
-        return Classification(problem_class, readings, reason)
+        return Classification(problem_class, readings, reason, bend.least)
 
     if form.nonlinear:
         return answer(ProblemClass.NONCONVEX, f"{form.nonlinear[0].name} is not quadratic")
-    smallest = smallest_curvature(form.objective.Q)
-    if smallest < 0:
+    if not bend.convex:
         return answer(
-            ProblemClass.NONCONVEX, f"the objective has negative curvature {smallest:.3g}"
+            ProblemClass.NONCONVEX, f"the objective has negative curvature {bend.negative:.3g}"
         )
     bad = [r for r in readings if r.shape is not Shape.CONVEX]
     if bad:
@@ -65,17 +80,3 @@ def classify(form: StandardForm) -> Classification:
     if form.objective.Q.nnz:
         return answer(ProblemClass.MIQP if integer else ProblemClass.QP)
     return answer(ProblemClass.MILP if integer else ProblemClass.LP)
-
-
-def smallest_curvature(Q: sp.csr_matrix) -> float:
-    """Smallest eigenvalue of a symmetric matrix, 0 when it is semidefinite to rounding."""
-    if Q.nnz == 0:
-        return 0.0
-    off_diagonal = Q - sp.diags(Q.diagonal())
-    off_diagonal.eliminate_zeros()
-    if off_diagonal.nnz == 0:
-        return min(0.0, float(Q.diagonal().min()))
-    support = np.unique(Q.nonzero()[0])
-    eigenvalues = np.linalg.eigvalsh(Q[support][:, support].toarray())
-    noise = EIGENVALUE_TOLERANCE * float(np.abs(eigenvalues).max())
-    return float(eigenvalues[0]) if eigenvalues[0] < -noise else 0.0

@@ -9,7 +9,7 @@ off-diagonal entries times sqrt(2). Multipliers z of the rows satisfy P x + q + 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,29 @@ def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
         low_bound=low_bound,
         high_bound=high_bound,
     )
+
+
+def without_own_bounds(conic: ConicForm, z: Array) -> tuple[ConicForm, Array]:
+    """The form and multipliers without the rows that are bounds of single columns."""
+    first = sum(map(len, (conic.equal, conic.low, conic.high)))
+    lost = len(conic.low_bound) + len(conic.high_bound)
+    if not lost:
+        return conic, z
+    kept = np.r_[0:first, first + lost : len(conic.b)]
+    blocks: list[Block] = []
+    for block in conic.blocks:
+        size = block.size - lost if block.kind == "nonneg" else block.size
+        _append(blocks, block.kind, size, block.data)
+    none = np.zeros(0, dtype=np.int64)
+    shorter = replace(
+        conic,
+        A=conic.A[kept],
+        b=conic.b[kept],
+        blocks=tuple(blocks),
+        low_bound=none,
+        high_bound=none,
+    )
+    return shorter, z[kept]
 
 
 def _stacked(cones: list[Cone], n: int) -> sp.csr_matrix:

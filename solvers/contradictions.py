@@ -69,8 +69,12 @@ def heard(form: StandardForm, claim: Claim, size: float = 1.0) -> Claim:
 def _against_the_point(form: StandardForm, claim: Claim, size: float) -> list[str]:
     """Objective and bound of a claim that do not go with its point."""
     assert claim.x is not None
-    value, goal, x = form.objective.at(claim.x), form.objective, np.abs(claim.x)
-    terms = float(x @ (abs(goal.Q) @ x)) + float(np.abs(goal.a) @ x) + abs(goal.constant)
+    value, goal, x = form.value(claim.x), form.objective, np.abs(claim.x)
+    terms = (
+        abs(value)
+        if form.goal is not None
+        else float(x @ (abs(goal.Q) @ x)) + float(np.abs(goal.a) @ x) + abs(goal.constant)
+    )
     found = []
     reported = claim.objective
     allowed = OBJECTIVE * (terms + size / 100)

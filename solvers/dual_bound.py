@@ -1,12 +1,9 @@
-"""A lower bound from any approximate multipliers: repaired until stationarity holds to rounding.
+"""Approximate multipliers repaired until stationarity holds as nearly as doubles allow.
 
-For z in the dual cone and any x^ with  P x^ + q + A'z = 0,  weak duality gives
-
-    1/2 x'P x + q'x >= -1/2 x^'P x^ - b'z      for every feasible x,
-
-whoever computed z. A solver's z leaves a residual of about its tolerance, which on a free variable
-is worth nothing; so z is moved within its cone, in the affine scaling of an interior-point method
-(entries near the boundary move least), and x^ along P, until the residual is at rounding level.
+A bound (certificates/weak_duality.py) charges every entry of r = P x^ + q + A'z with the limits of
+its variable, so that little is left of it where a solver's z has a residual of about its tolerance.
+So z is moved within its cone, in the affine scaling of an interior-point method (entries near the
+boundary move least), and x^ along P, until the residual is at rounding level.
 """
 
 from __future__ import annotations
@@ -28,31 +25,30 @@ Index = NDArray[np.int64]
 
 ROUNDS = 12
 DENSE_LIMIT = 5000
-METHOD = "weak duality at repaired multipliers, double precision"
 
 
 @dataclass(frozen=True, eq=False)
-class DualBound:
-    """A bound, the multipliers that prove it, and how far the given ones were off.
+class Repaired:
+    """A point and multipliers near the given ones, and how far those were off.
 
     Attributes
     ----------
-    value : float or None
-        The lower bound; None when no repair was found.
+    x, z : arrays
+        As nearly stationary as double precision allows, when `reason` is empty.
     residual : float
         Stationarity of the multipliers as given, relative to the objective's size.
     reason : str
-        Why there is no bound.
+        Where stationarity could not be reached.
     """
 
-    value: float | None
+    x: Array
     z: Array
     residual: float
     reason: str = ""
 
 
-def dual_bound(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()) -> DualBound:
-    """Lower bound on the conic program from a point and multipliers, both approximate."""
+def repaired(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()) -> Repaired:
+    """Make a point and multipliers stationary; whatever comes out, a bound is proven elsewhere."""
     scale = 1.0 + float(np.abs(conic.q).max(initial=0.0))
     given = conic.P @ x + conic.q + conic.A.T @ z
     residual = float(np.abs(given).max(initial=0.0)) / scale
@@ -62,30 +58,20 @@ def dual_bound(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()
         r = conic.P @ x_hat + conic.q + conic.A.T @ z
         allowed = _rounding(conic, x_hat, z)
         if (np.abs(r) <= allowed).all():
-            return DualBound(_value(conic, x_hat, z, r), z, residual)
+            return Repaired(x_hat, z, residual)
         x_step, z_step = _correction(conic, z, -r)
         x_hat = x_hat + x_step
         z = into_cone(conic, z + z_step)
     worst = int(np.argmax(np.abs(r) - allowed))
     name = names[worst] if names else f"column {worst}"
-    return DualBound(
-        None, z, residual, f"stationarity of {name} stays at {r[worst]:.2e} after repair"
-    )
+    reason = f"stationarity of {name} stays at {r[worst]:.2e} after repair"
+    return Repaired(x_hat, z, residual, reason)
 
 
 def _rounding(conic: ConicForm, x: Array, z: Array) -> Array:
     """Size of the rounding error in evaluating the residual, column by column."""
     size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + abs(conic.A).T @ np.abs(z)
     return 4e-15 * (size + float(size.max(initial=1e-300)))
-
-
-def _value(conic: ConicForm, x: Array, z: Array, r: Array) -> float:
-    quadratic = 0.5 * float(x @ (conic.P @ x))
-    terms = conic.b * z
-    magnitude = abs(quadratic) + float(np.abs(terms).sum()) + abs(conic.offset)
-    # What is left of r is rounding; it can act on a variable of any ordinary size.
-    leftover = float(np.abs(r) @ (1 + 10 * np.abs(x)))
-    return -quadratic - float(terms.sum()) + conic.offset - 1e-14 * magnitude - leftover
 
 
 def into_cone(conic: ConicForm, z: Array) -> Array:

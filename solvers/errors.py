@@ -23,5 +23,9 @@ class ProblemClassError(RefusedError):
     """The solver cannot take this class of problem."""
 
 
+class DomainError(RefusedError, ValueError):
+    """A variable whose domain is no interval and not the integers of one."""
+
+
 class NumberError(RefusedError, ValueError):
     """NaN, infinity, or a coefficient a solver would silently drop."""

@@ -65,6 +65,15 @@ def scaled(integer: int, exponent: int) -> Fraction:
     return Fraction(integer << exponent) if exponent >= 0 else Fraction(integer, 1 << -exponent)
 
 
+def rounded_down(number: Fraction) -> float:
+    """The largest float that is not above a rational number; minus infinity where none is."""
+    try:
+        value = float(number)
+    except OverflowError:
+        return math.nextafter(math.inf, 0.0) if number > 0 else -math.inf
+    return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
+
+
 def dot_integers(a: Iterable[int], b: Iterable[int]) -> int:
     """Sum of products."""
     return sum(map(mul, a, b))
@@ -101,3 +110,19 @@ def solve_exactly(
     if any(line[-1] for line in rows[unknowns:]):
         return None
     return [Fraction(rows[k][-1], rows[k][k] * common) for k in range(unknowns)]
+
+
+def is_semidefinite(matrix: list[list[Fraction]]) -> bool:
+    """Whether a symmetric rational matrix is semidefinite, by elimination without rounding."""
+    rows = [list(line) for line in matrix]
+    for k in range(len(rows)):
+        pivot = rows[k][k]
+        if pivot < 0 or (pivot == 0 and any(rows[k][k + 1 :])):
+            return False
+        if pivot == 0:
+            continue
+        for i in range(k + 1, len(rows)):
+            factor = rows[i][k] / pivot
+            if factor:
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return True

@@ -25,7 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from solvers.exact_arithmetic import Dyadic, dot_integers, dyadic, scaled, solve_exactly
+from solvers.exact_arithmetic import (
+    Dyadic,
+    dot_integers,
+    dyadic,
+    rounded_down,
+    scaled,
+    solve_exactly,
+)
 from solvers.standard_form import StandardForm
 
 Array = NDArray[np.float64]
@@ -65,6 +72,12 @@ def exact_lp_bound(form: StandardForm, y: Array) -> float | None:
     y : array
         Multipliers of the linear rows, d objective / d right-hand side, approximate.
     """
+    found = exact_lp_value(form, y)
+    return None if found is None else rounded_down(found + Fraction(form.objective.constant))
+
+
+def exact_lp_value(form: StandardForm, y: Array) -> Fraction | None:
+    """The bound itself, the constant of the objective left out."""
     if form.columnwise.nnz > NONZERO_LIMIT or form.objective.Q.nnz or form.quadratic or form.psd:
         return None
     low, high = _limits(form)
@@ -78,7 +91,7 @@ def exact_lp_bound(form: StandardForm, y: Array) -> float | None:
     program = _Program(form)
     if len(free) and not _repair(program, exact, low, high, free):
         return None
-    return _bound(program, exact)
+    return _value(program, exact)
 
 
 class _Program:
@@ -184,7 +197,7 @@ def _within(number: Fraction, low: float, high: float) -> bool:
     return above and (not math.isfinite(high) or number <= Fraction(float(high)))
 
 
-def _bound(program: _Program, y: _Multipliers) -> float | None:
+def _value(program: _Program, y: _Multipliers) -> Fraction | None:
     form = program.form
     rows = _side_products(
         [(y.at(i) if i in y.correction else None) for i in range(len(y.floats))],
@@ -199,9 +212,7 @@ def _bound(program: _Program, y: _Multipliers) -> float | None:
     columns = _side_products(exact, reduced, exponent, form.lower, form.upper)
     if rows is None or columns is None:
         return None
-    total = Fraction(form.objective.constant) + rows + columns
-    value = float(total)
-    return value if Fraction(value) <= total else math.nextafter(value, -math.inf)
+    return rows + columns
 
 
 def _side_products(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.cones import lower_pairs
-from solvers.exact_arithmetic import Dyadic, dot_integers, dyadic, scaled
+from solvers.exact_arithmetic import Dyadic, dot_integers, dyadic, is_semidefinite, scaled
 from solvers.standard_form import PsdRow, QuadraticRow, StandardForm
 
 Array = NDArray[np.float64]
@@ -68,22 +68,6 @@ def is_exactly_feasible(form: StandardForm, point: Array) -> bool:
         row.order <= ORDER_LIMIT and is_semidefinite(_matrix(row, exact, constant=True))
         for row in form.psd
     )
-
-
-def is_semidefinite(matrix: list[list[Fraction]]) -> bool:
-    """Whether a symmetric rational matrix is semidefinite, by elimination without rounding."""
-    rows = [list(line) for line in matrix]
-    for k in range(len(rows)):
-        pivot = rows[k][k]
-        if pivot < 0 or (pivot == 0 and any(rows[k][k + 1 :])):
-            return False
-        if pivot == 0:
-            continue
-        for i in range(k + 1, len(rows)):
-            factor = rows[i][k] / pivot
-            if factor:
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return True
 
 
 def _stays_in_bounds(form: StandardForm, ray: Sequence[int]) -> bool:

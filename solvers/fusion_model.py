@@ -25,8 +25,8 @@ from formulations.cones import order
 from solvers.classify import Classification
 from solvers.coefficients import negligible
 from solvers.conic_form import Block, ConicForm, conic_form
+from solvers.curvature import ROUNDING
 from solvers.errors import NumberError, ProblemClassError
-from solvers.quadratic_rows import EIGENVALUE_TOLERANCE
 from solvers.standard_form import StandardForm
 
 Array = NDArray[np.float64]
@@ -207,7 +207,7 @@ def _root(P: sp.csc_matrix) -> sp.csr_matrix:
         return sp.diags(np.sqrt(diagonal[diagonal > 0])) @ unit[diagonal > 0]
     support = np.unique(P.indices)
     values, vectors = np.linalg.eigh(P[support][:, support].toarray())
-    kept = values > EIGENVALUE_TOLERANCE * values[-1]
+    kept = values > ROUNDING * len(values) * values[-1]
     return sp.csr_matrix((vectors[:, kept] * np.sqrt(values[kept])).T) @ unit[support]
 
 

@@ -18,6 +18,7 @@ def checked_limits(
     seed: int | None = None,
     log: bool = False,
     options: Mapping[str, Any] | None = None,
+    absolute_gap: float = 0.0,
 ) -> Limits:
     """Limits as plain numbers.
 
@@ -41,8 +42,11 @@ def checked_limits(
     for name in options or {}:
         if not isinstance(name, str):
             raise ValueError(f"options: a name is a string, got {name!r}")
+    gap = float(absolute_gap) if _is(absolute_gap, Real) else math.nan
+    if not 0 <= gap < math.inf:
+        raise ValueError(f"absolute_gap must be at least 0 and finite, got {absolute_gap!r}")
     threads = default_threads() if threads is None else _whole("threads", threads, 1)
-    return Limits(time_limit, threads, _whole("seed", seed, 0), log, dict(options or {}))
+    return Limits(time_limit, threads, _whole("seed", seed, 0), log, dict(options or {}), gap)
 
 
 def _whole(argument: str, value: int | None, least: int) -> int | None:

@@ -17,8 +17,8 @@ from pyomo.common.collections import ComponentSet
 from pyomo.core.expr.visitor import identify_variables
 
 from solvers.backend import Claim, Limits, refuse_huge_bounds, reported
-from solvers.classify import smallest_curvature
 from solvers.conic_form import Multipliers
+from solvers.curvature import curvature
 from solvers.indicators import gurobi_with_indicators, is_implied
 from solvers.interrupts import supervised
 from solvers.options import refused_option, unknown_option
@@ -187,7 +187,7 @@ def _duals(name: str, results: Any, form: StandardForm) -> Multipliers | None:
     curved = form.quadratic or form.psd or form.nonlinear
     if name not in _DUALS or form.integer.any() or curved:
         return None
-    if smallest_curvature(form.objective.Q) < 0:
+    if not curvature(form.objective.Q).convex:
         return None
     rows: Mapping[Any, float] = results.solution_loader.get_duals()
     reduced: Mapping[Any, float] = results.solution_loader.get_reduced_costs()

@@ -8,23 +8,27 @@ A row g(x) = x'Qx + a'x + c <= 0 is one of
     reverse    -Q is semidefinite: the feasible side is outside a convex set
     nonconvex  anything else
 
-and the first two are {x : (A x + b) in a second-order cone}.
+and the first two are {x : (A x + b) in a second-order cone}. Signs are decided exactly: a factor
+that a bound keeps above -1e-12 is not kept nonnegative.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.least_eigenvalue import ROUNDOFF as UNIT
+from solvers.curvature import block_curvature
+from solvers.squares import Excess, Squares, complete_squares
 from solvers.standard_form import LocalQuadratic, QuadraticRow, StandardForm
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
-
-EIGENVALUE_TOLERANCE = 1e-11
 
 
 class Shape(StrEnum):
@@ -44,11 +48,27 @@ class Cone:
     A : array (m, k)
         Over the columns `index` (k,).
     b : array (m,)
+        A and b are right to a few units in the last place of their entries.
+    excess : Excess or None
+        By how much the squared norm of the rest may exceed the square of the first entry all the
+        same, where A does not say the row to the last place.
+    slope : float
+        Raising the first entry by t >= 0 makes room for at least slope * t of excess; 0 where only
+        t^2 is sure.
+    factors : (array (2, k), array (2,)) or None
+        Of a cone (f + g, f - g, h): f and g themselves, which say h^2 <= 4 f g in any units, where
+        the sum and the difference of numbers of different size have lost the smaller one.
+    exact : bool
+        Whether A and b say the row without any rounding, as where all squares have coefficient 1.
     """
 
     A: Array
     b: Array
     index: Index
+    excess: Excess | None = None
+    slope: float = 0.0
+    factors: tuple[Array, Array] | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +99,7 @@ def read_rows(form: StandardForm) -> tuple[Reading, ...]:
                 known[key] = reading
         elif reading.cone is not None:
             cone = reading.cone
-            reading = Reading(reading.shape, Cone(cone.A, cone.b, body.index))
+            reading = Reading(reading.shape, replace(cone, index=body.index))
         found.append(reading)
     return tuple(found)
 
@@ -95,14 +115,13 @@ def read_row(row: QuadraticRow, form: StandardForm) -> Reading:
         return Reading(Shape.CONVEX, product)
     support = np.unique(g.i)
     q = _dense(g, support)
-    eigenvalues = np.diag(q) if _is_diagonal(q) else np.linalg.eigvalsh(q)
-    tolerance = EIGENVALUE_TOLERANCE * float(np.abs(eigenvalues).max())
-    if eigenvalues.min() >= -tolerance:
-        return Reading(Shape.CONVEX, _convex_cone(g, support, q))
+    squares = complete_squares(q, np.zeros(len(q)))
+    if squares is not None:
+        return Reading(Shape.CONVEX, _convex_cone(g, support, squares))
     norm = _norm_cone(g, support, q, form)
     if norm is not None:
         return Reading(Shape.CONVEX, norm)
-    if eigenvalues.max() <= tolerance:
+    if block_curvature(-q)[0] is not None:
         return Reading(Shape.REVERSE, reason=f"{row.data.name} is a reverse convex row")
     return Reading(
         Shape.NONCONVEX,
@@ -120,35 +139,41 @@ def _dense(g: LocalQuadratic, support: Index) -> Array:
     return q
 
 
-def _is_diagonal(q: Array) -> bool:
-    return np.count_nonzero(q) == np.count_nonzero(np.diag(q))
-
-
-def _root(q: Array) -> Array:
-    """L with L'L = q for a semidefinite q."""
-    if _is_diagonal(q):
-        diagonal = np.diag(q)
-        return np.diag(np.sqrt(np.maximum(diagonal, 0.0)))[diagonal > 0]
-    values, vectors = np.linalg.eigh(q)
-    keep = values > EIGENVALUE_TOLERANCE * values[-1]
-    return (vectors[:, keep] * np.sqrt(values[keep])).T
-
-
-def _convex_cone(g: LocalQuadratic, support: Index, q: Array) -> Cone:
+def _convex_cone(g: LocalQuadratic, support: Index, found: Squares) -> Cone:
     """||Lx||^2 <= t with t = -(a'x + c); a plain norm bound when t is a positive constant."""
-    root = _root(q)
+    root = found.root
     squares = np.zeros((len(root), len(g.index)))
     squares[:, support] = root
     if not g.a.any() and g.constant < 0:
-        radius = np.sqrt(-g.constant)
+        radius = math.sqrt(-g.constant)
         top = np.zeros((1, len(g.index)))
-        return Cone(np.vstack([top, squares]), np.r_[radius, np.zeros(len(root))], g.index)
+        sides = np.r_[radius, np.zeros(len(root))]
+        exact = found.exact and _is_root(radius, -g.constant)
+        return Cone(
+            np.vstack([top, squares]), sides, g.index, found.excess, 2 * radius, exact=exact
+        )
     t = -g.a[None, :]
     return Cone(
         np.vstack([t, t, 2 * squares]),
         np.r_[1 - g.constant, -1 - g.constant, np.zeros(len(root))],
         g.index,
+        _doubled(found.excess),
+        2.0,  # t may be raised in both entries: (t + e + 1)^2 - (t + e - 1)^2 = 4 (t + e)
+        (np.vstack([t, np.zeros_like(t)]), np.array([-g.constant, 1.0])),
+        found.exact and (1 - g.constant) + g.constant == 1 and (-1 - g.constant) + g.constant == -1,
     )
+
+
+def _is_root(root: float, number: float) -> bool:
+    """Whether a square root did not round."""
+    return Fraction(root) ** 2 == Fraction(number)
+
+
+def _doubled(excess: Excess | None, constant: float = 0.0) -> Excess | None:
+    """Of 2 (L x + e) in the place of L x + e, with a constant more before that."""
+    if excess is None:
+        return None if constant == 0.0 else Excess(constant=4 * constant)
+    return Excess(4 * excess.squares, 4 * excess.linear, 4 * (excess.constant + constant))
 
 
 def _product_cone(g: LocalQuadratic, form: StandardForm) -> Cone | None:
@@ -165,54 +190,54 @@ def _product_cone(g: LocalQuadratic, form: StandardForm) -> Cone | None:
     linear[others] = 0.0
     if linear.any():
         return None
-    completed = _complete_squares(_dense(g, others), g.a[others])
-    if completed is None:
+    found = complete_squares(_dense(g, others), g.a[others])
+    if found is None:
         return None
-    root, shift = completed
+    root, shift = found.root, found.shift
     # k s t + a_s s + a_t t + c' = k (s + a_t / k)(t + a_s / k) + (c' - a_s a_t / k); what is left
     # over is one more square when it is positive, and no cone when it is negative.
-    rest = g.constant - float(shift @ shift)
-    needed = float(g.a[s] * g.a[t]) / k
-    if rest - needed > 1e-12 * max(1.0, abs(rest), abs(needed)):
+    terms = [
+        Fraction(g.constant), -found.rest,
+        -Fraction(float(g.a[s])) * Fraction(float(g.a[t])) / Fraction(k),
+    ]  # fmt: skip
+    rest, constant = sum(terms), 0.0
+    if rest > 0:
         root = np.vstack([root, np.zeros((1, root.shape[1]))])
-        shift = np.append(shift, np.sqrt(rest - needed))
-    elif rest - needed < -1e-12 * max(1.0, abs(rest), abs(needed)):
+        shift = np.append(shift, math.sqrt(rest))
+    elif rest < 0:
+        # What the rounding of a square's own terms, as Pyomo multiplies it out, leaves over.
+        constant = math.nextafter(float(-rest), math.inf)
+        if constant > 8 * UNIT * float(sum(map(abs, terms))):
+            return None
+    ends = _factor_signs((int(g.index[s]), int(g.index[t])), (g.a[t], g.a[s]), k, form)
+    if ends is None:
         return None
-    shifts = float(g.a[t]) / k, float(g.a[s]) / k
-    signs = _factor_signs((int(g.index[s]), int(g.index[t])), shifts, k, form)
-    if signs is None:
-        return None
-    scale = np.sqrt(abs(k))
+    signs, shifts = ends, (float(g.a[t]) / k, float(g.a[s]) / k)
+    scale = math.sqrt(abs(k))
     A = np.zeros((2 + len(root), len(g.index)))
     A[0, [s, t]] = scale * signs[0], scale * signs[1]
     A[1, [s, t]] = scale * signs[0], -scale * signs[1]
     A[2:, others] = 2 * root
     first, second = (scale * sign * d for sign, d in zip(signs, shifts, strict=True))
-    return Cone(A, np.r_[first + second, first - second, 2 * shift], g.index)
-
-
-def _complete_squares(q: Array, a: Array) -> tuple[Array, Array] | None:
-    """Root L and shift e with x'qx + a'x = ||Lx + e||^2 - ||e||^2; None if q or a does not fit."""
-    if len(q) == 0:
-        return np.zeros((0, 0)), np.zeros(0)
-    smallest = np.diag(q).min() if _is_diagonal(q) else np.linalg.eigvalsh(q)[0]
-    if smallest < -EIGENVALUE_TOLERANCE * np.abs(q).max():
-        return None
-    root = _root(q)
-    if not a.any():
-        return root, np.zeros(len(root))
-    shift = np.asarray(np.linalg.lstsq(root.T, a / 2, rcond=None)[0])
-    fits = np.abs(root.T @ shift - a / 2).max() <= 1e-12 * max(1.0, np.abs(a).max())
-    return (root, shift) if fits else None
+    sides = np.r_[first + second, first - second, 2 * shift]
+    factors = np.zeros((2, len(g.index)))
+    factors[0, s], factors[1, t] = scale * signs[0], scale * signs[1]
+    apart = (factors, np.array([first, second]))
+    exact = found.exact and rest == 0 and _is_root(scale, abs(k)) and first == second == 0.0
+    return Cone(A, sides, g.index, _doubled(found.excess, constant), factors=apart, exact=exact)
 
 
 def _factor_signs(
-    columns: tuple[int, int], shifts: tuple[float, float], k: float, form: StandardForm
+    columns: tuple[int, int], linear: tuple[float, float], k: float, form: StandardForm
 ) -> tuple[float, float] | None:
-    """Signs that make both factors of -k f_1 f_2 >= 0 nonnegative within the bounds."""
-    pairs = list(zip(columns, shifts, strict=True))
-    up = [form.lower[column] + shift >= -1e-12 for column, shift in pairs]
-    down = [form.upper[column] + shift <= 1e-12 for column, shift in pairs]
+    """Signs that make both factors x + a / k of -k f_1 f_2 >= 0 nonnegative within the bounds."""
+
+    def at(bound: float, a: float) -> float | Fraction:
+        return bound if math.isinf(bound) else Fraction(bound) + Fraction(float(a)) / Fraction(k)
+
+    pairs = list(zip(columns, linear, strict=True))
+    up = [at(float(form.lower[column]), a) >= 0 for column, a in pairs]
+    down = [at(float(form.upper[column]), a) <= 0 for column, a in pairs]
     if k < 0:
         if all(up):
             return 1.0, 1.0
@@ -231,8 +256,8 @@ def _norm_cone(g: LocalQuadratic, support: Index, q: Array, form: StandardForm) 
     others = np.array([p for p in range(len(support)) if p != j], dtype=np.int64)
     if np.count_nonzero(q[j]) != 1 or len(others) == 0:
         return None
-    completed = _complete_squares(q[np.ix_(others, others)], np.zeros(len(others)))
-    if completed is None:
+    found = complete_squares(q[np.ix_(others, others)], np.zeros(len(others)))
+    if found is None:
         return None
     column = int(g.index[support[j]])
     if form.lower[column] >= 0:
@@ -241,8 +266,9 @@ def _norm_cone(g: LocalQuadratic, support: Index, q: Array, form: StandardForm) 
         sign = -1.0
     else:
         return None
-    root = completed[0]
+    root = found.root
     A = np.zeros((1 + len(root), len(g.index)))
     A[0, support[j]] = sign * np.sqrt(-q[j, j])
     A[1:, support[others]] = root
-    return Cone(A, np.zeros(len(A)), g.index)
+    exact = found.exact and _is_root(math.sqrt(-q[j, j]), float(-q[j, j]))
+    return Cone(A, np.zeros(len(A)), g.index, found.excess, exact=exact)

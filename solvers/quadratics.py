@@ -23,7 +23,11 @@ class Quadratic:
 
     def at(self, x: Array) -> float:
         """Value at a point."""
-        return float(x @ (self.Q @ x)) + float(self.a @ x) + self.constant
+        return self.varying(x) + self.constant
+
+    def varying(self, x: Array) -> float:
+        """Value at a point without the constant, beside which small numbers are lost."""
+        return float(x @ (self.Q @ x)) + float(self.a @ x)
 
 
 @dataclass(frozen=True, eq=False)

@@ -249,9 +249,10 @@ def choose(
     SolverNotInstalledError, ProblemClassError, SizeLimitError, NumberError
         Each naming what would work.
     """
-    if solver == "auto":
+    info = None if solver == "auto" else solver_named(solver)
+    _refuse_mixed_semidefinite(problem_class, form)
+    if info is None:
         return _choose_automatically(problem_class, form, timed)
-    info = solver_named(solver)
     objection_to_class = _not_of_its_classes(info, problem_class, form)
     if objection_to_class is not None:
         raise objection_to_class
@@ -265,6 +266,22 @@ def choose(
     if objection is not None:
         raise objection
     return Choice(info)
+
+
+def _refuse_mixed_semidefinite(problem_class: ProblemClass, form: StandardForm) -> None:
+    """Raise for a semidefinite row beside what only solvers without such rows can take."""
+    if not form.psd or problem_class is SDP:
+        return
+    row = form.psd[0].data.name
+    if form.integer.any():
+        k = int(np.flatnonzero(form.integer)[0])
+        beside = f"the integer variable {form.columns.name(k)}: relax its domain to an interval"
+    else:
+        beside = "something that is not convex: replace or relax that"
+    raise ProblemClassError(
+        f"no solver here takes the semidefinite row {row} beside {beside}, or write the row with "
+        "second-order cones"
+    )
 
 
 def _not_of_its_classes(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
 GROUPS = ("values", "duals", "ray")
-TINY = 1e-6  # of the scale of the objective: what a certificate leaves open
+TINY = 1e-6  # of the unit of a gap: what a certificate leaves open
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
@@ -70,9 +70,9 @@ class Certificate:
     dual_residual, complementarity : float or None
         Stationarity and complementarity of the multipliers before their repair, relative.
     gap : float or None
-        (objective - bound) / max(1, |objective|) with the proven bound, at least 0; None when that
-        bound exceeds the objective, and `reason` says so. The verdict goes by a scale that does
-        not depend on units, which is in `facts` as objective_scale.
+        (objective - bound) / max(|objective - k|, |bound - k|) with the proven bound and k the
+        constant of the objective, at least 0; None when that bound exceeds the objective, and
+        `reason` says so. The denominator is in `facts` as "unit".
     bound, bound_method : float or None, str
         The proven lower bound and how it is proven.
     solver_bound : float or None
@@ -294,12 +294,12 @@ class SolveResult:
 
 def is_tiny(objective: float, certificate: Certificate) -> bool:
     """Whether an objective is 0 as far as its certificate can tell: no gap is relative to it."""
-    return abs(objective) <= TINY * scale_of(certificate)
+    return objective == 0 or abs(objective) <= TINY * scale_of(certificate)
 
 
 def scale_of(certificate: Certificate) -> float:
-    """What gaps of a result are relative to, see certificates/scale.py; 1 where nothing is said."""
-    scale = certificate.facts.get("objective_scale")
+    """What gaps of a result are relative to, see certificates/gap.py; 1 where nothing is said."""
+    scale = certificate.facts.get("unit")
     return scale if isinstance(scale, float) and scale > 0 else 1.0
 
 

@@ -73,6 +73,7 @@ def solve_by_rsvm(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int | None = None,
+    absolute_gap: float = 0.0,
 ) -> SolveResult:
     """Solve a model of the rigorous SVM by a method that knows the problem.
 
@@ -86,6 +87,8 @@ def solve_by_rsvm(
         Seconds; the best point and a proven bound are kept, as after Ctrl-C.
     threads, seed : int, optional
         Recorded; the methods have one thread and draw nothing.
+    absolute_gap : float
+        As of solve(): where no point pays, the loss is 0, and no gap is small beside it.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def solve_by_rsvm(
         Another or an edited model, another intercept, an unknown method.
     """
     one_of("method", method, METHODS)
-    limits = checked_limits(time_limit, threads, seed)
+    limits = checked_limits(time_limit, threads, seed, absolute_gap=absolute_gap)
     form = standard_form(model)
     origin = unedited_origin(model, form)
     if origin is None or origin.entry not in SEARCHED_RSVM:

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.backend import Claim
-from solvers.certify import FEASIBILITY_TOLERANCE, GAP_TOLERANCE, Case, Certified, certify_point
+from solvers.certify import (
+    FEASIBILITY_TOLERANCE,
+    Case,
+    Certified,
+    certify_point,
+    open_gap_words,
+    relative_gap,
+)
 from solvers.conic_form import Multipliers
 from solvers.result import SolveResult, Status, Verdict
 from solvers.solve import describe
@@ -61,19 +68,15 @@ def certified_search(
     residual = certificate.primal_residual
     if objective is None or residual is None or residual > FEASIBILITY_TOLERANCE:
         return replace(checked, certificate=certificate)
-    scale = case.scale(objective)
-    if best is not None and best > objective + GAP_TOLERANCE * scale:
+    if case.exceeds(objective, best):
         words = f"the proven bound {best:.9g} exceeds the objective {objective:.9g}"
         refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=None)
         return replace(checked, status=Status.INACCURATE, certificate=refused)
-    gap = None if best is None else max(objective - best, 0.0) / max(1.0, abs(objective))
+    gap = relative_gap(case, objective, best)
     if case.closes(objective, best):
         proven = replace(certificate, verdict=Verdict.CERTIFIED, reason="", gap=gap)
         return replace(checked, status=Status.OPTIMAL, certificate=proven)
-    words = "no bound is proven"
-    if best is not None:
-        open_gap = objective - best
-        words = f"the proven gap is {open_gap:.2e}, {open_gap / scale:.2e} of the objective's size"
+    words = open_gap_words(case, objective, best)
     refused = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=words, gap=gap)
     ended = Status.FEASIBLE if status is Status.OPTIMAL else status
     return replace(checked, status=ended, certificate=refused)

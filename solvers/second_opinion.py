@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from solvers.attempts import Outcome, attempted
 from solvers.certificates.case import GAP_TOLERANCE, Case, Certified
+from solvers.certify import relative_gap
 from solvers.classify import Classification
 from solvers.registry import Choice, SolverInfo, choose
 from solvers.result import Status, Verdict
@@ -91,7 +92,7 @@ def _replaces(case: Case, new: Certified, old: Certified) -> bool:
         return False
     if old.objective is None or new.certificate.verdict is Verdict.CERTIFIED:
         return True
-    return new.objective < old.objective - GAP_TOLERANCE * case.scale(new.objective)
+    return new.objective < old.objective - GAP_TOLERANCE * case.unit(new.objective, old.objective)
 
 
 def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Certified:
@@ -101,7 +102,7 @@ def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Ce
     better = max((one, other), key=lambda f: _known(f.certificate.bound)).certificate
     if better.bound is None or better.bound <= _known(kept.certificate.bound):
         return kept
-    gap = max(kept.objective - better.bound, 0.0) / max(1.0, abs(kept.objective))
+    gap = relative_gap(case, kept.objective, better.bound)
     certificate = replace(
         kept.certificate, bound=better.bound, bound_method=better.bound_method, gap=gap
     )

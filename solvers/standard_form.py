@@ -29,7 +29,7 @@ from formulations.rows import AffineRows
 from solvers.quadratics import LocalQuadratic, Quadratic, QuadraticRow
 from solvers.reading.array_rows import ArrayRows, read_arrays
 from solvers.reading.assembly import Matrix, assemble
-from solvers.reading.columns import Columns, Rows, side
+from solvers.reading.columns import Columns, Rows, holding, side, value_of
 from solvers.reading.cone_arrays import read_cones
 from solvers.reading.expressions import Polynomial, number, read
 
@@ -120,6 +120,19 @@ class StandardForm:
     def P(self) -> sp.csc_matrix:  # noqa: N802  (the letter of every QP text)
         """Hessian of the objective."""
         return (2 * self.objective.Q).tocsc()
+
+    @property
+    def goal(self) -> Any:
+        """The objective where it is beyond degree two, which no array holds; None otherwise."""
+        found = (part for part in self.nonlinear if part.ctype is pyo.Objective)
+        return next(found, None)
+
+    def value(self, x: Array) -> float:
+        """Objective of the minimisation at a point; beyond degree two Pyomo evaluates it."""
+        if self.goal is None:
+            return self.objective.at(x)
+        with holding(self.columns, x):
+            return self.sense * value_of(self.goal.expr)
 
     @property
     def is_quadratic(self) -> bool:

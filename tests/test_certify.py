@@ -119,9 +119,9 @@ def test_curvatures_are_those_of_the_matrices_the_model_was_written_from() -> No
 
 
 def test_eigenvalues_of_matrices_and_of_their_multipliers() -> None:
-    """Min 2 a - 2 b over [[a, b], [b, a]] and a <= 1: the eigenvalues are a + b and a - b."""
+    """Min 2 a - 2 b over [[a, b], [b, a]] and a <= 9: the eigenvalues are a + b and a - b."""
     m = pyo.ConcreteModel()
-    m.a, m.b = pyo.Var(), pyo.Var()
+    m.a, m.b = pyo.Var(bounds=(None, 9)), pyo.Var()
     psd(m, "matrix", [[m.a], [m.b, m.a]])
     m.objective = pyo.Objective(expr=2 * m.a - 2 * m.b)
     case = case_of(m)
@@ -164,7 +164,7 @@ def solved(name: str, **more: Any) -> SolveResult:
 def test_every_fact_of_every_entry_is_documented(name: str) -> None:
     facts = solved(name).certificate.facts
     assert set(facts) <= set(FACTS)
-    assert "objective_scale" in facts
+    assert "unit" in facts
 
 
 def test_every_documented_fact_is_written_somewhere() -> None:
@@ -326,9 +326,7 @@ def test_an_unbounded_model_comes_with_a_point_and_a_ray(sense: Any, sign: float
 
 
 def result_with(gap: float | None, objective: float, bound: float, scale: float = 1.0) -> Any:
-    certificate = Certificate(
-        Verdict.NOT_CERTIFIED, gap=gap, bound=bound, facts={"objective_scale": scale}
-    )
+    certificate = Certificate(Verdict.NOT_CERTIFIED, gap=gap, bound=bound, facts={"unit": scale})
     return SolveResult(Status.INACCURATE, objective, bound, {}, {}, certificate, "none")
 
 

@@ -16,21 +16,23 @@ from formulations.cones import psd
 from solvers import clarabel
 from solvers.backend import Claim, Limits
 from solvers.certificates import bounds
-from solvers.certificates.reach import METHOD, limits_of_variables, safe_bound
+from solvers.certificates.reach import limits_of_variables
+from solvers.certificates.weak_duality import METHOD
 from solvers.certify import Case, certify
 from solvers.classify import classify
 from solvers.conic_form import conic_form, conic_multipliers, multipliers
-from solvers.dual_bound import DualBound, into_cone
+from solvers.dual_bound import Repaired, into_cone
 from solvers.result import Status, Verdict
 from solvers.standard_form import standard_form
 from tests import witness
+from tests.bounds import plain_bound
 from tests.test_certify_scale import form_of
 from tests.test_saved_results import SETTINGS
 
 
 def limits_by_name(model: pyo.ConcreteModel, known: float) -> dict[str, float]:
     form = standard_form(model)
-    found = limits_of_variables(form, classify(form), known)
+    found = limits_of_variables(form, classify(form), known - form.objective.constant).size()
     return {form.columns.name(k): float(found[k]) for k in range(form.n)}
 
 
@@ -120,8 +122,8 @@ def test_any_multipliers_give_a_bound_and_the_error_is_in_proportion(
     z = conic_multipliers(conic, claim.duals)
     z = into_cone(conic, z + noise * np.abs(z).max() * rng.standard_normal(len(z)))
     value = form.objective.at(claim.x)
-    reach = limits_of_variables(form, kind, value + 1e-6)
-    bound = safe_bound(conic, claim.x, z, reach)
+    known = form.objective.varying(claim.x) + 1e-6
+    bound = plain_bound(form, claim.x, z, known)
     assert bound is not None
     assert bound <= value + 1e-7 * max(1.0, abs(value))
     assert value - bound <= (1e4 * noise + 1e-4) * max(1.0, abs(value))
@@ -142,12 +144,12 @@ def test_the_trace_bound_of_a_semidefinite_program_in_closed_form() -> None:
     conic = conic_form(form, kind)
     known, e = 3.0, 1e-3
     reach = limits_of_variables(form, kind, known)
-    assert reach == pytest.approx([known], rel=1e-9)
+    assert reach.high == pytest.approx([known], rel=1e-9)
     S = np.array([[0.5 - e, -0.5], [-0.5, 0.5 - e]])
     key = id(form.psd[0].data)
     duals = multipliers(conic, np.zeros(len(conic.b)), 0)
     z = into_cone(conic, conic_multipliers(conic, replace(duals, cones={key: S})))
-    bound = safe_bound(conic, np.array([known]), z, reach)
+    bound = plain_bound(form, np.array([known]), z, known)
     assert bound is not None
     assert 1 - 2 * e * known - 1e-9 <= bound <= 1.0
 
@@ -157,7 +159,7 @@ def test_certify_falls_back_on_it_and_says_so(monkeypatch: pytest.MonkeyPatch) -
     data = witness.points("overlapping", 5, n=12)
     honest = tm.solve(tm.conic_sdp(data, penalty=1.3), "clarabel")
     monkeypatch.setattr(
-        bounds, "dual_bound", lambda conic, x, z, names=(): DualBound(None, z, 0.0, "no repair")
+        bounds, "repaired", lambda conic, x, z, names=(): Repaired(x, z, 0.0, "no repair")
     )
     model = tm.conic_sdp(data, penalty=1.3)
     model.extra = pyo.Constraint(expr=model.w[0] >= -1e6)  # edited: no closed form of the paper
@@ -173,8 +175,10 @@ def test_certify_falls_back_on_it_and_says_so(monkeypatch: pytest.MonkeyPatch) -
     form = standard_form(free)
     case = Case(free, form, classify(form))
     found = certify(case, Claim(Status.OPTIMAL, np.array([1.0]), _duals(case, [0.0])))
-    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert found.certificate.bound is None or found.certificate.bound <= 2.0
+    # With no multiplier at all the row's limit x >= 1 proves f >= f(1) = 2.
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.bound == pytest.approx(2.0, rel=1e-11)
+    assert found.certificate.bound <= 2.0
 
 
 def _duals(case: Case, rows: Any) -> Any:

@@ -167,24 +167,36 @@ def test_a_small_optimum_found_through_solve_is_certified_in_its_own_units() -> 
     result = tm.solve(tm.c_svc(TrainingData(c * DATA.X, DATA.y), C=0.7 / c**2))
     assert 0 < result.objective < 1e-6
     assert result.certificate.verdict is Verdict.CERTIFIED
-    scale = result.certificate.facts["objective_scale"]
+    scale = result.certificate.facts["unit"]
     assert result.objective <= scale < 10 * result.objective
     assert result.absolute_gap <= 1e-6 * scale
     assert result.relative_gap is not None, "3e-8 is small, and it is no 0"
 
 
-def test_an_optimum_of_zero_is_certified() -> None:
-    """At and below nu_bar nothing relative to the objective is left to measure by."""
-    ends = tm.nu_range(DATA)
-    for nu in (0.5 * ends.nu_bar, ends.nu_bar):
-        result = tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu))
-        assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate.reason
-        assert result.objective == pytest.approx(0.0, abs=1e-7)
-        assert result.relative_gap is None
+def test_an_optimum_of_zero_is_certified_where_it_is_zero_exactly() -> None:
+    """Below nu_bar w = 0 is optimal: point and bound are 0 without any rounding."""
+    result = tm.solve(tm.extended_nu_svc_ball(DATA, nu=0.5 * tm.nu_range(DATA).nu_bar))
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate.reason
+    assert result.objective == result.bound == 0.0
+    assert result.relative_gap is None
+
+
+def test_beside_an_optimum_of_zero_a_gap_is_closed_by_the_callers_word_alone() -> None:
+    """At nu_bar, itself rounded, the optimum is some 1e-17: nothing relative to it can be shown."""
+    nu = tm.nu_range(DATA).nu_bar
+    plain = tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu))
+    assert plain.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert plain.bound - 1e-15 <= 0.0 <= plain.objective + 1e-7
+    asked = tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu), absolute_gap=1e-7)
+    assert asked.certificate.verdict is Verdict.CERTIFIED, asked.certificate.reason
+    assert asked.objective == pytest.approx(0.0, abs=1e-7)
+    assert asked.certificate.facts["absolute_gap"] == 1e-7
+    with pytest.raises(ValueError, match="absolute_gap"):
+        tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu), absolute_gap=-1.0)
 
 
 def test_what_counts_as_zero_moves_with_the_scale() -> None:
-    small = Certificate(Verdict.CERTIFIED, facts={"objective_scale": 1e-12})
+    small = Certificate(Verdict.CERTIFIED, facts={"unit": 1e-12})
     assert is_tiny(1e-7, Certificate(Verdict.CERTIFIED))
     assert not is_tiny(1e-13, small)
     assert is_tiny(1e-19, small)

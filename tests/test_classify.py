@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from formulations.catalogue import ProblemClass
 from formulations.cones import psd
-from solvers.classify import classify, smallest_curvature
+from solvers.classify import classify
 from solvers.conic_form import conic_form
+from solvers.curvature import curvature
 from solvers.quadratic_rows import Shape
 from solvers.solve import solve
 from solvers.standard_form import standard_form
@@ -321,9 +322,10 @@ def test_curvature_is_the_smallest_eigenvalue(seed: int, k: int) -> None:
     half = rng.standard_normal((k, k))
     values = np.linalg.eigvalsh(half + half.T)
     assume(abs(values[0]) > 1e-6)
-    found = smallest_curvature(sp.csr_matrix(half + half.T))
-    assert found == pytest.approx(min(values[0], 0.0))
-    assert smallest_curvature(sp.csr_matrix(half.T @ half)) == 0.0
+    found = curvature(sp.csr_matrix(half + half.T))
+    assert found.negative == pytest.approx(min(values[0], 0.0))
+    assert found.convex == (values[0] > 0)
+    assert curvature(sp.csr_matrix(half.T @ half)).convex
 
 
 def test_rounding_does_not_make_a_gram_matrix_nonconvex() -> None:

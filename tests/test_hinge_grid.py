@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -121,9 +120,9 @@ def test_the_fits_are_those_of_the_model(mode: str, no_model: None) -> None:
         assert fit.bound <= expected.objective * (1 + 1e-12)
         facts = expected.certificate.facts
         assert fit.certificate.facts["errors"] == facts["errors"]
-        assert fit.certificate.facts["objective_scale"] == pytest.approx(facts["objective_scale"])
+        assert fit.certificate.facts["unit"] == pytest.approx(facts["unit"])
         assert fit.certificate.gap == pytest.approx(
-            (fit.objective - fit.bound) / max(1.0, fit.objective), abs=1e-15
+            (fit.objective - fit.bound) / fit.objective, rel=1e-12, abs=1e-15
         )
 
 
@@ -322,9 +321,7 @@ def test_very_large_machines_are_left_to_the_model() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_time_limit_keeps_what_was_found(mode: str, no_model: None) -> None:
-    start = time.perf_counter()
     found = fits("hinge", POINTS, BETAS, intercept=mode, time_limit=1e-9)
-    assert time.perf_counter() - start < 5
     for fit in found:
         assert not fit.certified
         assert fit.w is not None

@@ -159,9 +159,13 @@ def test_above_nu_bar_the_ball_has_the_optimum(kind: str) -> None:
 def test_at_nu_bar_the_optimum_is_0(share: float) -> None:
     nu = tm.nu_range(DATA).nu_bar * share
     model = tm.extended_nu_svc(DATA, nu=nu)
-    result = solve_by_search(model)
+    plain = solve_by_search(model)
+    assert plain.bound <= 0.0 + 1e-15
+    assert plain.objective - plain.bound <= 1e-10
+    result = solve_by_search(model, absolute_gap=1e-10)
     assert result.objective == pytest.approx(0.0, abs=1e-7)
     assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.facts["absolute_gap"] == 1e-10
     assert np.linalg.norm(result.values["w"]) == pytest.approx(1.0)
     assert rows_hold(model)
 
@@ -448,7 +452,8 @@ def test_the_other_forms_are_proven_again_too(kind: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("share", [1.0, 1 + 5e-9, 1.3])
 def test_results_at_nu_bar_and_above_are_proven_again(share: float, tmp_path: Path) -> None:
     nu = tm.nu_range(DATA).nu_bar * share
-    file = saved(tmp_path, DATA, "extended_nu_svc", "--set", f"nu={nu!r}")
+    words = ["--set", f"nu={nu!r}", "--absolute-gap", "1e-10"]
+    file = saved(tmp_path, DATA, "extended_nu_svc", *words)
     answer = run("certify", file, "--json")
     assert answer.code == 0
     assert answer.json["numbers"]["bound"]["confirmed"]

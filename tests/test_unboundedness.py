@@ -19,7 +19,8 @@ from solvers import exact_rays, unboundedness
 from solvers.backend import Claim, Limits
 from solvers.certify import Case, certify
 from solvers.classify import classify
-from solvers.exact_rays import is_exactly_feasible, is_semidefinite, proves_unbounded
+from solvers.exact_arithmetic import is_semidefinite
+from solvers.exact_rays import is_exactly_feasible, proves_unbounded
 from solvers.result import Status, Verdict
 from solvers.standard_form import StandardForm, standard_form
 from solvers.unboundedness import Unbounded, ray_proof, unboundedness_proof

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from cuts.search_engines import SOLVERS_THAT_SEARCH
 from cuts.searched import SEARCHED, SEARCHES, solve_by_search
@@ -47,6 +48,8 @@ class Methods:
         Whether `run` has several methods and is told which.
     free_only : bool
         Whether "auto" is for a free intercept alone.
+    ends_near_zero : bool
+        Whether optima may be nearly 0, so that `run` takes an absolute gap.
     """
 
     entries: tuple[str, ...]
@@ -55,6 +58,7 @@ class Methods:
     help: str
     named: bool = False
     free_only: bool = False
+    ends_near_zero: bool = False
 
 
 OWN = (
@@ -66,6 +70,7 @@ OWN = (
         "cutting-plane prove the global optimum; local proves nothing; scip or gurobi gets the "
         "model.",
         named=True,
+        ends_near_zero=True,
     ),
     Methods(
         SEARCHED_ZERO_ONE,
@@ -81,6 +86,7 @@ OWN = (
         "prove it.",
         named=True,
         free_only=True,
+        ends_near_zero=True,
     ),
     Methods(
         DESCENDED,
@@ -122,11 +128,16 @@ def methods_of(name: str) -> tuple[str, ...]:
     return (DIRECT, *words, *by_solver)
 
 
-def own_method(name: str, method: str) -> Callable[..., SolveResult]:
+def own_method(name: str, method: str, *, absolute_gap: float = 0.0) -> Callable[..., SolveResult]:
     """What runs a method that is not direct: a function of the model and its limits."""
     for own in _of(name):
         if method in own.names:
-            return _told(own, method) if own.named else own.run
+            run = _told(own, method) if own.named else own.run
+            if not absolute_gap:
+                return run
+            if not own.ends_near_zero:
+                raise ValueError(f"--absolute-gap: no optimum that {method} proves is nearly 0")
+            return partial(run, absolute_gap=absolute_gap)
     raise ValueError(f"{name} has no method {method!r}; it has {', '.join(methods_of(name))}")
 
 

@@ -54,6 +54,14 @@ SecondSolver = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each model.")
 ]
+AbsoluteGap = Annotated[
+    float,
+    typer.Option(
+        "--absolute-gap",
+        metavar="GAP",
+        help="A proven gap of so much is closed too: for optima that are 0, or nearly.",
+    ),
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the solver.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the solver.")]
 Isolate = Annotated[
@@ -76,16 +84,18 @@ class SolverChoice:
     threads: int | None = None
     seed: int | None = None
     log: bool = False
+    absolute_gap: float = 0.0
 
     @property
     def limits(self) -> dict[str, Any]:
         """Keyword arguments of solve() besides the solver."""
-        return {
+        asked = {
             "time_limit": self.time_limit,
             "threads": self.threads,
             "seed": self.seed,
             "log": self.log,
         }
+        return asked | ({"absolute_gap": self.absolute_gap} if self.absolute_gap else {})
 
 
 def load_data(spec: str, label: str | None, positive: str | None) -> TrainingData:

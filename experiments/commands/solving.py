@@ -60,6 +60,7 @@ def solve_command(
     seed: options.Seed = None,
     threads: options.Threads = None,
     log: options.Log = False,
+    absolute_gap: options.AbsoluteGap = 0.0,
     isolate: options.Isolate = False,
     json: options.Json = False,
 ) -> int:
@@ -72,7 +73,7 @@ def solve_command(
     method, solver = chosen_method(
         name, method, solver, by_solver=own_process, intercept=found.get("intercept", "free")
     )
-    choice = options.SolverChoice(solver, time_limit, threads, seed, log)
+    choice = options.SolverChoice(solver, time_limit, threads, seed, log, absolute_gap)
     with working(f"solving {name}", log=log):
         prepared, model = prepared_model(name, data, label, positive, found)
         if plot is not None:
@@ -81,7 +82,7 @@ def solve_command(
             run = solve_isolated if isolate else solve
             result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
         else:
-            run_own = own_method(name, method)
+            run_own = own_method(name, method, absolute_gap=absolute_gap)
             result = run_own(model, time_limit=time_limit, threads=threads, seed=seed)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from solvers.backend import Limits
+from solvers.certificates import gap
 from solvers.certificates.scale import objective_scale, objective_unit
 from solvers.classify import Classification
 from solvers.conic_form import ConicForm, Multipliers, conic_form
@@ -22,7 +23,7 @@ from solvers.values import named_values
 Array = NDArray[np.float64]
 
 FEASIBILITY_TOLERANCE = 1e-6
-GAP_TOLERANCE = 1e-6
+GAP_TOLERANCE = gap.CLOSED
 CLAIM_TOLERANCE = 1e-4
 
 
@@ -64,7 +65,7 @@ class Case:
     limits: Limits = field(default_factory=Limits)
 
     @cached_property
-    def unit(self) -> float:
+    def natural_size(self) -> float:
         """Natural size of the objective, see scale.py."""
         return objective_unit(self.form)
 
@@ -91,9 +92,18 @@ class Case:
         return "paper" if known else "model"
 
     def scale(self, objective: float) -> float:
-        """What gaps at an objective are relative to."""
-        # The unit costs a least-squares solve, and only objectives below 1 ask for it.
-        return objective_scale(objective, self.unit if abs(objective) < 1 else 1.0)
+        """What the tolerances that solvers promise are relative to; no verdict rests on it."""
+        # It costs a least-squares solve, and only objectives below 1 ask for it.
+        return objective_scale(objective, self.natural_size if abs(objective) < 1 else 1.0)
+
+    def unit(self, objective: float, bound: float | None) -> float:
+        """What the gap between an objective and a bound is measured against, see gap.py."""
+        return gap.unit(objective, objective if bound is None else bound, self.constant)
+
+    @property
+    def constant(self) -> float:
+        """Additive constant of the objective, that of fixed variables included."""
+        return self.form.objective.constant
 
     def paper_check(self, x: Array) -> PaperCheck | None:
         """The point re-evaluated by the formulation's own formula; None without one."""
@@ -105,7 +115,13 @@ class Case:
         return check(self.origin, named_values(self.model, self.form, x))
 
     def closes(self, objective: float, bound: float | None) -> bool:
-        """Whether a proven bound makes an objective the optimum."""
-        if bound is None:
+        """Whether a proven bound makes an objective the optimum; one above it proves nothing."""
+        if gap.closes(objective, bound, self.constant):
+            return True
+        return bound is not None and 0 <= objective - bound <= self.limits.absolute_gap
+
+    def exceeds(self, objective: float, bound: float | None) -> bool:
+        """Whether a bound is above an objective by more than a closed gap: one of them is wrong."""
+        if bound is None or bound <= objective:
             return False
-        return objective - bound <= GAP_TOLERANCE * self.scale(objective)
+        return not gap.closes(objective, bound, self.constant)

@@ -7,7 +7,8 @@ of these names, into the JSON file and onto the screen.
 from __future__ import annotations
 
 MODEL_FACTS = {
-    "objective_scale": "what a gap is relative to, see certificates/scale.py",
+    "unit": "what a gap is relative to: the larger of |objective| and |bound|, without a constant",
+    "absolute_gap": "what the caller is content with where that is nearly 0",
     "stationarity": "largest entry of P x + q + A'z, relative to the terms of its column",
     "dual_cone_violation": "how far the solver's multipliers are outside their cones, relative",
     "objective_curvature": "smallest eigenvalue of the Hessian of the objective",

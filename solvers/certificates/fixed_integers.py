@@ -38,14 +38,22 @@ def fixed_case(case: Case, x: Array) -> Case:
     return Case(case.model, held, classify(held), None, case.limits)
 
 
-def solve_fixed(fixed: Case) -> Claim | None:
-    """Claim of a free convex solver; None when none is there, or it would lose coefficients."""
+def solve_fixed(fixed: Case, *, near_one: bool = False) -> Claim | None:
+    """Claim of a free convex solver; None when none is there, or it would lose coefficients.
+
+    Parameters
+    ----------
+    near_one : bool
+        Whether to solve it in numbers near 1.
+    """
     form, kind = fixed.form, fixed.classification
     if not kind.convex or form.n > SIZE_LIMIT:
         return None
     asked = Limits(time_limit=fixed.limits.time_limit, threads=fixed.limits.threads)
     linear = not form.is_quadratic and not form.psd
     try:
+        if near_one:
+            return clarabel.run_scaled(form, kind, asked) if SOLVERS["clarabel"].installed else None
         if linear and SOLVERS["highs"].installed:
             return highs.run(form, kind, asked)
         if SOLVERS["clarabel"].installed:

@@ -46,13 +46,13 @@ def conditions(
     x : array (n,)
         The point they belong to.
     scale : float
-        What complementarity is relative to.
+        What complementarity is relative to, if it is not 0.
     """
     z = conic_multipliers(conic, duals)
     return {
         "stationarity": stationarity(conic, x, z),
         "dual_cone_violation": dual_cone_violation(form, duals),
-        "complementarity": abs(float((conic.b - conic.A @ x) @ z)) / scale,
+        "complementarity": abs(float((conic.b - conic.A @ x) @ z)) / (scale or 1.0),
     } | dict(_dual_eigenvalues(form, duals))
 
 

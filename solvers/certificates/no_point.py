@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.reliances import unproven_quantities, why_infeasible
 from solvers.backend import Claim
 from solvers.certificates.bounds import Bound, model_bound
 from solvers.certificates.case import Case, Certified
@@ -23,6 +24,7 @@ Array = NDArray[np.float64]
 _MAY_BE_INFEASIBLE = (
     Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.UNBOUNDED, Status.ERROR,
 )  # fmt: skip
+_WITHOUT_POINT = (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
 _MAY_BE_UNBOUNDED = (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED, Status.INFEASIBLE)
 
 
@@ -44,15 +46,25 @@ def without_point(case: Case, claim: Claim) -> Certified:
         status = Status.ERROR
     # A stopped dual simplex has no point, but multipliers, and they prove a bound.
     bound = Bound() if claim.duals is None else model_bound(case, claim)
+    unproven = why_infeasible(case.origin) if status in _WITHOUT_POINT else ""
     certificate = Certificate(
         Verdict.NOT_CERTIFIED,
         reason,
-        level=case.level,
+        level="model" if unproven else case.level,
         bound=bound.value,
         bound_method=bound.method,
         solver_bound=claim.bound,
+        unproven=unproven or _unjudged(case, bound),
     )
     return Certified(status, None, None, certificate)
+
+
+def _unjudged(case: Case, bound: Bound) -> str:
+    """Why a bound without a point need not be one on the paper's problem, or an empty string."""
+    if bound.value is None or case.origin is None:
+        return ""
+    words = " and ".join(unproven_quantities(case.model.origin, case.origin))
+    return f"nothing proves the {words} of the model without a point" if words else ""
 
 
 def no_optimum(
@@ -89,7 +101,11 @@ def _refuted(case: Case, claim: Claim) -> str:
 
 def infeasible(case: Case, proof: Infeasible) -> Certified:
     """An infeasible model with the Farkas multipliers that prove it."""
-    certificate = Certificate(Verdict.CERTIFIED, level=case.level, bound_method=proof.words)
+    unproven = why_infeasible(case.origin)
+    level = "model" if unproven else case.level
+    certificate = Certificate(
+        Verdict.CERTIFIED, level=level, bound_method=proof.words, unproven=unproven
+    )
     multipliers = Multipliers(proof.multipliers, np.zeros(case.form.n), {})
     return Certified(Status.INFEASIBLE, None, None, certificate, proof=multipliers)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 
 from formulations.array_var import ArrayVar, VarArrays
+from formulations.domains import is_integer
 from formulations.rows import AffineRows
-from solvers.errors import NumberError
+from solvers.errors import DomainError, NumberError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -210,6 +212,52 @@ def row_name(component: Any, index: Any) -> str:
     return str(component.name) if index is None else f"{component.name}{index_repr(index)}"
 
 
+@contextmanager
+def holding(columns: Columns, x: Array) -> Iterator[None]:
+    """Set the variables to a point for as long as something is evaluated there."""
+    before = [v.value for v in columns]
+    try:
+        for v, number in zip(columns, x.tolist(), strict=True):
+            v.set_value(number, skip_validation=True)
+        yield
+    finally:
+        for v, old in zip(columns, before, strict=True):
+            v.set_value(old, skip_validation=True)
+
+
+def value_of(expression: Any) -> float:
+    """Present value of any expression; NaN where it has none, as log(-1)."""
+    try:
+        value = pyo.value(expression)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return math.nan
+    return math.nan if value is None or isinstance(value, complex) else float(value)
+
+
+def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
+    """Which elements are integer.
+
+    Raises
+    ------
+    DomainError
+        The domain of a free element is neither an interval nor the integers of one.
+    """
+    known: dict[int, bool | None] = {}
+    found = []
+    for variable in elements:
+        domain = variable.domain
+        if id(domain) not in known:
+            known[id(domain)] = is_integer(domain)
+        if known[id(domain)] is None and not variable.fixed:
+            raise DomainError(
+                f"the domain of {variable.name}, {domain}, is no interval and not the integers of "
+                "one, and a solver would take it for one: write the choice with binaries, or "
+                "call tightmargin.solve, which does"
+            )
+        found.append(bool(known[id(domain)]))
+    return np.array(found, dtype=bool)
+
+
 def _held(elements: list[Any]) -> VarArrays:
     pairs = [variable.bounds for variable in elements]
     values = [math.nan if v.value is None else float(v.value) for v in elements]
@@ -218,7 +266,7 @@ def _held(elements: list[Any]) -> VarArrays:
         upper=np.array([math.inf if high is None else high for _, high in pairs], dtype=np.float64),
         values=np.array(values, dtype=np.float64),
         fixed=np.array([v.fixed for v in elements], dtype=bool),
-        integer=np.array([v.is_integer() or v.is_binary() for v in elements], dtype=bool),
+        integer=_are_integer(elements),
     )
 
 
