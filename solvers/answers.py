@@ -176,7 +176,9 @@ def _examined(label: str, model: pyo.ConcreteModel) -> Model:
     """Class and sense of a model; raises here for what no solver could mend."""
     if is_disjunctive(model):
         named = getattr(model, "origin", None)
-        way = named.parameters["transformation"] if isinstance(named, Origin) else "bigm"
+        way = (
+            named.parameters.get("transformation", "bigm") if isinstance(named, Origin) else "bigm"
+        )
         model = transformed(model, way)
     model = without_quotients(model)
     form = standard_form(model)

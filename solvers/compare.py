@@ -17,6 +17,7 @@ from solvers.comparison import Bound, Comparison
 from solvers.related import refuse_other_data, refuse_other_price, refuse_unrelated
 from solvers.result import SolveResult, Status, Verdict
 from solvers.rsvm_searched import is_rigorous, solve_by_rsvm
+from solvers.same_edit import Edit, Side, edited_copy, why_no_gap
 from solvers.solve import solve
 from solvers.zero_one_searched import is_searched, solve_by_conflicts
 
@@ -41,6 +42,7 @@ def compare(
     labels: Mapping[int, str] | None = None,
     progress: Any = None,
     include_uncertified: bool = False,
+    edit: Edit | None = None,
     **limits: Any,
 ) -> Comparison: ...
 @overload
@@ -53,6 +55,7 @@ def compare(
     solvers: str | Sequence[str],
     labels: Mapping[int, str] | None = None,
     progress: Any = None,
+    edit: Edit | None = None,
     **limits: Any,
 ) -> Agreement: ...
 def compare(
@@ -66,6 +69,7 @@ def compare(
     labels: Mapping[int, str] | None = None,
     progress: Any = None,
     include_uncertified: bool = False,
+    edit: Edit | None = None,
     **limits: Any,
 ) -> Comparison | Agreement:
     """Table the gaps of relaxations of an exact problem, or the answers of several solvers.
@@ -91,6 +95,10 @@ def compare(
         Told what is being solved.
     include_uncertified : bool
         Give gaps to rows that are NOT_CERTIFIED too, and to an exact value that is inaccurate.
+    edit : callable(model), optional
+        Edits every model that is built here, the exact one included (of an exact model that is
+        given, a copy): it adds rows, bounds or fixings in place. Models among the rows are taken
+        as they are. A row has a gap only if what was added to it was added to the exact problem.
     limits
         time_limit, threads, seed, log as in solve().
 
@@ -101,44 +109,47 @@ def compare(
     Raises
     ------
     ValueError
-        A relaxation that relaxes something else, in another normalisation, or on other data.
+        A relaxation that relaxes something else, in another normalisation, or on other data; an
+        edit of a result, or one that returns something else than the model.
     """
     if solvers is not None:
         if include_uncertified:
             raise ValueError("include_uncertified is about gaps: leave it out, or name one solver")
         specs = [*relaxations, *([] if exact is None else [exact])]
-        models = labelled_models(data, _to_solve(specs, solver), parameters, labels)
+        models = labelled_models(data, _to_solve(specs, solver), parameters, labels, edit)
         return Agreement(tuple(answers(models, solvers, progress=progress, **limits)))
     if not isinstance(solver, str) or solver == ALL or "," in solver:
         raise ValueError(f"several solvers are asked with solvers={solver!r}, not solver=")
     exact = "zero_one_big_m" if exact is None else exact
     common = dict(parameters or {})
-    if not isinstance(exact, SolveResult):  # one row after another: a word may belong to the next
-        _refuse_unknown(common)
+    _refuse_settings(exact, common, edit)
     say = progress or (lambda text: None)
 
     def run(spec: Spec, answer: Answer = solve) -> tuple[pyo.ConcreteModel, SolveResult]:
-        model = spec if isinstance(spec, pyo.ConcreteModel) else _built(spec, data, common)
+        model = _model(spec, data, common, edit)
         say(f"solving {label_of(spec)}")
         return model, answer(model, solver, **limits)
 
     if isinstance(exact, SolveResult):
-        exact_result, exact_name = exact, exact.formulation
+        theirs = Side(None, exact)
     else:
-        model, exact_result = run(exact, _exact_answer)
-        exact_name = exact_result.formulation or model.name
+        if isinstance(exact, pyo.ConcreteModel) and edit is not None:
+            exact = edited_copy(exact.clone(), edit, label_of(exact))
+        theirs = Side(*run(exact, _exact_answer))
+    exact_result, exact_name = theirs.result, theirs.name
     rows = []
     for k, spec in enumerate(relaxations):
         if not isinstance(spec, pyo.ConcreteModel):
             refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
-        _, result = run(spec)
+        model, result = run(spec)
         refuse_other_data(exact_result, result)
         refuse_other_price(exact_result, result)
-        rows.append(_row((labels or {}).get(k, label_of(spec)), spec, result))
+        apart = why_no_gap(Side(model, result), theirs)
+        rows.append(_row((labels or {}).get(k, _label(spec, edit)), spec, result, apart))
     trusted = exact_result.status is not Status.INACCURATE or include_uncertified
     return Comparison(
         exact_result,
-        label_of(exact) if not isinstance(exact, SolveResult) else exact_name,
+        _label(exact, edit) if not isinstance(exact, SolveResult) else exact_name,
         exact_result.objective if trusted else None,
         tuple(rows),
         exact_result.data,
@@ -171,17 +182,22 @@ def labelled_models(
     specs: Sequence[Spec],
     parameters: Mapping[str, Any] | None = None,
     labels: Mapping[int, str] | None = None,
+    edit: Edit | None = None,
 ) -> list[tuple[str, pyo.ConcreteModel]]:
     """Label and model of every row; what cannot be built is refused before anything is solved."""
     common, names = dict(parameters or {}), labels or {}
     _refuse_unknown(common)
     return [
-        (
-            names.get(k, label_of(spec)),
-            spec if isinstance(spec, pyo.ConcreteModel) else _built(spec, data, common),
-        )
+        (names.get(k, _label(spec, edit)), _model(spec, data, common, edit))
         for k, spec in enumerate(specs)
     ]
+
+
+def _refuse_settings(exact: Spec | SolveResult, common: Mapping[str, Any], edit: Any) -> None:
+    if not isinstance(exact, SolveResult):  # one row after another: a word may belong to the next
+        _refuse_unknown(common)
+    elif edit is not None:
+        raise ValueError("edit: a result cannot be edited; give the exact problem by name")
 
 
 def _refuse_unknown(common: Mapping[str, Any]) -> None:
@@ -198,6 +214,16 @@ def _refuse_unknown(common: Mapping[str, Any]) -> None:
 def _split(spec: Spec) -> tuple[str, Mapping[str, Any]]:
     assert not isinstance(spec, pyo.ConcreteModel)
     return (spec, {}) if isinstance(spec, str) else spec
+
+
+def _model(
+    spec: Spec, data: BuilderData | None, common: Mapping[str, Any], edit: Edit | None
+) -> pyo.ConcreteModel:
+    """The model of a row: a given one as it is, one by name built and then edited."""
+    if isinstance(spec, pyo.ConcreteModel):
+        return spec
+    model = _built(spec, data, common)
+    return model if edit is None else edited_copy(model, edit, label_of(spec))
 
 
 def _built(spec: Spec, data: BuilderData | None, common: Mapping[str, Any]) -> pyo.ConcreteModel:
@@ -225,7 +251,13 @@ def label_of(spec: Spec) -> str:
     return f"{name}:{words}" if words else name
 
 
-def _row(label: str, spec: Spec, result: SolveResult) -> Bound:
+def _label(spec: Spec, edit: Edit | None) -> str:
+    own = edit is not None and not isinstance(spec, pyo.ConcreteModel)
+    return f"{label_of(spec)}, edited" if own else label_of(spec)
+
+
+def _row(label: str, spec: Spec, result: SolveResult, apart: str) -> Bound:
+    """A row of the table; `apart` says why it is no bound on the exact problem."""
     certificate = result.certificate
     name = result.formulation
     dual = name in CATALOGUE and CATALOGUE[name].dual_of is not None
@@ -237,7 +269,9 @@ def _row(label: str, spec: Spec, result: SolveResult) -> Bound:
     else:
         proven = result.bound
     remark, claimed = certificate.reason, None
-    if certificate.unproven:
+    if apart:
+        proven, remark = None, f"no bound: {apart}"
+    elif certificate.unproven:
         proven, remark = None, f"no bound: {certificate.unproven}"
     elif certificate.verdict is Verdict.NOT_CERTIFIED:
         claimed = value if dual or result.bound is None else result.bound

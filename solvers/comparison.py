@@ -168,8 +168,10 @@ def order_tolerance(value: float, result: SolveResult | None) -> float:
 
 
 def mark(row: Bound) -> str:
-    """Verdict of a row, or why it is none; what is not certified begins with that word."""
-    return str(row.verdict) if row.certified else row.remark
+    """Verdict of a row with a remark on it, or why it is none; only the first begins with it."""
+    if not row.certified:
+        return row.remark
+    return f"{row.verdict} ({row.remark})" if row.remark else str(row.verdict)
 
 
 def exact_remark(result: SolveResult) -> str:

@@ -17,8 +17,10 @@ from solvers.attempts import attempted
 from solvers.backend import Claim
 from solvers.certify import Case, Certified
 from solvers.classify import Classification, classify
+from solvers.derived import about_the_problem, edit_of
 from solvers.edits import unedited_origin
 from solvers.errors import NumberError
+from solvers.finite_domains import without_gaps
 from solvers.limits import checked_limits
 from solvers.notes import notes_on, why_no_duals
 from solvers.progress import in_sense
@@ -46,6 +48,7 @@ def solve(
     warm_start: Mapping[str, ArrayLike] | None = None,
     log: bool = False,
     second_solver: str | None = None,
+    absolute_gap: float = 0.0,
 ) -> SolveResult:
     """Solve a Pyomo model, ours, edited or foreign, and certify the result.
 
@@ -68,6 +71,9 @@ def solve(
     second_solver : str, optional
         Another solver that gets the model as well. What it claims goes into the certificate's
         facts, a disagreement into its reason; two claims that agree are still no proof.
+    absolute_gap : float
+        In the units of the objective: a proven gap of so much is closed too. An optimum of 0 has
+        nothing that a gap could be small beside. It is recorded in the certificate's facts.
 
     Returns
     -------
@@ -80,17 +86,18 @@ def solve(
         Anything but a Pyomo model that is constructed.
     ValueError
         Bad hyperparameters, two objectives, an unknown solver or option.
-    NumberError, ProblemClassError, SizeLimitError, SolverNotInstalledError, LicenceError
+    NumberError, DomainError, ProblemClassError, SizeLimitError, SolverNotInstalledError, \
+LicenceError
         Refusals before any solver starts; each says what would work.
     """
     _refuse_other_objects(model)
-    limits = checked_limits(time_limit, threads, seed, log, options)
+    limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
     _set_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
     if disjunctive:
         _refuse_bad_params(model)
     target = transformed(model, _transformation(model)) if disjunctive else model
-    target = without_quotients(target)
+    target = without_quotients(without_gaps(target))
     form = standard_form(target)
     classification = classify(form)
     choice = choose(solver, classification.problem_class, form, timed=time_limit is not None)
@@ -106,7 +113,8 @@ def solve(
     outcome = attempted(choice, case, automatic=solver == "auto")
     if second is not None:
         outcome = with_second_opinion(choice, second, case, outcome)
-    claim, found = outcome.claim, outcome.found
+    claim = outcome.claim
+    found = about_the_problem(case, outcome.found, edit_of(target, form, origin))
     if found.x is not None:
         load_values(form, found.x)
         if target is not model:
@@ -152,7 +160,10 @@ def _refuse_other_objects(model: Any) -> None:
 
 def _transformation(model: pyo.ConcreteModel) -> str:
     origin = getattr(model, "origin", None)
-    return origin.parameters["transformation"] if isinstance(origin, Origin) else "bigm"
+    if not isinstance(origin, Origin):
+        return "bigm"
+    # A disjunction that a user added to an entry without any has no word of its own.
+    return str(origin.parameters.get("transformation", "bigm"))
 
 
 def _refuse_bad_params(model: pyo.ConcreteModel) -> None:

@@ -1,0 +1,236 @@
+"""What the rows of a catalogue model rest on besides the data: per entry, and how far it goes.
+
+Two kinds of statement are put into models, and they do not survive an edit alike.
+
+every point   A point of the source problem with objective at most V satisfies it. It holds for an
+              edited model that only adds rows, bounds and fixings, and has the same objective,
+              as long as V is one of its values: then min(bound, V) is a bound on its problem, even
+              when nothing attains V.
+                  big-M, intercept penalised or none: where z_i = 1 the penalty is paid, hence
+                      1 - u_i <= 1 + ||x~_i|| sqrt(V - penalty)              (big_m.py)
+                  ramp loss, likewise: z_i = 1 pays 2 C whatever xi_i is, hence
+                      1 - u_i - xi_i <= 1 + ||x~_i|| sqrt(2 (V - 2 C))
+                  truncated loss, likewise (multiclass_big_m.py); but the violation v_i costs
+                      nothing, and the statement is about the smallest one
+                  bounds of w (and of b, penalised) of zero_one_bilinear and _disjunctive: ||w||^2
+                      <= V; of w and V of matrix_svc_bilinear: ridge/2 ||B||^2 <= V
+some optimum  Points may be exchanged for it: it says nothing about a model in which the exchange
+              may not be made, and holds for no edit at all.
+                  M with a free intercept, b of a free intercept in a box, slack bounds with all
+                  rows that follow from them (conic_sdp_strengthened, conic_sdp_lift), and
+                  intercept_bound
+              An exchange that lowers z_i to 0 at kept points (rows `outside`, `violated`), or turns
+              the factors U and V, is still made as long as the edit leaves these variables alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from formulations.big_m import big_m_below
+from formulations.catalogue import Origin
+from formulations.multiclass import class_costs
+from formulations.multiclass_big_m import big_m_paid, cap_of
+from formulations.slack_bounds import SlackBounds
+from formulations.stated_bounds import STATED
+
+Array = NDArray[np.float64]
+
+_ZERO_ONE = ("zero_one_big_m", "zero_one_relaxed", "zero_one_hinge")
+_RAMP = ("ramp_big_m", "ramp_relaxed")
+_TRUNCATED = ("multiclass_truncated", "multiclass_truncated_relaxed")
+_BOXED = ("zero_one_bilinear", "zero_one_disjunctive")
+_OUTSIDE = ("conic_fixed", "conic_sdp_literal")
+_BOUNDED_SLACKS = ("conic_sdp_strengthened", "conic_sdp_lift")
+_MATRIX = "matrix_svc_bilinear"
+
+
+@dataclass(frozen=True, eq=False)
+class Reliance:
+    """Rows of a model and what they rest on.
+
+    Attributes
+    ----------
+    rows : str
+        Which rows or bounds.
+    quantity : str
+        What they rest on.
+    stated : bool
+        Whether the user gave it, so that the model with it is what the user wrote; not derived.
+    raised : frozenset of str
+        Variables that the exchange lowers: an edit that may hold them up breaks it.
+    turned : frozenset of str
+        Variables that the exchange changes: any edit of them breaks it.
+    holds_at : callable(V) -> bool, or None
+        Of the kind "every point": whether it holds for all points of objective at most V. None for
+        "some optimum" without variables above.
+    needed_at : callable(V) -> array, or None
+        Values of `argument` that would hold there.
+    known : float or None
+        Objective of the known point that it was derived from.
+    argument : str
+        Of the builder, to be given anew.
+    """
+
+    rows: str
+    quantity: str
+    stated: bool
+    raised: frozenset[str] = frozenset()
+    turned: frozenset[str] = frozenset()
+    holds_at: Callable[[float], bool] | None = None
+    needed_at: Callable[[float], Array] | None = None
+    known: float | None = None
+    argument: str = ""
+
+    @property
+    def always_lost(self) -> bool:
+        """Whether any edit breaks it."""
+        return self.holds_at is None and not self.raised and not self.turned
+
+
+def reliances(
+    written: Origin, now: Origin, fresh: pyo.ConcreteModel, model: pyo.ConcreteModel
+) -> tuple[Reliance, ...]:
+    """What the rows of an entry rest on.
+
+    Parameters
+    ----------
+    written : Origin
+        With the hyperparameters as they were given, words such as "derived" among them.
+    now : Origin
+        With the present values of mutable Params.
+    fresh : ConcreteModel
+        What the builder writes for these.
+    model : ConcreteModel
+        The edited one, which may hold the proof of its M.
+    """
+    entry, p = now.entry, now.parameters
+    found: list[Reliance] = []
+    if entry in (*_ZERO_ONE, *_RAMP, *_TRUNCATED):
+        found.append(_big_m(written, now, model))
+    if entry in _BOXED:
+        found += _box(p, float(pyo.value(fresh.w[0].ub)))
+    if entry == _MATRIX:
+        found += _ranges(p, float(pyo.value(fresh.w[0].ub)))
+    if entry in _OUTSIDE:
+        found.append(_lowered("rows outside"))
+    if entry in _BOUNDED_SLACKS:
+        found.append(_slack_bounds(p, "all rows but outer"))
+    if p.get("intercept_bound") is not None:
+        stated = not isinstance(written.parameters["intercept_bound"], str)
+        rows = "the objective" if entry == "conic_sdp_dual" else "row intercept_row"
+        found.append(Reliance(rows, "intercept_bound", stated, argument="intercept_bound"))
+    return tuple(found)
+
+
+def rests_on_something(origin: Origin) -> bool:
+    """Whether `reliances` of a model are not empty, without a model."""
+    entries = (*_ZERO_ONE, *_RAMP, *_TRUNCATED, *_BOXED, *_OUTSIDE, *_BOUNDED_SLACKS, _MATRIX)
+    return origin.entry in entries or origin.parameters.get("intercept_bound") is not None
+
+
+def stated_quantities(origin: Origin) -> tuple[str, ...]:
+    """Hyperparameters of a model that may cut points off, whoever they come from."""
+    p = origin.parameters
+    found = [word for word in ("big_m", "intercept_bound", "slack_bounds", "incumbent")
+             if p.get(word) is not None]  # fmt: skip
+    return (*found, *(["conflicts"] if p.get("conflicts", "none") != "none" else []))
+
+
+def unproven_quantities(written: Origin, now: Origin) -> tuple[str, ...]:
+    """Those of `stated_quantities` that were not derived for the present hyperparameters."""
+    numbers = [word for word, value in written.parameters.items() if isinstance(value, int | float)]
+    same = all(np.array_equal(written.parameters[k], now.parameters[k]) for k in numbers)
+    given = {word for word, value in written.parameters.items() if not isinstance(value, str)}
+    known = [word for word in stated_quantities(now) if word != "incumbent"]
+    return tuple(word for word in known if word in given or not same)
+
+
+def why_infeasible(origin: Origin | None) -> str:
+    """What of an unedited model may be why it has no point, or an empty string."""
+    words = () if origin is None else stated_quantities(origin)
+    if not words:
+        return ""
+    given = " and ".join(words)
+    return (
+        f"the {given} of the model as written may be why it has no point; that says nothing about "
+        "the paper's problem"
+    )
+
+
+def _big_m(written: Origin, now: Origin, model: pyo.ConcreteModel) -> Reliance:
+    p = now.parameters
+    if p.get("slack_bounds") is not None:
+        return _slack_bounds(p, "rows margin and conflict and the bounds of z")
+    rows = "rows covered" if now.entry in _TRUNCATED else "rows margin"
+    stated = not isinstance(written.parameters["big_m"], str)
+    proof = getattr(model, "big_m_proof", None)
+    known = None if stated or proof is None else float(proof.upper_bound)
+    if p["intercept"] == "free":
+        return Reliance(rows, "big_m", stated, known=known, argument="big_m")
+    needed = _needed_m(now)
+    given = np.asarray(p["big_m"], dtype=float)
+    return Reliance(
+        rows, "big_m", stated,
+        raised=frozenset({"v"}) if now.entry in _TRUNCATED else frozenset(),
+        holds_at=lambda value: bool(np.all(given >= needed(value))),
+        needed_at=needed, known=known, argument="big_m",
+    )  # fmt: skip
+
+
+def _needed_m(origin: Origin) -> Callable[[float], Array]:
+    """M that every point of objective at most V satisfies, as a function of V."""
+    data, p = origin.data, origin.parameters
+    mode = p["intercept"]
+    if origin.entry in _TRUNCATED:
+        costs, cap = class_costs(data, p["class_weight"]), cap_of(p["truncation"])
+        return lambda value: big_m_paid(
+            data, costs, cap, p["ridge"], mode, value, np.zeros(1)
+        )[0]  # fmt: skip
+    if origin.entry in _RAMP:
+        return lambda value: big_m_below(data, 4 * p["C"], mode, 2 * value).values
+    return lambda value: big_m_below(data.points, p["penalty"], mode, value).values
+
+
+def _box(p: Mapping[str, Any], radius: float) -> list[Reliance]:
+    quantity = "the incumbent" if p["incumbent"] is not None else "the best hyperplane with w = 0"
+    found = [
+        Reliance(
+            "bounds of w and b", quantity, False, argument="incumbent", known=radius**2,
+            holds_at=None if p["intercept"] == "free" else lambda value: value**0.5 <= radius,
+        )
+    ]  # fmt: skip
+    return found + ([_lowered("rows violated")] if p.get("both_sides") else [])
+
+
+def _ranges(p: Mapping[str, Any], reach: float) -> list[Reliance]:
+    at = (
+        None if p["intercept"] == "free" else lambda value: (2 * value / p["ridge"]) ** 0.5 <= reach
+    )
+    return [
+        Reliance(
+            "bounds of w, V and b", "the known point", False, holds_at=at, argument="incumbent",
+            known=p["ridge"] * reach**2 / 2,
+        ),
+        Reliance(
+            "bounds of U", "a choice among equal pairs (U, V)", True,
+            turned=frozenset({"U", "V"}),
+        ),
+    ]  # fmt: skip
+
+
+def _lowered(rows: str) -> Reliance:
+    return Reliance(rows, "z_i = 0 wherever point i is kept", True, raised=frozenset({"z"}))
+
+
+def _slack_bounds(p: Mapping[str, Any], rows: str) -> Reliance:
+    given = p["slack_bounds"]
+    carries = isinstance(given, SlackBounds) and given.proof not in ("", STATED)
+    stated = not (isinstance(given, str) or carries)
+    return Reliance(rows, "slack_bounds", stated, argument="slack_bounds")
