@@ -24,7 +24,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long \
-	env test-lowest
+	env test-lowest test-processors
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name what; do \
@@ -73,6 +73,10 @@ bench-long: $(DEV_STAMP)  ## the 0-1 loss on published instances, an hour; resum
 	$(BIN)/python -m benchmarks.zero_one
 
 env: $(DEV_STAMP)  ## the environment alone, with the developer's tools
+
+# Each setting names its own number of threads, so none is exported here.
+test-processors: $(DEV_STAMP)  ## the suite as older and newer processors compute it; resumes
+	$(BIN)/python .ci/processors.py --workers $(WORKERS) $(ARGS)
 
 test-lowest:  ## the test suite on the oldest versions pyproject.toml admits
 	@$(MAKE) --no-print-directory env

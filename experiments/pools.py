@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -11,6 +10,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
+from experiments.notes_folder import notes_folder
 from experiments.task_step import DASK, LOKY, Outcome, Step, begun_note, finished_note, noted
 
 BACKENDS = (LOKY, DASK)
@@ -134,7 +134,7 @@ def opened_pool(backend: str, jobs: int, scheduler: str | None) -> Iterator[Pool
     elif jobs == 1:
         yield Here()
     else:
-        with tempfile.TemporaryDirectory(prefix="tightmargin-") as notes:
+        with notes_folder() as notes:
             yield Loky(jobs, notes)
 
 

@@ -156,6 +156,10 @@ class GramData:
         eigenvalues = eigenvalues + shift
         keep = eigenvalues > 100 * noise
         factor = np.ascontiguousarray(vectors[:, keep] * np.sqrt(eigenvalues[keep]))
+        if not shift:
+            # Equal points stay equal: told apart by roundings, opposite labels would be separable.
+            _, first, which = np.unique(gram, axis=0, return_index=True, return_inverse=True)
+            factor = factor[first[which.reshape(-1)]]
         for array in (gram, labels, factor):
             array.setflags(write=False)
         object.__setattr__(self, "gram", gram)

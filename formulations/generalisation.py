@@ -200,7 +200,8 @@ def _bound(
         5: (alpha > 0, "a positive value at risk", alpha),
     }[theorem]
     if not met:
-        raise ValueError(f"Theorem {theorem} needs {level}, got {value:.6g}")
+        # The sign of -0 is a rounding's; added to 0 it is gone.
+        raise ValueError(f"Theorem {theorem} needs {level}, got {value + 0.0:.6g}")
     sign = -1.0 if theorem == 5 else 1.0
     far = deviation(alpha, m=data.n, radius=radius, c=c, delta=delta)
     through = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,7 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     Raises
     ------
     LicenceError
-        Naming the file written instead, and the free solvers that take the model.
+        Naming what writes the model to a file, and the free solvers that take it.
     """
     import mosek
     from mosek import fusion
@@ -107,11 +106,10 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
 def _without_licence(
     form: StandardForm, classification: Classification, problem: str
 ) -> LicenceError:
-    path = Path(tempfile.mkdtemp(prefix="tightmargin-")) / f"{model_name(form)}.ptf"
-    export_form(form, classification, path)
     free = [n for n in capable(classification.problem_class) if "free" in SOLVERS[n].licence]
     return LicenceError(
-        f"mosek finds no licence ({problem}); the model was written to {path}, and solvers that "
+        f"mosek finds no licence ({problem}); solvers.fusion.export(model, "
+        f"'{model_name(form)}.ptf') writes the model for a machine that has one, and solvers that "
         f"take it without one are {', '.join(free) or 'not installed'}"
     )
 

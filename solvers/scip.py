@@ -19,6 +19,7 @@ from solvers.indicators import implication, is_implied
 from solvers.interrupts import supervised
 from solvers.options import refused_option, unknown_option
 from solvers.progress import Progress
+from solvers.quiet import without_lines
 from solvers.registry import SOLVERS
 from solvers.result import Status
 from solvers.standard_form import LocalQuadratic, StandardForm
@@ -27,6 +28,9 @@ Array = NDArray[np.float64]
 
 # At SCIP's default of 1e-6 kept points fall short of their margin and incumbents beat the optimum.
 FEASIBILITY = 1e-8
+# Where an LP is hard SCIP asks its simplex code for a thousandth of that, and this one, which has
+# no such tolerance, says so on standard error, past every switch of the log.
+TIGHTENED = "Cannot set feasibility tolerance to small value"
 
 _STATUS = {
     "optimal": Status.OPTIMAL,
@@ -68,7 +72,8 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     _set_start(model, form, x)
     progress = _watched(model)
     try:
-        finished = supervised(model.optimizeNogil, model.interruptSolve, log=limits.log)
+        with without_lines(TIGHTENED):
+            finished = supervised(model.optimizeNogil, model.interruptSolve, log=limits.log)
     except Exception as error:
         if not is_breakdown(error):
             raise

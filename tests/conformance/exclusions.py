@@ -63,10 +63,13 @@ EXCLUDED: dict[tuple[str, str, str], str] = {
     ("scip", "qp_unconstrained", "scaled"): (
         "SCIP branches on the free columns of a quadratic without rows until the clock stops it"
     ),
-    **{
-        ("scs", name, "scaled"): (
-            "SCS, a first-order method, does not get through units of 1e-4 beside 1e4"
-        )
-        for name in ("lp_free_variables", "lp_assignment")
-    },
+}
+
+# Cases that end one way or the other with the last bits of a processor's sums: a missing answer is
+# excused, an answer is judged as any other.
+UNSTEADY: dict[tuple[str, str, str], str] = {
+    ("scs", name, "scaled"): (
+        "SCS, a first-order method, does not always get through units of 1e-4 beside 1e4"
+    )
+    for name in ("lp_free_variables", "lp_assignment", "lp_called_infeasible")
 }

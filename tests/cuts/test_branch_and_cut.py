@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -269,7 +268,7 @@ def test_a_time_limit_keeps_point_and_bound() -> None:
         assert -1e-9 < found.lower_bound < found.objective
         reached = [support_value(hulls, w) for w in unit_directions(0, 500, 6)]
         assert found.lower_bound <= min(reached)
-        assert found.seconds < limit + 2
+        assert found.seconds < limit + 60, "a busy machine is late, not deaf"
 
 
 def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +281,7 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         process(self, *arguments)
         if self.steps == 40:
             signal.raise_signal(signal.SIGINT)
-            time.sleep(0.2)  # the main thread hears it, and asks
+            assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
 
     monkeypatch.setattr(engine._Search, "_process", pressed)
     found = branch_and_cut(data, nu=nu)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import signal
-import time
 from typing import Any
 
 import numpy as np
@@ -151,7 +150,10 @@ def test_nearly_flat_facets_of_rounded_points_are_proven() -> None:
         found = hull_search(data, nu=below_nu_bar(data, 0.5))
         assert found.proven, found.message
         other = branch_and_cut(data, nu=below_nu_bar(data, 0.5))
-        assert other.lower_bound <= found.objective <= other.objective * (1 + 1e-9)
+        # One of the optima is 0, a sum of terms that cancel: n roundings of the largest of them.
+        rounding = n * np.finfo(float).eps * np.abs(data.X).max()
+        assert other.lower_bound <= found.objective + rounding
+        assert found.objective <= other.objective * (1 + 1e-9) + rounding
 
 
 # --- laws ----------------------------------------------------------------------------------------
@@ -259,13 +261,18 @@ def test_bounds_hold_at_every_round() -> None:
     bounds = []
     for rounds in range(1, whole.steps):
         found = hull_search(data, nu=nu, round_limit=rounds)
+        if found.proven:
+            # The last rounds may find points beyond a facet by roundings only, on some processors.
+            assert rounds >= 5
+            assert found.objective == pytest.approx(whole.objective, rel=1e-9)
+            break
         assert found.stop is StopReason.ROUND_LIMIT
         assert found.message == f"limit of {rounds} rounds"
         assert found.steps == rounds
         assert not found.proven
         assert found.lower_bound <= whole.objective <= found.objective
         bounds.append(found.lower_bound)
-    assert bounds == sorted(bounds)
+    assert all(b >= a - 1e-9 * abs(a) for a, b in itertools.pairwise(bounds))
     assert bounds[0] < bounds[-1]
     assert bounds[-1] > 0.9 * whole.objective
 
@@ -283,7 +290,7 @@ def test_time_limit_and_interruption_keep_point_and_bound(monkeypatch: pytest.Mo
     def pressed(self: Any) -> Any:
         if self.steps == 4:
             signal.raise_signal(signal.SIGINT)
-            time.sleep(0.2)  # the main thread hears it, and asks
+            assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
         return outside(self)
 
     monkeypatch.setattr(cuts.hull._Search, "_outside", pressed)

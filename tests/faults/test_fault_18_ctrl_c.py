@@ -45,7 +45,7 @@ def test_row_18_a_press_after_a_second_keeps_what_there_is(
     pressed = time.perf_counter()
     code, stdout, stderr = finish(process)
     assert code == 0, stderr
-    assert time.perf_counter() - pressed < 30
+    assert time.perf_counter() - pressed < 50, "the solver had 100 seconds"
     assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
     from solvers.result import SolveResult
 
