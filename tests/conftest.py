@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,34 @@ from tests.witness import points
 settings.register_profile("house", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True, derandomize=False)
 settings.load_profile("house")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Size and seed of the random search of tests/soundness."""
+    group = parser.getgroup("soundness")
+    group.addoption("--soundness-cases", type=int, default=60, help="cases over all families")
+    group.addoption("--soundness-seed", type=int, default=1, help="seed of the cases")
+
+
+@pytest.fixture
+def soundness(request: pytest.FixtureRequest) -> tuple[int, int]:
+    """Cases over all families of the random search, and their seed."""
+    option = request.config.getoption
+    return int(option("--soundness-cases")), int(option("--soundness-seed"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Python's own handler of Ctrl-C, for the tests and for every process they start.
+
+    A suite in the background (nohup, `make test &`) is started with the signal ignored, which
+    children inherit; tests that press Ctrl-C would test nothing.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

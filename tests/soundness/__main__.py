@@ -1,0 +1,112 @@
+"""The search by itself: python -m tests.soundness --cases 2000 --seed 1 --jobs 1.
+
+One line for each false claim, with the command that asks the case again; then a table of the
+families. With --out FILE outcomes are kept as they come, and a run that was stopped goes on where
+it was. Leaves with 1 when a claim was false or something but a refusal was raised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.soundness.families import FAMILIES, Outcome, outcome_of, shares
+
+Task = tuple[str, int, int]
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.soundness", description=__doc__)
+    parser.add_argument("--cases", type=int, default=200, help="over all families")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
+    parser.add_argument("--only", type=int, help="the number of one case of a family")
+    parser.add_argument("--out", type=Path, help="outcomes, one line of JSON each; resumed")
+    parser.add_argument("--verbose", action="store_true", help="a line for every case")
+    return parser.parse_args(words)
+
+
+def tasks(asked: argparse.Namespace) -> list[Task]:
+    names = asked.family or list(FAMILIES)
+    if asked.only is not None:
+        return [(name, asked.seed, asked.only) for name in names]
+    each = shares(asked.cases)
+    if asked.family:
+        each = dict.fromkeys(names, max(1, asked.cases // len(names)))
+    return [(name, asked.seed, number) for name in names for number in range(each[name])]
+
+
+def kept(file: Path | None, seed: int) -> list[Outcome]:
+    """Outcomes of an earlier run with this seed."""
+    if file is None or not file.exists():
+        return []
+    lines = [json.loads(line) for line in file.read_text().splitlines() if line.endswith("}")]
+    own = [line for line in lines if line.pop("seed") == seed]
+    return [Outcome(**(line | {"false": tuple(line["false"])})) for line in own]
+
+
+def outcomes(asked: Iterable[Task], jobs: int) -> Iterator[Outcome]:
+    if jobs == 1:
+        yield from (outcome_of(*task) for task in asked)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(outcome_of, *task) for task in asked]
+        yield from (done.result() for done in as_completed(waiting))
+
+
+def told(outcome: Outcome, seed: int, verbose: bool) -> None:
+    again = f"--family {outcome.family} --seed {seed} --only {outcome.number}"
+    for claim in outcome.false:
+        print(f"FALSE   {claim}   [{again}]", flush=True)
+    if outcome.crashed:
+        print(f"CRASHED {outcome.name}: {outcome.crashed}   [{again}]", flush=True)
+    elif verbose and not outcome.false:
+        word = "refused" if outcome.refused else "ok" if outcome.certified else "open"
+        print(f"{word:7s} {outcome.name} {outcome.refused}   [{again}]", flush=True)
+
+
+def table(found: list[Outcome]) -> str:
+    """A line for each family: cases, answers certified and open, refusals, false claims."""
+    lines = [f"{'family':22s} {'cases':>6s} {'certified':>10s} {'open':>6s} {'refused':>8s} "
+             f"{'crashed':>8s} {'false':>6s}  certified share"]  # fmt: skip
+    for name in [*FAMILIES, "all"]:
+        own = [o for o in found if name in ("all", o.family)]
+        if not own:
+            continue
+        certified, left = sum(o.certified for o in own), sum(o.open for o in own)
+        refused, crashed = sum(bool(o.refused) for o in own), sum(bool(o.crashed) for o in own)
+        false = sum(len(o.false) for o in own)
+        total = certified + left + refused + crashed + false
+        lines.append(
+            f"{name:22s} {len(own):6d} {certified:10d} {left:6d} {refused:8d} {crashed:8d} "
+            f"{false:6d}  {certified / max(total, 1):.0%}"
+        )
+    return "\n".join(lines)
+
+
+def main(words: list[str]) -> int:
+    asked = arguments(words)
+    known = {(o.family, o.number): o for o in kept(asked.out, asked.seed)}
+    wanted = tasks(asked)
+    found = [known[task[0], task[2]] for task in wanted if (task[0], task[2]) in known]
+    for outcome in found:
+        told(outcome, asked.seed, verbose=False)
+    for outcome in outcomes([t for t in wanted if (t[0], t[2]) not in known], asked.jobs):
+        found.append(outcome)
+        told(outcome, asked.seed, asked.verbose)
+        if asked.out is not None:
+            with asked.out.open("a") as file:
+                file.write(json.dumps(asdict(outcome) | {"seed": asked.seed}) + "\n")
+    print(table(found))
+    return int(any(o.false or o.crashed for o in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

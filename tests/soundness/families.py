@@ -1,0 +1,113 @@
+"""Every family of cases by name, and one case of it by seed and number."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.soundness import catalogue, edited, foreign, integer, planted, saved, searches
+from tests.soundness.judge import REFUSALS, Case, wrong
+
+Draw = Callable[[np.random.Generator, int], Case]
+
+FAMILIES: dict[str, Draw] = {
+    **{name: functools.partial(catalogue.entry_case, name) for name in catalogue.GROUPS},
+    "estimators": catalogue.estimator_case,
+    "edited_zero_one": edited.zero_one_case,
+    "edited_convex": edited.convex_case,
+    "tables": edited.table_case,
+    "planted_optimum": planted.optimal_case,
+    "planted_infeasible": planted.infeasible_case,
+    "planted_unbounded": planted.unbounded_case,
+    "vertices": planted.vertex_case,
+    "balls": foreign.ball_case,
+    "thin_cones": foreign.thin_case,
+    "matrices": foreign.matrix_case,
+    "nearly_convex": foreign.nearly_convex_case,
+    "bilinear": foreign.bilinear_case,
+    "curves": foreign.curve_case,
+    "chains": foreign.chain_case,
+    "slopes": foreign.slope_case,
+    "constants": foreign.empty_case,
+    "integer_boxes": integer.box_case,
+    "parity": integer.parity_case,
+    "domains": integer.domain_case,
+    "disjunctions": integer.disjunctive_case,
+    "integers_beside_psd": integer.beside_psd_case,
+    "searches": searches.search_case,
+    "searched_models": searches.searched_case,
+    "paths": searches.path_case,
+    "saved": saved.file_case,
+}
+
+# Families of more than one problem: entries by turns, or many kinds of edits and forgeries.
+WEIGHTS = {
+    "edited_zero_one": 3, "edited_convex": 2, "tables": 2, "planted_optimum": 2, "conic": 2,
+    "zero_one": 2, "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "saved": 2,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case.
+
+    Attributes
+    ----------
+    certified, open : int
+        Answers that are true and certified, and those that claim less.
+    refused, crashed : str
+        The sentence of a refusal, or an exception that is none.
+    false : list of str
+        Answers that contradict the truth, each with the contradictions.
+    """
+
+    family: str
+    number: int
+    name: str
+    certified: int = 0
+    open: int = 0
+    refused: str = ""
+    crashed: str = ""
+    false: tuple[str, ...] = ()
+
+
+def case_of(family: str, seed: int, number: int) -> Case:
+    """One case; the same on every machine and whatever other cases ran before."""
+    rng = np.random.default_rng([seed, zlib.crc32(family.encode()), number])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the witnesses
+        return FAMILIES[family](rng, number)
+
+
+def outcome_of(family: str, seed: int, number: int) -> Outcome:
+    """Ask the product and judge what it says."""
+    case = case_of(family, seed, number)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answers = case.ask()
+    except REFUSALS as refusal:
+        return Outcome(family, number, case.name, refused=f"{refusal}"[:200])
+    except Exception as error:
+        return Outcome(family, number, case.name, crashed=f"{type(error).__name__}: {error}"[:300])
+    false, certified, left = [], 0, 0
+    for answer in answers:
+        found = wrong(answer.said, answer.truth) + ([answer.extra] if answer.extra else [])
+        if found:
+            false.append(f"{answer.label}: {'; '.join(found)}")
+        elif answer.certified:
+            certified += 1
+        else:
+            left += 1
+    return Outcome(family, number, case.name, certified, left, false=tuple(false))
+
+
+def shares(cases: int) -> dict[str, int]:
+    """How many of so many cases belong to each family, at least one."""
+    total = sum(WEIGHTS.get(name, 1) for name in FAMILIES)
+    return {name: max(1, round(cases * WEIGHTS.get(name, 1) / total)) for name in FAMILIES}

@@ -1,0 +1,239 @@
+"""Foreign continuous models with an optimum in closed form: cones, chains, odd objectives."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+
+from formulations.cones import psd
+from tests.soundness.asking import solving, some_solver
+from tests.soundness.judge import Case, Truth, infeasible, optimum, unbounded
+
+# Integer vectors with an integer norm.
+PYTHAGOREAN = ((3, 4), (5, 12), (8, 15), (1, 2, 2), (2, 3, 6), (1, 4, 8), (2, 4, 4), (1, 1, 1, 1))
+
+
+def _power(rng: np.random.Generator, *exponents: int) -> Fraction:
+    return Fraction(2) ** int(rng.choice(exponents))
+
+
+def ball_case(rng: np.random.Generator, index: int) -> Case:
+    """min c'x with ||x - a|| <= r: c'a - r ||c||, as a quadratic row or as a cone."""
+    c = np.array(PYTHAGOREAN[int(rng.integers(len(PYTHAGOREAN)))]) * rng.choice([-1, 1])
+    a, r = rng.integers(-5, 6, size=len(c)), int(rng.integers(1, 9))
+    unit, height = _power(rng, 0, 0, 0, 10, -10, 20, -20), _power(rng, 0, 0, 0, 10, -10)
+    sense, constant = int(rng.choice([1, -1])), float(rng.choice([0, 0, 1e3, -1e9]))
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(len(c)))  # x' of x = unit x'
+    x = [float(unit) * v for v in m.x.values()]
+    if index % 2:
+        m.row = pyo.Constraint(
+            expr=sum((v - int(p)) ** 2 for v, p in zip(x, a, strict=True)) <= r**2
+        )
+    else:
+        m.t, m.y = pyo.Var(bounds=(0, r)), pyo.Var(range(len(c)))
+        m.centre = pyo.Constraint(
+            range(len(c)), rule=lambda m, j: m.y[j] == float(unit) * m.x[j] - int(a[j])
+        )
+        m.row = pyo.Constraint(expr=sum(v**2 for v in m.y.values()) <= m.t**2)
+    cost = sum(int(p) * v for p, v in zip(c, x, strict=True))
+    factor = sense * height
+    m.objective = pyo.Objective(
+        expr=float(factor) * cost + constant, sense=pyo.minimize if sense == 1 else pyo.maximize
+    )
+    value = int(c @ a) - r * math.isqrt(int(c @ c))
+    truth = optimum(
+        factor * value + Fraction(constant),
+        size=height * (int(np.abs(c @ a)) + r * math.isqrt(int(c @ c))),
+        sense=sense,
+    )
+    words = f"ball {'row' if index % 2 else 'cone'} unit {float(unit):g} cost {float(factor):g}"
+    return solving(words + f" + {constant:g}", m, truth, some_solver(rng, "SOCP"))
+
+
+def thin_case(rng: np.random.Generator, index: int) -> Case:
+    """Cones without an inner point, and an infimum that no point has."""
+    k, far = int(rng.integers(1, 6)), float(rng.choice([1.0, 100.0, 1e6, 2.0**20]))
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.t = pyo.Var(bounds=(-100, 100)), pyo.Var(), pyo.Var(bounds=(0, None))
+    match index % 5:
+        case 0:  # t <= y and x^2 + y^2 <= t^2 leave x = 0
+            m.row = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.t**2)
+            m.below = pyo.Constraint(expr=m.t <= m.y)
+            m.some = pyo.Constraint(expr=m.y >= k)
+            m.objective = pyo.Objective(expr=m.x + m.y)
+            truth, words = optimum(k), "x^2 + y^2 <= t^2, t <= y"
+        case 1:  # a factor that is 0
+            m.s = pyo.Var(bounds=(0, 0))
+            m.row = pyo.Constraint(expr=m.x**2 <= m.s * m.t)
+            m.some = pyo.Constraint(expr=m.y >= m.x + k)
+            m.objective = pyo.Objective(expr=m.y)
+            truth, words = optimum(k), "x^2 <= 0 t"
+        case 2:  # s t >= k^2 with s alone in the objective: 0 is never reached
+            m.s = pyo.Var(bounds=(0, None))
+            m.row = pyo.Constraint(expr=m.s * m.t >= k**2)
+            m.objective = pyo.Objective(expr=m.s)
+            truth, words = optimum(0, size=k, attained=False), "s t >= k^2, min s"
+        case 3:  # far from 0
+            m.u, m.v = pyo.Var(bounds=(far, far + 1)), pyo.Var(bounds=(far, far + 1))
+            m.w = pyo.Var(bounds=(-1, 1))
+            m.below = pyo.Constraint(expr=m.u <= m.v)
+            m.row = pyo.Constraint(expr=m.v**2 + m.w**2 <= m.u**2)
+            m.objective = pyo.Objective(expr=m.w + k)
+            truth, words = optimum(k, size=1), f"v^2 + w^2 <= u^2 near {far:g}"
+        case _:  # a matrix with a zero on its diagonal
+            psd(m, "matrix", [[m.t], [m.x, 0.0]])
+            m.some = pyo.Constraint(expr=m.y >= m.x + k)
+            m.objective = pyo.Objective(expr=m.y + m.t)
+            truth, words = optimum(k), "[[t, x], [x, 0]] semidefinite"
+    return solving(f"thin: {words}, k = {k}", m, truth, some_solver(rng, "SOCP"))
+
+
+def matrix_case(rng: np.random.Generator, index: int) -> Case:
+    """Largest l with A - l I semidefinite, where A is known by its eigenvalues."""
+    rotation = np.array([[3, 4], [-4, 3]]) if index % 2 else np.array([[5, 12], [-12, 5]])
+    size = int(rotation[0] @ rotation[0])
+    own = rng.integers(-6, 7, size=2)
+    A = rotation.T @ np.diag(own) @ rotation  # size times a matrix with the eigenvalues `own`
+    unit = _power(rng, 0, 0, 0, 10, -10, 20)
+    sense = int(rng.choice([1, -1]))
+    m = pyo.ConcreteModel()
+    m.l = pyo.Var()
+    f = float(unit)
+    if sense == -1:
+        psd(m, "matrix", [[f * A[0, 0] - m.l], [f * A[1, 0], f * A[1, 1] - m.l]])
+        truth = optimum(unit * size * int(own.min()), size=unit * size, sense=-1)
+    else:
+        psd(m, "matrix", [[m.l - f * A[0, 0]], [-f * A[1, 0], m.l - f * A[1, 1]]])
+        truth = optimum(unit * size * int(own.max()), size=unit * size)
+    m.objective = pyo.Objective(expr=m.l, sense=pyo.minimize if sense == 1 else pyo.maximize)
+    return solving(f"eigenvalue of {A.tolist()} * {f:g}", m, truth, some_solver(rng, "SDP"))
+
+
+def nearly_convex_case(rng: np.random.Generator, index: int) -> Case:
+    """A large square that hides a small negative one; the optimum is at an end of w."""
+    a = float(rng.choice([1.0, 1e2, 1e4, 1e6]))
+    e = float(rng.choice([1e-4, 1e-6, 1e-8, 1e-9, 1e-12]))
+    W = float(rng.choice([1.0, 1e3, 1e6]))
+    m = pyo.ConcreteModel()
+    m.u, m.v, m.w = pyo.Var(bounds=(-9, 9)), pyo.Var(bounds=(-9, 9)), pyo.Var(bounds=(-W, W))
+    square = a * (m.u + m.v) ** 2 + (m.u - 1) ** 2
+    if index % 3 == 2:
+        m.t = pyo.Var()
+        m.row = pyo.Constraint(expr=m.t >= square - e * m.w**2)
+        m.objective = pyo.Objective(expr=m.t)
+    else:
+        m.objective = pyo.Objective(expr=square - e * m.w**2 if index % 3 else square + e * m.w**2)
+    sign = 1 if index % 3 == 0 else -1
+    value = Fraction(0) if sign == 1 else -Fraction(e) * Fraction(W) ** 2
+    words = f"{a:g} (u+v)^2 + (u-1)^2 {'+' if sign > 0 else '-'} {e:g} w^2, |w| <= {W:g}"
+    return solving(words, m, optimum(value, size=1))
+
+
+def bilinear_case(rng: np.random.Generator, index: int) -> Case:
+    """Bilinear over a box: least at a corner."""
+    n = int(rng.integers(2, 4))
+    low = rng.integers(-4, 3, size=n)
+    high = low + rng.integers(1, 5, size=n)
+    Q, q = np.triu(rng.integers(-4, 5, size=(n, n)), 1), rng.integers(-4, 5, size=n)
+    sense = int(rng.choice([1, -1]))
+    corners = itertools.product(*zip(low.tolist(), high.tolist(), strict=True))
+    least = min(int(np.array(x) @ Q @ np.array(x) + q @ np.array(x)) for x in corners)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(n), bounds=lambda m, j: (int(low[j]), int(high[j])))
+    f = sum(int(Q[i, j]) * m.x[i] * m.x[j] for i in range(n) for j in range(i + 1, n))
+    f += sum(int(q[j]) * m.x[j] for j in range(n))
+    m.objective = pyo.Objective(expr=sense * f, sense=pyo.minimize if sense == 1 else pyo.maximize)
+    truth = optimum(sense * least, size=50, sense=sense)
+    return solving(f"bilinear in {n} variables", m, truth, some_solver(rng, "NONCONVEX"))
+
+
+Curve = tuple[str, Callable[[pyo.Var], object], Callable[[float], float]]
+CURVES: tuple[Curve, ...] = (
+    ("x^3", lambda x: x**3, lambda x: x**3),
+    ("exp x", lambda x: pyo.exp(x), math.exp),
+    ("x^4 - x^2", lambda x: x**4 - x**2, lambda x: x**4 - x**2),
+    ("|x|", lambda x: abs(x), abs),
+    ("sin x", lambda x: pyo.sin(x), math.sin),
+    ("1 / (x + 9)", lambda x: 1 / (x + 9), lambda x: 1 / (x + 9)),
+    ("sqrt(x + 9)", lambda x: pyo.sqrt(x + 9), lambda x: math.sqrt(x + 9)),
+    ("log(x + 9)", lambda x: pyo.log(x + 9), lambda x: math.log(x + 9)),
+    ("x^2 x", lambda x: x**2 * x, lambda x: x**3),
+    ("(x^2)^2", lambda x: (x**2) ** 2, lambda x: x**4),
+)
+
+
+def curve_case(rng: np.random.Generator, index: int) -> Case:
+    """One variable, beyond degree two: objective, or row of an epigraph."""
+    name, model, number = CURVES[index % len(CURVES)]
+    low = int(rng.integers(-6, 5))
+    high = low + int(rng.integers(1, 5))
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(low, high))
+    if rng.random() < 0.6:
+        m.objective = pyo.Objective(expr=model(m.x))
+        place = "objective"
+    else:
+        m.t = pyo.Var(bounds=(-1e4, 1e4))
+        m.row = pyo.Constraint(expr=m.t >= model(m.x))
+        m.objective = pyo.Objective(expr=m.t)
+        place = "row"
+    inner = [x for x in (0.0, math.sqrt(0.5), -math.sqrt(0.5), -math.pi / 2, 1.5 * math.pi)]
+    least = min(number(x) for x in (float(low), float(high), *inner) if low <= x <= high)
+    truth = optimum(least, error=1e-12 * max(1.0, abs(least)), size=1)
+    return solving(f"{name} in the {place} over [{low}, {high}]", m, truth)
+
+
+def chain_case(rng: np.random.Generator, index: int) -> Case:
+    """Rows that multiply a variable along, so that small multipliers belong to large numbers."""
+    K, f = int(rng.integers(2, 10)), int(rng.choice([2, 10, 100]))
+    top, cost = int(rng.integers(1, 5)), _power(rng, 0, 0, -10, 10)
+    m = pyo.ConcreteModel()
+    m.x, m.c, m.d = pyo.Var(), pyo.Var(range(K + 1)), pyo.Var(range(K))
+    m.along = pyo.Constraint(range(K), rule=lambda m, k: f * m.c[k] == m.c[k + 1])
+    m.link = pyo.Constraint(expr=m.c[K] + m.d[0] >= 0)
+    m.down = pyo.Constraint(range(K - 1), rule=lambda m, k: m.d[k] <= f * m.d[k + 1])
+    square = (m.x - 1) ** 2 if index % 2 else 0
+    truth: Truth
+    if index % 4 == 3:
+        truth = unbounded()
+    else:
+        m.top = pyo.Constraint(expr=m.d[K - 1] <= f * top)
+        truth = optimum(-cost * top, size=cost)  # d_0 <= f^K top, c_0 >= -top
+    m.objective = pyo.Objective(expr=square + float(cost) * m.c[0])
+    words = f"chain of {K} rows with {f}, top {top if index % 4 != 3 else None}"
+    return solving(words, m, truth, some_solver(rng, "QP" if index % 2 else "LP"))
+
+
+def slope_case(rng: np.random.Generator, index: int) -> Case:
+    """A square far from 0 beside a small slope, with an end or without."""
+    far, e = float(rng.choice([1.0, 1e3, 1e6, 1e9])), float(rng.choice([1e-3, 1e-7, 1e-9, 1e-12]))
+    end = float(rng.choice([1.0, 1e3, 1e6, 1e9]))
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var(bounds=(None if index % 2 else -end, None))
+    m.objective = pyo.Objective(expr=(m.x - far) ** 2 + e * m.y)
+    value = -Fraction(e) * Fraction(end)
+    truth = unbounded() if index % 2 else optimum(value, size=e * end)
+    words = f"(x - {far:g})^2 + {e:g} y, y >= {None if index % 2 else -end}"
+    return solving(words, m, truth, some_solver(rng, "QP"))
+
+
+def empty_case(rng: np.random.Generator, index: int) -> Case:
+    """No objective worth the name, variables that are fixed, and rows without variables."""
+    k = float(rng.choice([0.0, 5.0, -1e9]))
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, 4)), pyo.Var(bounds=(-1, 1))
+    low = int(rng.integers(0, 8))
+    m.row = pyo.Constraint(expr=m.x + m.y >= low)
+    if index % 3 == 0:
+        m.y.fix(1.0)
+    expression = k if index % 2 else 0 * m.x + k
+    m.objective = pyo.Objective(expr=expression)
+    truth = optimum(Fraction(k), size=1) if low <= 5 else infeasible()
+    words = f"constant objective {k:g}, x + y >= {low}, y {'fixed' if index % 3 == 0 else 'free'}"
+    return solving(words, m, truth, some_solver(rng, "LP"))

@@ -1,0 +1,236 @@
+"""Foreign convex models whose optimum is planted in rational numbers.
+
+A quadratic program is built backwards from a point x, active rows with multipliers y >= 0 and a
+matrix P = L'L of integers: with q = A'y - P x the conditions of optimality hold exactly, and the
+optimum is 1/2 x'Px + q'x. Infeasible ones carry Farkas multipliers, unbounded ones a ray. Units of
+variables, rows and the objective are then powers of two, which rounds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from tests.soundness.asking import solving, some_solver
+from tests.soundness.exact import fractions, least_linear
+from tests.soundness.judge import Case, Truth, infeasible, optimum, unbounded
+
+UNITS = (0, 0, 0, 0, 3, -3, 10, -10, 20, -20)
+
+
+@dataclass(frozen=True)
+class Program:
+    """min 1/2 x'Px + q'x with A x >= b, of Python integers."""
+
+    P: np.ndarray
+    q: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+
+    def value(self, x: np.ndarray) -> Fraction:
+        return Fraction(int(x @ self.P @ x), 2) + int(self.q @ x)
+
+
+@dataclass(frozen=True)
+class Units:
+    """Powers of two: of each variable, each row, the objective; and what is added to it."""
+
+    columns: np.ndarray
+    rows: np.ndarray
+    objective: int
+    constant: float
+    sense: int
+
+    def truth(self, value: Fraction, size: int) -> Truth:
+        factor = self.sense * Fraction(2) ** self.objective
+        value = factor * value + Fraction(self.constant)
+        return optimum(value, size=size * abs(factor), sense=self.sense)
+
+
+def integers(rng: np.random.Generator, low: int, high: int, size: Any) -> np.ndarray:
+    return rng.integers(low, high + 1, size=size)
+
+
+def some_units(rng: np.random.Generator, n: int, m: int) -> Units:
+    uneven = rng.random() < 0.4
+    return Units(
+        rng.choice(UNITS, size=n) if uneven else np.full(n, rng.choice(UNITS)),
+        rng.choice(UNITS, size=m) if uneven else np.zeros(m, dtype=int),
+        int(rng.choice(UNITS)),
+        float(rng.choice([0, 0, 0, 0, 1e3, -1e6, 1e9])),
+        int(rng.choice([1, -1])),
+    )
+
+
+def built(rng: np.random.Generator, program: Program, units: Units) -> pyo.ConcreteModel:
+    """A Pyomo model in the units; a row may be given by a bound, an equation or from above.
+
+    Where the objective is maximised it is the negative one that is minimised.
+    """
+    m = pyo.ConcreteModel()
+    n = len(program.q)
+    m.x = pyo.Var(range(n))
+    # x = 2^k x' for the model's variable x'.
+    x = [float(2.0 ** units.columns[j]) * m.x[j] for j in range(n)]
+    m.rows = pyo.ConstraintList()
+    for i, (a, right) in enumerate(zip(program.A, program.b, strict=True)):
+        own = np.flatnonzero(a)
+        if not len(own):
+            continue  # 0 >= b_i with b_i <= 0
+        if len(own) == 1 and rng.random() < 0.7:
+            j = int(own[0])
+            limit = float(Fraction(int(right), int(a[j])) / Fraction(2) ** int(units.columns[j]))
+            if Fraction(limit) * Fraction(2) ** int(units.columns[j]) * int(a[j]) == int(right):
+                _bound(m.x[j], limit, lower=a[j] > 0)
+                continue
+        f = float(2.0 ** units.rows[i])
+        body = sum(f * float(a[j]) * x[j] for j in own)
+        if rng.random() < 0.5:
+            m.rows.add(body >= f * float(right))
+        else:
+            m.rows.add(-body <= -f * float(right))
+    cost = sum(float(program.q[j]) * x[j] for j in range(n))
+    cost += sum(
+        float(program.P[i, j]) / 2 * x[i] * x[j]
+        for i in range(n)
+        for j in range(n)
+        if program.P[i, j]
+    )
+    factor = units.sense * 2.0**units.objective
+    sense = pyo.minimize if units.sense == 1 else pyo.maximize
+    m.objective = pyo.Objective(expr=factor * cost + units.constant, sense=sense)
+    return m
+
+
+def _bound(variable: Any, limit: float, lower: bool) -> None:
+    low, high = variable.bounds
+    if lower:
+        variable.setlb(limit if low is None else max(low, limit))
+    else:
+        variable.setub(limit if high is None else min(high, limit))
+
+
+def planted(rng: np.random.Generator, linear: bool) -> tuple[Program, np.ndarray]:
+    """A program and its optimal point."""
+    n, m = int(rng.integers(1, 6)), int(rng.integers(1, 8))
+    A = integers(rng, -3, 3, (m, n))
+    single = rng.random(m) < 0.4
+    A[single] = np.eye(n, dtype=int)[rng.integers(n, size=int(single.sum()))]
+    A[single] *= rng.choice([-1, 1], size=(int(single.sum()), 1))
+    x = integers(rng, -6, 6, n)
+    active = rng.random(m) < 0.6
+    y = np.where(active, integers(rng, 0, 5, m), 0)
+    b = A @ x - np.where(active, 0, integers(rng, 0, 8, m))
+    if linear:
+        P = np.zeros((n, n), dtype=int)
+    else:
+        L = integers(rng, -3, 3, (int(rng.integers(1, n + 1)), n))
+        P = L.T @ L
+    return Program(P, A.T @ y - P @ x, A, b), x
+
+
+def optimal_case(rng: np.random.Generator, index: int) -> Case:
+    """LP or QP with a known optimum; a variable may be fixed where the optimum has it."""
+    linear = index % 2 == 0
+    program, x = planted(rng, linear)
+    units = some_units(rng, len(x), len(program.b))
+    model = built(rng, program, units)
+    if rng.random() < 0.2:
+        j = int(rng.integers(len(x)))
+        model.x[j].fix(float(x[j]) / 2.0 ** units.columns[j])
+    value = program.value(x)
+    size = int(np.abs(x) @ np.abs(program.P) @ np.abs(x) + np.abs(program.q) @ np.abs(x)) + 1
+    kind = "LP" if linear else "QP"
+    return solving(
+        f"planted {kind} {len(x)}x{len(program.b)} {_words(units)}",
+        model,
+        units.truth(value, size),
+        some_solver(rng, kind),
+    )
+
+
+def infeasible_case(rng: np.random.Generator, index: int) -> Case:
+    """Rows A x >= b and the negative of their sum with y > 0, which ask for y'b - delta <= 0."""
+    n, m = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    A, y = integers(rng, -3, 3, (m, n)), integers(rng, 1, 3, m)
+    if not (y @ A).any():
+        A[0, 0] += 1
+    b = A @ integers(rng, -4, 4, n)
+    A, b = np.vstack([A, -(y @ A)]), np.r_[b, -(y @ b) + int(rng.integers(1, 4))]
+    L = integers(rng, -2, 2, (2, n)) if index % 2 else np.zeros((1, n), dtype=int)
+    program = Program(L.T @ L, integers(rng, -3, 3, n), A, b)
+    units = some_units(rng, n, len(b))
+    return solving(
+        f"planted infeasible {n}x{len(b)} {_words(units)}",
+        built(rng, program, units),
+        infeasible(sense=units.sense),
+        some_solver(rng, "QP" if index % 2 else "LP"),
+    )
+
+
+def unbounded_case(rng: np.random.Generator, index: int) -> Case:
+    """P r = 0, A r >= 0 and q'r < 0 for a ray r of integers, from a feasible point."""
+    n, m = int(rng.integers(1, 6)), int(rng.integers(0, 6))
+    r = integers(rng, -2, 2, n)
+    r[0] = 1
+    A = integers(rng, -3, 3, (m, n))
+    A[A @ r < 0] *= -1
+    b = A @ integers(rng, -4, 4, n) - integers(rng, 0, 3, m)
+    L = integers(rng, -3, 3, (int(rng.integers(1, n + 1)), n))
+    L[:, 0] -= L @ r  # r[0] = 1, so that L r = 0
+    if index % 2 == 0:
+        L[:] = 0
+    q = integers(rng, -4, 4, n)
+    q[0] -= q @ r + int(rng.integers(1, 4))
+    units = some_units(rng, n, m)
+    return solving(
+        f"planted unbounded {n}x{m} {_words(units)}",
+        built(rng, Program(L.T @ L, q, A, b), units),
+        unbounded(sense=units.sense),
+        some_solver(rng, "QP" if index % 2 else "LP"),
+    )
+
+
+DECIMALS = (0.1, -0.3, 0.7, 1e-3, -1e-3, 1e-7, 1e-9, 1e3, -1e5, 1 / 3, 1.0, -1.0, 0.0)
+
+
+def vertex_case(rng: np.random.Generator, index: int) -> Case:
+    """An LP in a box with decimal coefficients: every vertex, in the rationals that doubles are."""
+    n, m = int(rng.integers(1, 4)), int(rng.integers(0, 4))
+    A, b = rng.choice(DECIMALS, size=(m, n)), rng.choice(DECIMALS, size=m)
+    b = np.where(A.any(axis=1), b, -1.0)
+    cost = rng.choice(DECIMALS, size=n)
+    low = rng.choice([0.0, 0.1, -1.0, -1e3, 1e6], size=n)
+    high = low + rng.choice([0.5, 1.0, 1e3], size=n)
+    rows = [fractions(row) for row in [*A, *np.eye(n), *-np.eye(n)]]
+    value = least_linear(fractions(cost), rows, fractions([*b, *low, *-high]))
+    sense = int(rng.choice([1, -1]))
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(n), bounds=lambda model, j: (low[j], high[j]))
+    model.rows = pyo.ConstraintList()
+    for a, right in zip(A, b, strict=True):
+        if a.any():
+            body = sum(float(a[j]) * model.x[j] for j in np.flatnonzero(a))
+            model.rows.add(body >= float(right))
+    model.objective = pyo.Objective(
+        expr=sum(sense * float(cost[j]) * model.x[j] for j in range(n)),
+        sense=pyo.minimize if sense == 1 else pyo.maximize,
+    )
+    size = fractions([np.abs(cost) @ np.maximum(np.abs(low), np.abs(high)) + 1e-9])[0]
+    truth = infeasible(sense=sense)
+    if value is not None:
+        truth = optimum(sense * value, size=size, sense=sense)
+    words = f"vertices {n}x{m} rows {A.tolist()} >= {b.tolist()} cost {cost.tolist()}"
+    words += f" box {low.tolist()} {high.tolist()} sense {sense}"
+    return solving(words, model, truth, some_solver(rng, "LP"))
+
+
+def _words(units: Units) -> str:
+    return (
+        f"columns 2^{sorted(set(units.columns.tolist()))} rows 2^{sorted(set(units.rows.tolist()))}"
+        f" objective {'+' if units.sense > 0 else '-'}2^{units.objective} + {units.constant:g}"
+    )
