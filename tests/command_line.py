@@ -57,7 +57,7 @@ def start(*words: str | Path, cwd: Path, prelude: str = "") -> subprocess.Popen[
     return subprocess.Popen(
         [sys.executable, "-c", script, *map(str, words)],
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env={"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

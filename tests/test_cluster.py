@@ -58,6 +58,8 @@ def wait_until(true: Callable[[], bool]) -> None:
 def cluster(folder: Path, workers: int, *words: str, **variables: str) -> Iterator[Any]:
     """A scheduler and workers; its address and its process."""
     file = folder / "scheduler.json"
+    # They are killed in the end, and what they keep would stay in the system's folder.
+    variables = {"DASK_TEMPORARY_DIRECTORY": str(folder)} | variables
     with ExitStack() as stack:
         scheduler = stack.enter_context(
             started(

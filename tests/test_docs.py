@@ -198,7 +198,7 @@ def test_every_notebook_is_a_page_with_its_title(pages: dict[str, Page]) -> None
 def test_the_tutorial_runs() -> None:
     text = (ROOT / "docs" / "tutorial.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 7
     space: dict[str, object] = {}
     known = dict(tm.catalogue)
     try:
@@ -210,6 +210,9 @@ def test_the_tutorial_runs() -> None:
     assert result.certificate.verdict.value == edited.certificate.verdict.value == "CERTIFIED"
     assert (result.certificate.level, edited.certificate.level) == ("paper", "model")
     assert edited.objective > result.objective * (1 + 1e-6), "the row that was added matters"
+    excluded = space["excluded"]
+    assert excluded.bound is None
+    assert "rows margin" in excluded.certificate.unproven
     own, conic, exact = space["mine"].to_frame()["value"]
     assert 0 < own < conic < exact
 

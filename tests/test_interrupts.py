@@ -142,7 +142,7 @@ def test_the_second_press_ends_a_process_whose_solver_does_not_stop() -> None:
     pressed = time.monotonic()
     press(process)
     code, _, stderr = finish(process)
-    assert time.monotonic() - pressed < 10, "the solver had 100 seconds"
+    assert time.monotonic() - pressed < 50, "the solver had 100 seconds"
     assert code == 130, stderr
     assert stderr.rstrip().endswith("KeyboardInterrupt")
 

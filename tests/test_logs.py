@@ -16,6 +16,7 @@ import pytest
 import tightmargin as tm
 from solvers.backend import Limits
 from solvers.interrupts import supervised
+from solvers.quiet import without_lines
 from solvers.registry import SOLVERS
 from tests import command_line, long_runs
 from tests.long_runs import claim_of, data
@@ -167,3 +168,24 @@ def test_outside_the_main_thread_the_log_is_written_and_not_kept(
     ctypes.CDLL(None).fflush(None)
     assert logs == [""]
     assert WORD["scip"] in capfd.readouterr().out
+
+
+def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Other lines of standard error come through, whoever writes them, and so does a last half."""
+    with without_lines("Cannot set"):
+        libc = ctypes.CDLL(None)
+        libc.write(2, b"Cannot set feasibility\n", 23)
+        print("from Python", file=sys.stderr)
+        os.write(2, b"from C\nCannot set it\nhalf")
+    os.write(2, b" and on")
+    assert capfd.readouterr().err == "from Python\nfrom C\nhalf and on"
+
+
+def test_a_failing_solve_gives_standard_error_back(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="inside"), without_lines("x"):
+        raise RuntimeError("inside")
+    threading.Thread(target=lambda: without_lines("x").__enter__()).run()
+    print("heard", file=sys.stderr)
+    assert capfd.readouterr().err == "heard\n"

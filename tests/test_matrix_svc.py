@@ -60,7 +60,7 @@ def exact(rank: int) -> SolveResult:
 def test_the_optimum_of_rank_one_is_proven_and_the_projection_leaves_a_quarter() -> None:
     """Any free solver for the point, and a search of ours for the bound; SCIP claims the same."""
     found = exact(1)
-    assert found.seconds < 30
+    assert found.seconds < 120
     assert "cones of directions" in found.certificate.bound_method
     assert found.certificate.solver_bound == pytest.approx(found.objective, abs=1e-5)
     bound = value("matrix_svc_projection", shape="3x3", rank=1)

@@ -241,7 +241,8 @@ def test_the_hinge_start_misses_the_proven_optimum_by_more_than_5_percent(
     assert many.gap is not None
     assert one.hinge_excess > 0.05
     assert one.gap > 0.05
-    assert one.upper == many.hinge_start
+    # One is V of (B, b) point by point, the other V in the coordinates of the search.
+    assert one.upper == pytest.approx(many.hinge_start, rel=1e-12)
     assert many.upper < one.upper
     assert 0 <= many.gap < 1e-5
     assert many.excess == pytest.approx(0.0, abs=1e-5)
@@ -283,7 +284,7 @@ def test_a_gap_to_another_machine_is_refused(proven: SolveResult) -> None:
 def test_a_time_limit_keeps_what_was_found() -> None:
     data = class_points(9, n=60)
     found = truncated_dca(data, ridge=1e-3, truncation=-0.5, starts=10**6, time_limit=0.3)
-    assert found.seconds < 3
+    assert found.seconds < 60, "all starts would take hours"
     assert 1 <= found.starts < 10**6
     assert not found.complete
     assert not found.interrupted
