@@ -139,6 +139,11 @@ def _own_residual(case: Case, found: Certified) -> tuple[float, str]:
     return own_residual(case.form, found.x, case.factors)
 
 
+def stands(case: Case, found: Certified) -> bool:
+    """Whether a point is feasible in its rows' own numbers, and a bound may make it an optimum."""
+    return _own_residual(case, found)[0] <= FEASIBILITY_TOLERANCE
+
+
 def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
     """Bounds of the formulation's own, cheapest first, until the gap is closed."""
     if not case.closes(objective, bound.value):
@@ -313,7 +318,9 @@ def _with_integers_fixed(case: Case, claim: Claim, found: Certified) -> Certifie
     if best.certificate.verdict is not Verdict.CERTIFIED:
         closer = solve_fixed(fixed, near_one=True)
         if closer is not None:
-            best = max(best, certify(fixed, closer), key=_standing)
+            best = max(best, certify(fixed, closer), key=lambda found: (
+                found.certificate.verdict is Verdict.CERTIFIED, found.objective is not None
+            ))  # fmt: skip
     facts: dict[str, object] = {"fixed_verdict": str(best.certificate.verdict)}
     if best.status is Status.INFEASIBLE:
         return _refused(found, facts, "with its integers fixed the model has no point")
@@ -331,10 +338,6 @@ def _with_integers_fixed(case: Case, claim: Claim, found: Certified) -> Certifie
             return _with_facts(found, facts)  # scaled onto its margins it beats its own binaries
     kept = certify_point(case, replace(claim, x=best.x))
     return _with_facts(kept, facts)
-
-
-def _standing(found: Certified) -> tuple[bool, bool]:
-    return found.certificate.verdict is Verdict.CERTIFIED, found.objective is not None
 
 
 def _with_facts(found: Certified, facts: dict[str, object]) -> Certified:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from solvers.attempts import Outcome, attempted
 from solvers.certificates.case import GAP_TOLERANCE, Case, Certified
-from solvers.certify import relative_gap
+from solvers.certify import relative_gap, stands
 from solvers.classify import Classification
 from solvers.registry import Choice, SolverInfo, choose
 from solvers.result import Status, Verdict
@@ -106,7 +106,7 @@ def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Ce
     certificate = replace(
         kept.certificate, bound=better.bound, bound_method=better.bound_method, gap=gap
     )
-    if case.closes(kept.objective, better.bound):
+    if stands(case, kept) and case.closes(kept.objective, better.bound):
         certificate = replace(certificate, verdict=Verdict.CERTIFIED, reason="")
         return replace(kept, status=Status.OPTIMAL, certificate=certificate)
     return replace(kept, certificate=certificate)

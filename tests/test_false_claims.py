@@ -17,8 +17,11 @@ import pytest
 import tightmargin as tm
 from formulations.array_var import ArrayVar
 from formulations.cones import psd
+from solvers.certificates.case import Case, Certified
+from solvers.classify import classify
 from solvers.errors import DomainError, ProblemClassError
-from solvers.result import SolveResult, Verdict
+from solvers.result import Certificate, SolveResult, Status, Verdict
+from solvers.second_opinion import _joined
 from solvers.standard_form import standard_form
 
 RELATIVE = 1e-5  # points may miss rows by 1e-6 of their size
@@ -321,3 +324,23 @@ def test_a_constant_neither_hides_a_gap_nor_makes_one(constant: float) -> None:
     assert result.objective - constant == pytest.approx(truth, abs=1e-9 + abs(constant) * 2.0**-51)
     if abs(constant) <= 1e6:
         assert result.certificate.verdict is Verdict.CERTIFIED
+
+
+def test_a_second_opinion_makes_no_optimum_of_a_point_beside_terms_that_cancel() -> None:
+    """The better of two bounds closes the gap to y = -1, and y = 0 is the only point there is."""
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(bounds=(1e6, 1e6 + 1)), pyo.Var(bounds=(1e6, 1e6 + 1))
+    m.y = pyo.Var(bounds=(-1, 1))
+    m.order = pyo.Constraint(expr=m.x <= m.z)
+    m.cone = pyo.Constraint(expr=m.z**2 + m.y**2 <= m.x**2)
+    m.objective = pyo.Objective(expr=m.y)
+    form = standard_form(m)
+    case = Case(m, form, classify(form))
+    values = {"x": 1e6, "z": 1e6, "y": -1.0}
+    point = np.array([values[form.columns.name(k)] for k in range(form.n)])
+    weak, strong = (Certificate(Verdict.NOT_CERTIFIED, bound=bound) for bound in (-9.0, -1.0))
+    kept = Certified(Status.INACCURATE, point, -1.0, weak)
+    other = Certified(Status.INACCURATE, point, -1.0, strong)
+    joined = _joined(case, kept, kept, other)
+    assert joined.certificate.bound == -1.0
+    assert joined.certificate.verdict is Verdict.NOT_CERTIFIED

@@ -15,7 +15,8 @@ Numerical Analysis 46, 2007); it holds at any accuracy, that of a first-order me
 r is known up to gamma_k sum |terms| (Higham, Accuracy and Stability of Numerical Algorithms, sec.
 3.1). Where that much on a variable without a limit would cost everything, r_j is computed in
 rational numbers, and made 0 exactly by moving as many multipliers that have room: what is left of
-stationarity there is never called rounding.
+stationarity there is never called rounding. Not counted is underflow: the numbers of a model and of
+its multipliers are taken to have products above 1e-290.
 """
 
 from __future__ import annotations
