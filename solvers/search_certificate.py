@@ -21,6 +21,7 @@ from solvers.certify import (
     certify_point,
     open_gap_words,
     relative_gap,
+    stands,
 )
 from solvers.conic_form import Multipliers
 from solvers.result import SolveResult, Status, Verdict
@@ -67,6 +68,8 @@ def certified_search(
     certificate = replace(certificate, bound=best, bound_method=method)
     residual = certificate.primal_residual
     if objective is None or residual is None or residual > FEASIBILITY_TOLERANCE:
+        return replace(checked, certificate=certificate)
+    if not stands(case, checked):
         return replace(checked, certificate=certificate)
     if case.exceeds(objective, best):
         words = f"the proven bound {best:.9g} exceeds the objective {objective:.9g}"
