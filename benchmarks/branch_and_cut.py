@@ -15,13 +15,13 @@ import numpy as np
 
 from benchmarks.measuring import in_turns
 from benchmarks.report import OURS, Line, Table, show
-from cuts.branch_and_cut import branch_and_cut
-from cuts.hull import hull_search
-from formulations.data import TrainingData
-from formulations.extended_nu_svc import extended_nu_svc
-from formulations.preprocess import normalise
-from solvers.algorithms.ranges import nu_range
-from solvers.solve import solve
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.extended import extended_nu_svc
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.nu.nu_range import nu_range
 
 Measured = tuple[float, float]  # CPU seconds, relative gap that is left
 Solve = Callable[[TrainingData, float, str, float], float]

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.measuring import ROOT
-from experiments.datasets import load
-from experiments.tightening import tightened
-from formulations.data import TrainingData
-from formulations.zero_one import zero_one_big_m
-from solvers.algorithms.conflict_search.search import conflict_search
-from solvers.algorithms.incumbent import zero_one_incumbent
-from solvers.result import SolveResult
-from solvers.solve import solve
+from tightmargin.cuts.bound_tightening.argument import tightened
+from tightmargin.experiments.data.specs import load
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
 SPEC = "synthetic:clustered,n=100,d=3,sigma=0.5,seed=7"
 PROBLEM = {"penalty": 1.0, "intercept": "penalised"}

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import in_turns
 from benchmarks.report import OURS, Line, Table, show
-from experiments.generators import outlier_data
-from formulations.catalogue import CATALOGUE
-from formulations.data import TrainingData
-from solvers import clarabel
-from solvers.backend import Claim, Limits
-from solvers.classify import classify
-from solvers.conic_form import conic_form
-from solvers.quotients import without_quotients
-from solvers.standard_form import standard_form
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.backends import clarabel
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import conic_form
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations.quotients import without_quotients
 
 Array = NDArray[np.float64]
 PENALTY = 1.0

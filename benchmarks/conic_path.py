@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import in_turns
 from benchmarks.report import OURS, Line, Table, show
-from experiments.generators import outlier_data
-from formulations.conic_budget import budget_grid
-from formulations.conic_dual import conic_sdp_dual
-from formulations.data import TrainingData
-from solvers.algorithms.conic_path import conic_path, penalty_grid
-from solvers.algorithms.conic_path_result import ConicPath
-from solvers.backend import Claim, Limits
-from solvers.clarabel import run_conic
-from solvers.classify import classify
-from solvers.conic_form import ConicForm, conic_form
-from solvers.result import Status
-from solvers.solve import solve
-from solvers.standard_form import standard_form
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.conic.budget import budget_grid
+from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.backends.clarabel import run_conic
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form
+from tightmargin.solvers.conic.path import conic_path, penalty_grid
+from tightmargin.solvers.conic.path_result import ConicPath
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Array = NDArray[np.float64]
 Seconds = Callable[[TrainingData, Array, int], float]

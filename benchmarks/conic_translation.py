@@ -3,7 +3,7 @@
     min   <I, W> + penalty sum_i z_i
     s.t.  p_i + u_i >= 1,   p_i^2 <= T_i z_i,   p_i, z_i >= 0,   [[W, w~], [w~', 1]] semidefinite
 
-with u_i = y_i <w~, x~_i> and T_i = <x~_i x~_i', W> - 2 u_i + 1; see formulations.conic.conic_sdp.
+with u_i = y_i <w~, x~_i> and T_i = <x~_i x~_i', W> - 2 u_i + 1; see formulations/conic/sdp.py.
 All three routes write a row <x~_i x~_i', W> on the lower triangle of W, in whole arrays.
 
 python -m benchmarks.conic_translation [n] [d] [repeats]
@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import in_turns
 from benchmarks.report import OURS, Line, Table, show
-from experiments.generators import outlier_data
-from formulations.conic import conic_sdp
-from formulations.data import TrainingData
-from solvers.classify import classify
-from solvers.conic_form import ConicForm, conic_form
-from solvers.standard_form import standard_form
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.conic.sdp import conic_sdp
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Array = NDArray[np.float64]
 PENALTY = 1.0

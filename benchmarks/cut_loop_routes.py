@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from benchmarks.report import OURS
-from formulations.rows import AffineRows, dot, total
-from solvers.persistent import LiveLP
+from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
+from tightmargin.solvers.persistent.live_lp import LiveLP
 
 Array = NDArray[np.float64]
 Cut = tuple[Array, float]

@@ -28,14 +28,14 @@ from benchmarks.branch_and_cut import (
 )
 from benchmarks.measuring import ROOT, in_turns
 from benchmarks.report import machine
-from cuts.branch_and_cut import branch_and_cut
-from cuts.cutting_plane_result import CuttingPlaneResult
-from cuts.hull import hull_search
-from cuts.outer_loop import cutting_plane
-from cuts.search_result import SearchResult
-from formulations.data import TrainingData
-from solvers.algorithms.extended_nu_local import LocalSearch, extended_nu_local
-from solvers.algorithms.ranges import nu_range
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.search.result import SearchResult
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.nu.local_search import LocalSearch, extended_nu_local
+from tightmargin.solvers.nu.nu_range import nu_range
 
 LIMIT = 60.0  # seconds a run
 TOLERANCE = 1e-6

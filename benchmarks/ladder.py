@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
-from experiments.gap_study import LADDER_INSTANCES, Instance, Study, run
-from experiments.gap_table import percent, seconds_text, to_markdown
-from experiments.ladder import LADDER
-from experiments.plots import save_figure
-from experiments.rungs import Effort
-from solvers.result import Verdict
+from tightmargin.experiments.gap_study.ladder import LADDER
+from tightmargin.experiments.gap_study.rungs import Effort
+from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, Instance, Study, run
+from tightmargin.experiments.gap_study.table import percent, seconds_text, to_markdown
+from tightmargin.experiments.plots import save_figure
+from tightmargin.solvers.result import Verdict
 
 EXACT_TIME = 10.0  # seconds of SCIP, which starts from our incumbent; enumeration proves small ones
 BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"

@@ -19,12 +19,12 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from benchmarks.measuring import stop_before_run
 from benchmarks.report import OURS
-from formulations import CATALOGUE
-from formulations.data import TrainingData
-from solvers import highs
-from solvers.backend import Limits
-from solvers.classify import classify
-from solvers.standard_form import standard_form
+from tightmargin.formulations import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.backends import highs
+from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Array = NDArray[np.float64]
 NU = 0.6

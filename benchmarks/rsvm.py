@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import in_turns
 from benchmarks.report import OURS, Line, Table, show
-from experiments.generators import label_flip_data, outlier_data
-from formulations.data import GramData, TrainingData
-from formulations.kernels import gram_data
-from formulations.rsvm_checks import hinge_sum
-from formulations.rsvm_dual import rsvm_dual
-from solvers.algorithms.decomposition import decomposition
-from solvers.algorithms.h_limit import h_limit
-from solvers.algorithms.rsvm_path import rsvm_path, solve_rsvm
-from solvers.result import Verdict
-from solvers.solve import solve
+from tightmargin.experiments.data.outlier_generators import label_flip_data, outlier_data
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.rigorous_svm.checks import hinge_sum
+from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm
 
 Array = NDArray[np.float64]
 Data = TrainingData | GramData

@@ -24,9 +24,9 @@ from joblib import Parallel, delayed
 from benchmarks import claim
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
-from experiments.datasets import data_folder, load
-from solvers.algorithms.conflict_search.result import Stop
-from solvers.algorithms.conflict_search.search import conflict_search
+from tightmargin.experiments.data.specs import data_folder, load
+from tightmargin.solvers.zero_one.conflict_search.result import Stop
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 
 LIMIT = 600.0  # processor seconds, as many as the published runs had
 SMALL = tuple((f"n60d{d}ATj{j}", C) for d in (2, 5, 10) for j in range(5) for C in (1, 10, 100))

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cuts.past_nu_bar import bound_past_nu_bar, measured_points, radius_of
-from formulations.catalogue import Origin
-from formulations.extended_nu_checks import at_weight, hulls_of, norm_squared, objective_factor
-from formulations.support_function import support_value
-from solvers.algorithms.ranges import CVAR, POLAR, REVERSE, nu_bar_bounds, nu_range
+from tightmargin.cuts.nu_path.boundary import bound_past_nu_bar, measured_points, radius_of
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.nu.extended_checks import (
+    at_weight,
+    hulls_of,
+    norm_squared,
+    objective_factor,
+)
+from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE, nu_bar_bounds, nu_range
 
 Array = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from formulations.data import TrainingData
-from formulations.parameters import did_you_mean
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import did_you_mean
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]

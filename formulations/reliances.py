@@ -33,12 +33,12 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from formulations.big_m import big_m_below
-from formulations.catalogue import Origin
-from formulations.multiclass import class_costs
-from formulations.multiclass_big_m import big_m_paid, cap_of
-from formulations.slack_bounds import SlackBounds
-from formulations.stated_bounds import STATED
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
+from tightmargin.formulations.multiclass.hinge import class_costs
+from tightmargin.formulations.zero_one.big_m import big_m_below
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+from tightmargin.formulations.zero_one.slack_bounds_argument import STATED
 
 Array = NDArray[np.float64]
 

@@ -1,5 +1,5 @@
 """How models are solved and how far the answer can be trusted."""
 
-from solvers.pyomo_plugins import register
+from tightmargin.solvers.backends.pyomo_plugins import register
 
 register()

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from formulations.catalogue import ProblemClass
-from solvers import clarabel, fusion, highs, piqp, pyomo_backend, scip, scs
-from solvers.algorithms import tangents
-from solvers.backend import Claim, Limits, refuse_huge_bounds
-from solvers.certify import Case, Certified, certify
-from solvers.classify import Classification
-from solvers.coefficients import coefficient_outside
-from solvers.contradictions import heard
-from solvers.dual.choice import HIGHS_OPTIONS, worthwhile
-from solvers.dual.form import DualForm, dual_form
-from solvers.registry import SOLVERS, Choice
-from solvers.result import Status, Verdict
-from solvers.standard_form import StandardForm
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers import outer_approximation
+from tightmargin.solvers.backends import clarabel, highs, mosek, piqp, pyomo_interface, scip, scs
+from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds
+from tightmargin.solvers.backends.registry import SOLVERS, Choice
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.certificates.certify import Case, Certified, certify
+from tightmargin.solvers.certificates.claim_consistency import heard
+from tightmargin.solvers.dualization.dual_form import DualForm, dual_form
+from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.standard_form.coefficients import coefficient_outside
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 DUALISED = {"highs": (ProblemClass.LP,), "clarabel": (ProblemClass.LP, ProblemClass.QP),
             "piqp": (ProblemClass.QP,)}  # fmt: skip
@@ -172,7 +172,7 @@ def _run(
 ) -> Claim:
     match name:
         case "highs" if form.integer.any() and form.objective.Q.nnz:
-            return tangents.run(form, classification, limits)
+            return outer_approximation.run(form, classification, limits)
         case "highs":
             return highs.run(form, classification, limits)
         case "clarabel":
@@ -182,10 +182,10 @@ def _run(
         case "piqp":
             return piqp.run(form, classification, limits)
         case "mosek":
-            return fusion.run(form, classification, limits)
+            return mosek.run(form, classification, limits)
         case "scip" if not form.nonlinear:
             return scip.run(form, limits)
-    return pyomo_backend.run(name, model, form, limits)
+    return pyomo_interface.run(name, model, form, limits)
 
 
 def _remaining(limits: Limits, spent: float) -> Limits | None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
 
-from formulations.catalogue import ProblemClass
-from formulations.cones import psd
-from solvers.registry import SOLVERS, SolverInfo, gurobi_is_restricted
-from solvers.result import Status
-from solvers.solve import solve
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo, gurobi_is_restricted
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Status
 
 TOLERANCE = 1e-5
 

@@ -6,15 +6,13 @@ import platform
 from functools import cache
 from importlib.metadata import version
 
+VERSION = "0.1.0"
 PACKAGES = ("pyomo", "numpy", "scipy")
 
 
 @cache
 def _versions() -> tuple[tuple[str, str], ...]:
-    # Inside a function: the front door imports the solvers.
-    import tightmargin
-
-    own = (("tightmargin", tightmargin.__version__), ("python", platform.python_version()))
+    own = (("tightmargin", VERSION), ("python", platform.python_version()))
     return (*own, *((name, version(name)) for name in PACKAGES))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from formulations.data import TrainingData
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tightmargin.formulations.data.training_data import TrainingData
 
 # Two cores are shared with the other test processes: a slow example is no failure. The suite says
 # the same of the same code each time; `explore` looks for examples that nobody has tried.

@@ -7,37 +7,34 @@ import importlib.util
 import inspect
 
 import tightmargin
-from formulations import CATALOGUE
+from tightmargin.formulations import CATALOGUE
 
 # Public modules without a name at the front door.
 MORE = {
     "formulations": (
-        "formulations.catalogue", "formulations.data", "formulations.multiclass_data",
-        "formulations.hyperplane", "formulations.rows", "formulations.cones",
-        "formulations.preprocess", "formulations.kernels", "formulations.kernel_pca",
-        "formulations.gram_normaliser", "formulations.big_m", "formulations.class_reach",
-        "formulations.intercept_bound", "formulations.slack_bounds",
-        "formulations.pair_conflicts", "formulations.strengthening", "formulations.nu_property",
-        "formulations.support_function", "formulations.rsvm_maps",
-        "formulations.rsvm_inverse_maps", "formulations.generalisation",
-        "formulations.margin_errors", "formulations.risk_deviation", "formulations.vc_bound",
-        "formulations.sample_complexity",
+        "catalogue", "data.training_data", "data.multiclass_data", "common.hyperplane",
+        "modeling.affine_rows", "modeling.semidefinite", "data.normalisation", "data.kernels",
+        "data.kernel_pca", "data.kernel_centring", "zero_one.big_m", "zero_one.class_reach",
+        "zero_one.intercept_bound", "zero_one.slack_bounds", "zero_one.conflicts",
+        "conic.strengthening", "common.nu_property", "nu.support_function",
+        "rigorous_svm.equivalence", "rigorous_svm.inverse_maps",
     ),
     "solvers": (
-        "solvers.solve", "solvers.result", "solvers.certify", "solvers.registry",
-        "solvers.compare", "solvers.comparison", "solvers.persistent", "solvers.errors",
-        "solvers.doctor", "solvers.answers", "solvers.algorithms.conflict_search.result",
+        "dispatch", "result", "certificates.certify", "backends.registry", "comparison.compare",
+        "comparison.gap_table", "persistent.live_lp", "errors", "doctor", "comparison.solver_runs",
+        "zero_one.conflict_search.result",
     ),
     "cuts": (
-        "cuts.cut", "cuts.cut_scaling", "cuts.cut_files", "cuts.concavity", "cuts.facial",
-        "cuts.trace", "cuts.cutting_plane_result",
-        "cuts.search_result", "cuts.nu_path_row", "cuts.nu_path_result", "cuts.nu_chords",
+        "cut.cut", "cut.scaling", "cut.files", "generation.concavity", "generation.facial",
+        "outer_loop.trace", "outer_loop.result", "search.result", "nu_path.row", "nu_path.result",
+        "nu_path.chords",
     ),
     "experiments": (
-        "experiments.estimators", "experiments.datasets", "experiments.generators",
-        "experiments.cross_validation", "experiments.gap_study", "experiments.ladder",
-        "experiments.plots", "experiments.runner", "experiments.reproduce.registry",
-        "experiments.reproduce.report",
+        "statistics.risk_bounds", "statistics.margin_errors", "statistics.risk_deviation",
+        "statistics.vc_bound", "statistics.sample_complexity", "estimators.classifier",
+        "data.specs", "data.outlier_generators", "validation.cross_validation", "gap_study.study",
+        "gap_study.ladder", "plots", "studies.runner", "reproduce.framework.registry",
+        "reproduce.framework.report",
     ),
 }  # fmt: skip
 
@@ -50,8 +47,10 @@ def home_of(name: str) -> str:
 def modules(room: str) -> list[str]:
     """Documented modules of a room, those that exist in this version."""
     names = {home_of(name) for name in tightmargin.__all__ if name != "catalogue"}
-    names |= {entry.build.__module__ for entry in CATALOGUE.values()} | set(MORE[room])
-    mine = sorted(name for name in names if name.partition(".")[0] == room)
+    names |= {entry.build.__module__ for entry in CATALOGUE.values()} | {
+        f"tightmargin.{room}.{name}" for name in MORE[room]
+    }
+    mine = sorted(name for name in names if name.split(".")[1] == room)
     return [name for name in mine if importlib.util.find_spec(name) is not None]
 
 

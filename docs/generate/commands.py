@@ -12,7 +12,7 @@ def reference() -> str:
     """Every command with its usage, text and options."""
     import typer.main
 
-    from experiments.cli import app
+    from tightmargin.experiments.cli.app import app
 
     group: Any = typer.main.get_command(app)
     return "\n\n".join(_command(name, command) for name, command in group.commands.items())

@@ -8,7 +8,7 @@ from itertools import groupby
 from docs.generate.formula import MODES, Formula, formulas
 from docs.generate.latex import SYMBOLS, latex, letter
 from docs.generate.witnesses import ROOT, TRIALS, tests_naming, trial_line
-from formulations import CATALOGUE, Entry
+from tightmargin.formulations import CATALOGUE, Entry
 
 NAMES = {
     "bi_vapnik": "Bi & Vapnik 2003", "cepeda_gomez_han": "Cepeda, Gomez & Han 2024",

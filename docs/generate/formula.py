@@ -1,7 +1,7 @@
 """Formulas of the catalogue as they stand in docs/formulas, one file a paper.
 
 A formula is written once, in Python's syntax, and read twice: latex.py prints it on the page of
-its paper, and tests/test_docs.py evaluates it at random points beside the built model.
+its paper, and tests/project/test_docs.py evaluates it at random points beside the built model.
 
     x[i], B[k,j]         entries; an index runs over the set of its letter in capitals, or `ranges`
     sum(i, f), sum(i, f, condition)                     over all i, or those with the condition

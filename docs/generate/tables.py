@@ -5,8 +5,8 @@ from __future__ import annotations
 from docs.generate.entries import anchor, relation
 from docs.generate.formula import formulas
 from docs.generate.witnesses import ROOT
-from formulations import CATALOGUE, ProblemClass
-from solvers.registry import PREFERENCE, SOLVERS
+from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.solvers.backends.registry import PREFERENCE, SOLVERS
 
 CLASSES = {
     ProblemClass.LP: "linear program",
@@ -78,7 +78,7 @@ def of_readme(heading: str) -> str:
 
 def reproductions(paper: str) -> str:
     """Tables and figures of a paper that can be run again."""
-    from experiments.reproduce.papers import everything
+    from tightmargin.experiments.reproduce.papers import everything
 
     prefix = paper.replace("_", "-") + "-"
     found = [each for each in everything() if each.name.startswith(prefix)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _WORD = re.compile(r"\w+")
-TRIALS = "tests/test_catalogue_solvers.py"
+TRIALS = "tests/project/test_catalogue_solvers.py"
 
 
 @dataclass(frozen=True)

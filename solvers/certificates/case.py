@@ -9,16 +9,19 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from formulations.catalogue import CATALOGUE, Origin, PaperCheck
-from solvers.backend import Limits
-from solvers.certificates import gap
-from solvers.certificates.scale import objective_scale, objective_unit
-from solvers.classify import Classification
-from solvers.conic_form import ConicForm, Multipliers, conic_form
-from solvers.result import Certificate, Status
-from solvers.scaling import Scaling, badly_scaled, scaling
-from solvers.standard_form import StandardForm
-from solvers.values import named_values
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
+from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers, conic_form
+from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.certificates import gap
+from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.transformations.least_squares_scaling import (
+    objective_scale,
+    objective_unit,
+)
+from tightmargin.solvers.transformations.scaling import Scaling, badly_scaled, scaling
 
 Array = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from formulations.least_eigenvalue import ROUNDOFF as UNIT
-from solvers.certificates.dual_centre import dual_centre
-from solvers.certificates.reach import Reach
-from solvers.conic_form import ConicForm
-from solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
-from solvers.quadratic_rows import Reading
+from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.solvers.canonical_form.cone_recognition import Reading
+from tightmargin.solvers.canonical_form.conic_form import ConicForm
+from tightmargin.solvers.certificates.dual_centre import dual_centre
+from tightmargin.solvers.certificates.safe_bound import Reach
+from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

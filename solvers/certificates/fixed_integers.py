@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers import clarabel, highs
-from solvers.backend import Claim, Limits
-from solvers.certificates.case import Case
-from solvers.classify import classify
-from solvers.errors import NumberError
-from solvers.registry import SOLVERS
+from tightmargin.solvers.backends import clarabel, highs
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.errors import NumberError
 
 Array = NDArray[np.float64]
 

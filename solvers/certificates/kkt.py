@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from formulations.cones import symmetric
-from solvers.classify import Classification
-from solvers.conic_form import ConicForm, Multipliers, conic_multipliers
-from solvers.standard_form import LocalQuadratic, StandardForm
+from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers, conic_multipliers
+from tightmargin.solvers.standard_form.standard_form import LocalQuadratic, StandardForm
 
 Array = NDArray[np.float64]
 

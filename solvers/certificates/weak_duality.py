@@ -1,7 +1,8 @@
 """A lower bound on a convex model from any numbers whatever, with every rounding counted.
 
-For z in the dual cone, any x^, and c with Q - diag(c) semidefinite (solvers/curvature.py), weak
-duality with what is left of stationarity kept gives at every feasible x
+For z in the dual cone, any x^, and c with Q - diag(c) semidefinite
+(solvers/canonical_form/curvature.py), weak duality with what is left of stationarity kept gives at
+every feasible x
 
     f(x) >= -1/2 x^'P x^ - b'z + sum_j [ r_j x_j + c_j (x_j - x^_j)^2 ],    r = P x^ + q + A'z,
 
@@ -28,17 +29,22 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
-from formulations.least_eigenvalue import ROUNDOFF as UNIT
-from solvers.certificates.exact_columns import (
+from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.solvers.canonical_form.cone_recognition import Reading
+from tightmargin.solvers.canonical_form.conic_form import (
+    ConicForm,
+    triangle_scale,
+    unpack,
+    without_own_bounds,
+)
+from tightmargin.solvers.canonical_form.curvature import proven_at_least
+from tightmargin.solvers.certificates.exact_columns import (
     ExactColumns,
     exact_columns,
     with_room,
     within_room,
 )
-from solvers.certificates.reach import Reach, excess_of
-from solvers.conic_form import ConicForm, triangle_scale, unpack, without_own_bounds
-from solvers.curvature import proven_at_least
-from solvers.quadratic_rows import Reading
+from tightmargin.solvers.certificates.safe_bound import Reach, excess_of
 
 Array = NDArray[np.float64]
 

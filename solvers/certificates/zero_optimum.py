@@ -17,12 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from solvers.certificates.reach import Reach
-from solvers.certificates.weak_duality import proven_bound
-from solvers.conic_form import ConicForm
-from solvers.exact_rays import is_exactly_feasible
-from solvers.quadratics import Quadratic
-from solvers.standard_form import StandardForm
+from tightmargin.solvers.canonical_form.conic_form import ConicForm
+from tightmargin.solvers.certificates.safe_bound import Reach
+from tightmargin.solvers.certificates.weak_duality import proven_bound
+from tightmargin.solvers.exact.ray_check import is_exactly_feasible
+from tightmargin.solvers.standard_form.quadratic import Quadratic
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Array = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from formulations.catalogue import ProblemClass
-from formulations.cones import psd
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.modeling.semidefinite import psd
 
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
 MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP

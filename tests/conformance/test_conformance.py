@@ -15,17 +15,17 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from formulations.catalogue import ProblemClass
-from solvers.backend import Limits
-from solvers.classify import classify
-from solvers.registry import SOLVERS
-from solvers.result import SolveResult, Status, Verdict
-from solvers.solve import solve
-from solvers.standard_form import standard_form
-from solvers.unboundedness import unboundedness_proof
 from tests.conformance.exclusions import ASKED, EXCLUDED, UNSTEADY
 from tests.conformance.problems import INFEASIBLE, PROBLEMS, UNBOUNDED, Problem
 from tests.conformance.variants import VARIANTS, answer, class_of, rows, unscaled
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.exact.unboundedness import unboundedness_proof
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 BY_NAME = {problem.name: problem for problem in PROBLEMS}
 # Seconds. A case takes a few hundredths; one that is excused gets less time to prove that it fails.

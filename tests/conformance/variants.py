@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import pyomo.environ as pyo
 
-from formulations.catalogue import ProblemClass
-from formulations.cones import psd, psd_entries
 from tests.conformance.problems import INFEASIBLE, UNBOUNDED, Problem
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.modeling.semidefinite import psd, psd_entries
 
 Model: TypeAlias = pyo.ConcreteModel
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import tightmargin as tm
 from tests.faults.test_fault_29_inputs import CONVERTED, REFUSED, X, Y
-from tests.witness import points
+from tests.references.reference_solutions import points
 
 Machine = tm.FormulationClassifier
 PLAIN = Machine(C=1.0).fit(X, Y)
@@ -196,10 +196,10 @@ def test_row_29_new_points_have_the_features_of_the_training_points() -> None:
 def test_row_30_words_are_checked_before_anything_is_solved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from experiments import estimator_fit
+    from tightmargin.experiments.estimators import fitting
 
     for name in ("solve", "with_tightened", "build"):
-        monkeypatch.setattr(estimator_fit, name, lambda *_, **__: pytest.fail("it was solved"))
+        monkeypatch.setattr(fitting, name, lambda *_, **__: pytest.fail("it was solved"))
     cases: list[tuple[dict[str, Any], str]] = [
         ({"formulation": "c_scv"}, "no formulation is called 'c_scv'; did you mean c_svc"),
         ({"formulation": None}, "formulation must be the name of one, got None"),

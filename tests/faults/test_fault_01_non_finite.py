@@ -1,6 +1,6 @@
 """Row 1: NaN or infinity anywhere is refused by name, before anything is built.
 
-tests/test_numbers.py goes on from here to coefficients, sides and bounds of edited models.
+tests/project/test_numbers.py goes on from here to coefficients, sides and bounds of edited models.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from formulations.catalogue import CATALOGUE
-from formulations.multiclass_data import MulticlassData
-from solvers.errors import NumberError
-from tests.command_line import run
 from tests.faults.settings import NUMBERS, WORDS, arrays, as_taken, modes, valid
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tests.support.command_line import run
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.solvers.errors import NumberError
 
 DATA = points("overlapping", 0, n=8)
 BAD = (math.nan, math.inf, -math.inf)

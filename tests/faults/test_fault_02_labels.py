@@ -1,6 +1,6 @@
 """Row 2: builders take labels -1 and +1 only; the refusal shows the line that mends it.
 
-tests/test_datasets.py reads labels of files, where --positive names the positive one.
+tests/experiments/data/test_specs.py reads labels of files, where --positive names the positive one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import tightmargin as tm
-from tests.command_line import run
+from tests.support.command_line import run
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 OTHERS: dict[str, tuple[Any, Any]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.command_line import run
+from tests.support.command_line import run
 
 
 @pytest.mark.parametrize(("label", "word"), [(1, r"\+1"), (-1, "-1")])

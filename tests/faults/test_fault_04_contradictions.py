@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from formulations.coincident import least_errors
-from solvers.algorithms.prepare import build
-from solvers.result import Status, Verdict
-from tests.brute_force import zero_one_optima
-from tests.command_line import run, write_csv
 from tests.faults.settings import valid
+from tests.references.brute_force import zero_one_optima
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.data.coincident import least_errors
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.result import Status, Verdict
 
 # Three places: two positive and one negative at 0, one of each at 2, one positive at 3.
 X = np.array([[0.0, 1.0], [0.0, 1.0], [-0.0, 1.0], [2.0, 0.0], [2.0, 0.0], [3.0, 1.0]])

@@ -1,7 +1,7 @@
 """Row 5: constant, repeated and collinear features change no optimum; w is the least of all.
 
-tests/metamorphic adds columns to the data of every entry; tests/test_extended_nu.py shows why its
-family refuses dependent features.
+tests/metamorphic adds columns to the data of every entry; tests/formulations/nu/test_extended.py
+shows why its family refuses dependent features.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from formulations.catalogue import CATALOGUE
-from solvers.algorithms.prepare import build
-from solvers.result import SolveResult, Verdict
-from tests.brute_force import zero_one_optima
 from tests.faults.settings import NUMBERS, as_taken, valid
-from tests.witness import points
+from tests.references.brute_force import zero_one_optima
+from tests.references.reference_solutions import points
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.result import SolveResult, Verdict
 
 N = 5
 DATA = points("overlapping", 4, n=N)

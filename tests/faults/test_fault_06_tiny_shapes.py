@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from formulations.catalogue import CATALOGUE
-from solvers.algorithms.prepare import build
-from solvers.result import SolveResult, Status, Verdict
-from tests import witness
 from tests.faults.settings import as_taken, modes, valid
+from tests.references import reference_solutions
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 CLAIMED = ("NONCONVEX", "LRCP", "MIQP", "MILP")
 
@@ -90,7 +90,9 @@ def test_row_06_two_points_have_the_margin_of_geometry(d: int) -> None:
 def test_row_06_more_features_than_points_are_always_separable(shape: str) -> None:
     data = SHAPES[shape]
     result = tm.solve(tm.hard_margin_svc(data))
-    assert result.objective == pytest.approx(witness.hard_margin(data, "free").value, rel=1e-6)
+    assert result.objective == pytest.approx(
+        reference_solutions.hard_margin(data, "free").value, rel=1e-6
+    )
     with pytest.raises(ValueError, match="orthonormal_reduction"):
         tm.extended_nu_svc(data, nu=0.5)
 

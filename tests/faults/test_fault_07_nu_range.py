@@ -1,6 +1,7 @@
 """Row 7: nu outside its range is refused with the range; inside it, the side is named.
 
-tests/test_extended_nu.py and tests/test_equivalences.py prove the ends against other solvers.
+tests/formulations/nu/test_extended.py and tests/project/test_equivalences.py prove the ends against
+other solvers.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from scipy.optimize import linprog
 from sklearn.svm import NuSVC
 
 import tightmargin as tm
-from solvers.result import Verdict
-from tests.command_line import run, write_csv
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tests.support.command_line import run, write_csv
+from tightmargin.solvers.result import Verdict
 
 DATA = points("unbalanced", 0, n=12)  # 4 positive, 8 negative
 LARGEST = 2 * 4 / 12

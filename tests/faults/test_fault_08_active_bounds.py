@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from formulations.intercept_bound import derive_intercept_bound
-from solvers.algorithms.h_limit import h_limit, rsvm_at_limit
-from solvers.algorithms.rsvm_point import rsvm_point
-from solvers.result import Verdict
-from tests.brute_force import zero_one_optima
-from tests.command_line import run, write_csv
-from tests.witness import points
+from tests.references.brute_force import zero_one_optima
+from tests.references.reference_solutions import points
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit, rsvm_at_limit
+from tightmargin.solvers.rigorous_svm.point import rsvm_point
 
 DATA = points("overlapping", 0, n=8)
 FREE = tm.solve(tm.c_svc(DATA, C=1.0))

@@ -1,7 +1,7 @@
 """Row 9: an M that is too small gives wrong optima, and none of them is called a bound.
 
-The instance is kept in instances/small_big_m.json; tests/test_bound_order.py covers other data,
-incumbents that lie and an M lowered after the build.
+The instance is kept in instances/small_big_m.json; tests/solvers/comparison/test_bound_order.py
+covers other data, incumbents that lie and an M lowered after the build.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from solvers.registry import SOLVERS
-from solvers.result import SolveResult, Status, Verdict
-from tests.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
-from tests.command_line import run, write_csv
 from tests.faults.instances import instance
+from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
+from tests.support.command_line import run, write_csv
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 KEPT = instance("small_big_m")
 DATA = tm.TrainingData(KEPT["X"], KEPT["y"])

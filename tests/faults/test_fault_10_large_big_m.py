@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from solvers.registry import SOLVERS
-from solvers.result import SolveResult, Verdict
-from tests.brute_force import ramp_optimum, zero_one_optima
-from tests.command_line import run, write_csv
 from tests.faults.instances import instance
+from tests.references.brute_force import ramp_optimum, zero_one_optima
+from tests.support.command_line import run, write_csv
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.result import SolveResult, Verdict
 
 KEPT = instance("small_big_m")
 DATA = tm.TrainingData(KEPT["X"], KEPT["y"])
@@ -92,7 +92,7 @@ def test_row_10_with_the_binaries_fixed_the_rest_is_solved_again(
     size: float, solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A convex program, certified: its optimum is what the result reports."""
-    monkeypatch.setattr("solvers.algorithms.ramp_bound.VERTEX_LIMIT", 0)
+    monkeypatch.setattr("tightmargin.solvers.zero_one.enumeration.ramp_enumeration.VERTEX_LIMIT", 0)
     model = tm.ramp_big_m(DATA, C=KEPT["C"], big_m=size, intercept=KEPT["intercept"])
     result = tm.solve(model, solver)
     facts = result.certificate.facts

@@ -1,6 +1,7 @@
 """Row 11: a kernel matrix that is not semidefinite is refused, or shifted on purpose and in print.
 
-Solvers take such a matrix without a word (tests/test_numbers.py shows Clarabel at a saddle).
+Solvers take such a matrix without a word (tests/project/test_numbers.py shows Clarabel at a
+saddle).
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from formulations.catalogue import CATALOGUE
-from formulations.data import GramData
-from solvers.result import SolveResult, Verdict
-from tests import witness
-from tests.command_line import run
+from tests.references import reference_solutions
+from tests.support.command_line import run
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import GramData
+from tightmargin.solvers.result import SolveResult, Verdict
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((8, 2))
@@ -81,7 +82,7 @@ def test_row_11_a_shift_is_explicit_and_reported(name: str) -> None:
 def test_row_11_the_optimum_is_that_of_the_shifted_matrix() -> None:
     result = tm.solve(tm.c_svc_dual(tm.GramData(SIGMOID, Y, shift=6.0), C=1.0))
     shifted = SIGMOID + 6.0 * np.eye(8)
-    known = -witness.c_dual(shifted, Y.astype(float), np.ones(8), "free")
+    known = -reference_solutions.c_dual(shifted, Y.astype(float), np.ones(8), "free")
     assert result.objective == pytest.approx(known, rel=1e-6)
     assert result.certificate.facts["kernel_shift"] == 6.0
 

@@ -12,9 +12,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from solvers.errors import NumberError
-from solvers.result import Status, Verdict
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.result import Status, Verdict
 
 DATA = points("overlapping", 5, n=10)
 

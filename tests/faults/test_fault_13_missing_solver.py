@@ -1,7 +1,7 @@
 """Row 13: a solver that is not installed is named with the command that mends it, and who can.
 
-Each process here finds no package of the solvers it blocks; tests/test_refusals.py blocks one
-solver after the other, tests/test_house.py imports everything with none.
+Each process here finds no package of the solvers it blocks; tests/project/test_refusals.py blocks
+one solver after the other, tests/project/test_structure.py imports everything with none.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from solvers.registry import SOLVERS
-from tests.command_line import ROOT
+from tests.support.command_line import ROOT
+from tightmargin.solvers.backends.registry import SOLVERS
 
 BLOCKED = """
 import sys

@@ -1,6 +1,7 @@
 """Row 15: a time limit is a status with incumbent and valid bound, never an exception.
 
-tests/test_limits.py has every solver, every kind of limit, and runs too short for a point.
+tests/solvers/execution/test_limits.py has every solver, every kind of limit, and runs too short for
+a point.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import tightmargin as tm
-from solvers.registry import SOLVERS
-from solvers.residuals import primal_residual
-from solvers.result import Status, Verdict
-from solvers.standard_form import standard_form
-from solvers.values import point_with
-from tests.command_line import run, write_csv
-from tests.long_runs import MODELS, data, with_a_point
+from tests.support.command_line import run, write_csv
+from tests.support.long_runs import MODELS, data, with_a_point
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.named_values import point_with
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.standard_form.residuals import primal_residual
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 
 @pytest.mark.parametrize(

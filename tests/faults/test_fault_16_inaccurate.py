@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from solvers import attempts
-from solvers.backend import Claim, Limits
-from solvers.clarabel import run as run_clarabel
-from solvers.result import Status, Verdict
-from tests import witness
-from tests.witness import points
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tightmargin.solvers import attempts
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.backends.clarabel import run as run_clarabel
+from tightmargin.solvers.result import Status, Verdict
 
 DATA = points("overlapping", 2, n=10)
 EARLY = {"max_iter": 4}
@@ -83,7 +83,7 @@ def test_row_16_ill_conditioned_kernels_are_right_or_not_certified(kind: str) ->
     y = np.where(k % 2 == 0, 1.0, -1.0)
     data = tm.GramData(gram, y)
     result = tm.solve(tm.c_svc_dual(data, C=1.0))
-    known = -witness.c_dual(data.gram, y, np.ones(n), "free")
+    known = -reference_solutions.c_dual(data.gram, y, np.ones(n), "free")
     if result.certificate.verdict is Verdict.CERTIFIED:
         assert result.objective == pytest.approx(known, rel=1e-4, abs=1e-5)
     else:

@@ -1,6 +1,7 @@
 """Row 17: that there is no point, or no least one, is proven here: a Farkas vector, or a ray.
 
-tests/test_infeasibility.py and tests/test_unboundedness.py go into the proofs.
+tests/solvers/exact/test_infeasibility.py and tests/solvers/exact/test_unboundedness.py go into the
+proofs.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from solvers import highs
-from solvers.backend import Limits
-from solvers.classify import classify
-from solvers.registry import SOLVERS
-from solvers.result import SolveResult, Status, Verdict
-from solvers.standard_form import standard_form
-from tests import witness
-from tests.witness import points
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tightmargin.solvers.backends import highs
+from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 SEPARABLE, OVERLAPPING = points("separable", 1, n=8), points("overlapping", 1, n=8)
 UNBALANCED = points("unbalanced", 1, n=10)
@@ -133,8 +134,8 @@ def test_row_17_no_point_is_proven_by_a_farkas_vector(case: str, solver: str) ->
 
 def test_row_17_the_infeasible_ones_have_no_point_for_anybody() -> None:
     """The first two said once more by scipy."""
-    assert not witness.is_separable(OVERLAPPING, "free")
-    hinge = witness.hinge(OVERLAPPING, "free", 0.0, np.ones(OVERLAPPING.n)).value
+    assert not reference_solutions.is_separable(OVERLAPPING, "free")
+    hinge = reference_solutions.hinge(OVERLAPPING, "free", 0.0, np.ones(OVERLAPPING.n)).value
     assert hinge > 1e-3
 
 

@@ -1,6 +1,7 @@
 """Row 18: Ctrl-C from outside after a second leaves a result with incumbent and bound.
 
-tests/test_interrupts.py has the second press, handlers, threads, notebooks and other solvers.
+tests/solvers/execution/test_interrupts.py has the second press, handlers, threads, notebooks and
+other solvers.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import time
 
 import pytest
 
-from solvers.registry import SOLVERS
-from tests.long_runs import finish, press, start, wait_for
+from tests.support.long_runs import finish, press, start, wait_for
+from tightmargin.solvers.backends.registry import SOLVERS
 
 # A row of the log that shows an incumbent and a gap.
 MARKERS = {
@@ -22,7 +23,7 @@ MARKERS = {
 SCRIPT = """
 import json, sys
 import tightmargin as tm
-from tests.long_runs import MODELS
+from tests.support.long_runs import MODELS
 solver, name, out = sys.argv[1:]
 result = tm.solve(MODELS[name](), solver, log=True)
 result.save(out)
@@ -47,7 +48,7 @@ def test_row_18_a_press_after_a_second_keeps_what_there_is(
     assert code == 0, stderr
     assert time.perf_counter() - pressed < 50, "the solver had 100 seconds"
     assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
-    from solvers.result import SolveResult
+    from tightmargin.solvers.result import SolveResult
 
     kept = SolveResult.load(out)
     claim = kept.certificate.solver_bound

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import tightmargin as tm
-from solvers.isolated import solve_isolated
-from solvers.result import SolveResult, Status, Verdict
-from tests.liar import SUBJECTS, telling
+from tests.support.lying_solver import SUBJECTS, telling
+from tightmargin.solvers.isolated.parent import solve_isolated
+from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 
 def kill_when_it_is_there(mark: Path) -> None:

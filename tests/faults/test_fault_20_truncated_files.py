@@ -1,6 +1,6 @@
 """Row 20: a result file cut short or altered gives one clear error, never half a result.
 
-tests/test_result_files.py cuts at every byte and looks at what saving leaves behind.
+tests/solvers/test_result_files.py cuts at every byte and looks at what saving leaves behind.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.command_line import run, write_csv
-from tests.long_runs import data
+from tests.support.command_line import run, write_csv
+from tests.support.long_runs import data
 
 
 @pytest.fixture(scope="module")

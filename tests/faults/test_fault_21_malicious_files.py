@@ -1,6 +1,6 @@
 """Row 21: nothing that is read can run code. There is no pickle in any file of ours.
 
-tests/test_result_files.py forges companions whose checksums agree.
+tests/solvers/test_result_files.py forges companions whose checksums agree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.command_line import ROOT, run
+from tests.support.command_line import ROOT, run
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
 Y = np.array([1, -1, 1])
@@ -111,7 +111,7 @@ def packages() -> list[Path]:
 
 UNSAFE = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle"}
 # A child process of ours gets its model over a pipe that nobody else writes to, never from a file.
-OVER_A_PIPE = {"solvers/isolated.py", "solvers/isolated_child.py"}
+OVER_A_PIPE = {"solvers/isolated/parent.py", "solvers/isolated/child.py"}
 # So do processes that joblib starts; its load() would read any file.
 JOBLIB = {"joblib", "joblib._dask", "joblib.externals.loky"}
 PROCESSES = {

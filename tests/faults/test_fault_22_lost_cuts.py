@@ -1,6 +1,6 @@
 """Row 22: a cut is read back from the solver; one it would lose is refused, at every scale.
 
-tests/test_persistent.py makes a solver that forgets, and lists every refusal.
+tests/solvers/persistent/test_live_lp.py makes a solver that forgets, and lists every refusal.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from solvers.errors import NumberError
-from solvers.persistent import LiveLP
-from solvers.result import Status
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers.result import Status
 
 # Of the raw interface: 1e-8 has no effect, 1e-10 is dropped, 2e15 never added, 1e14 an error.
 SCALES = (1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9, 1e12, 1e14, 2e15, 1e18)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuts import concavity, facial, lifted, vertex_cuts
-from cuts.cut import InvalidCutError
-from cuts.endings import StopReason
-from cuts.outer_loop import cutting_plane
-from formulations.data import TrainingData
-from solvers.algorithms.ranges import nu_range
-from tests.cuts.corners import corners, gauss
+from tests.references.polytope_corners import corners, gauss
+from tightmargin.cuts.cut.cut import InvalidCutError
+from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.nu.nu_range import nu_range
 
 DATA = gauss(26, 18, 3)
 NU = 0.3 * nu_range(DATA).nu_bar
@@ -42,7 +42,7 @@ def spoil(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
         depth = facial.facial_depth
         monkeypatch.setattr(facial, "facial_depth", lambda *words: 30 * depth(*words))
         return
-    module: Any = {"concavity": concavity, "lifted": lifted}[family]
+    module: Any = {"concavity": concavity, "lifted": lifted_concavity}[family]
     steps = module.steps_to_norm
     monkeypatch.setattr(module, "steps_to_norm", lambda *words: FAR * steps(*words))
 
@@ -83,7 +83,7 @@ def lost() -> tuple[TrainingData, float]:
 def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make = vertex_cuts.concavity_cut
+    make = separation.concavity_cut
 
     def shallow(*words: Any) -> Any:
         cut = make(*words)
@@ -91,7 +91,7 @@ def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
             return None
         return replace(cut, rhs=cut.rhs + cut.violation({"w": cut.origin.vertex}))
 
-    monkeypatch.setattr(vertex_cuts, "concavity_cut", shallow)
+    monkeypatch.setattr(separation, "concavity_cut", shallow)
     found = cutting_plane(DATA, nu=NU)
     assert found.stop is StopReason.STALLED
     assert "does not remove its own vertex" in found.message

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuts import loop_run, vertex_cuts
-from cuts.cutting_plane_result import CuttingPlaneResult
-from cuts.endings import StopReason
-from cuts.outer_loop import cutting_plane
-from cuts.pool import Pool
-from cuts.relaxation import Relaxation
-from formulations.data import TrainingData
-from formulations.support_function import reduced_hulls, support_value
-from solvers.algorithms.ranges import nu_range
-from tests.cuts.corners import corners, gauss
+from tests.references.polytope_corners import corners, gauss
+from tightmargin.cuts.generation import separation
+from tightmargin.cuts.outer_loop import run
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.relaxation.pool import Pool
+from tightmargin.cuts.relaxation.relaxation import Relaxation
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.nu.nu_range import nu_range
 
 DATA = gauss(7, 24, 2)
 NU = 0.5 * nu_range(DATA).nu_bar
@@ -49,13 +50,13 @@ def test_row_24_cuts_too_shallow_to_count_end_the_loop(way: str) -> None:
 
 
 def test_row_24_a_cut_that_repeats_another_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    make, kept = vertex_cuts.concavity_cut, []
+    make, kept = separation.concavity_cut, []
 
     def again(*words: Any) -> Any:
         kept.append(make(*words))
         return kept[min(len(kept) - 1, 2)]
 
-    monkeypatch.setattr(vertex_cuts, "concavity_cut", again)
+    monkeypatch.setattr(separation, "concavity_cut", again)
     found = cutting_plane(DATA, nu=NU)
     assert_stalled(found, "says what an earlier cut says", optimum(DATA, NU))
     assert len(found.cuts) == 3
@@ -116,9 +117,9 @@ def test_row_24_old_cuts_leave_the_pool_only_when_the_others_imply_them() -> Non
             dropped.append(before - len(self.active))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop_run, "Pool", Watched)
-        patch.setattr(loop_run, "PRUNE_EVERY", 5)
-        patch.setattr("cuts.pool.OLD", 3)
+        patch.setattr(run, "Pool", Watched)
+        patch.setattr(run, "PRUNE_EVERY", 5)
+        patch.setattr("tightmargin.cuts.relaxation.pool.OLD", 3)
         found = cutting_plane(data, nu=nu)
     assert sum(dropped) > 0
     assert found.proven

@@ -15,13 +15,13 @@ import pytest
 from scipy.optimize import minimize
 
 import tightmargin as tm
-from solvers import attempts
-from solvers.backend import Claim, Limits
-from solvers.errors import ProblemClassError
-from solvers.registry import SOLVERS
-from solvers.result import SolveResult, Status, Verdict
-from solvers.standard_form import StandardForm
 from tests.faults.instances import instance
+from tightmargin.solvers import attempts
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 KEPT = instance("local_optima")
 Q, C = np.array(KEPT["Q"]), np.array(KEPT["c"])

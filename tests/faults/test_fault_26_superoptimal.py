@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from solvers import scip
-from solvers.backend import Limits
-from solvers.registry import SOLVERS
-from solvers.result import Verdict
-from solvers.standard_form import standard_form
-from tests.brute_force import zero_one_optima
 from tests.faults.instances import instance
+from tests.references.brute_force import zero_one_optima
+from tightmargin.solvers.backends import scip
+from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 KEPT = instance("superoptimal")
 DATA = tm.TrainingData(KEPT["X"], KEPT["y"])

@@ -11,10 +11,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from formulations.cones import psd
-from solvers.registry import SOLVERS
-from solvers.result import SolveResult, Verdict
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.result import SolveResult, Verdict
 
 STEP = 1e-2
 

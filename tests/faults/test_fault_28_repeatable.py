@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from solvers.registry import SOLVERS
-from solvers.result import SCHEMA
-from tests.command_line import finish, run, start, write_csv
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tests.support.command_line import finish, run, start, write_csv
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.result import SCHEMA
 
 DATA = points("overlapping", 6, n=10)
 RUNS = {

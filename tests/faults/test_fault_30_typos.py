@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from formulations.catalogue import CATALOGUE
-from formulations.parameters import nearest
-from solvers.registry import SOLVERS
-from tests.command_line import run, write_csv
 from tests.faults.settings import modes, valid
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.parameters import nearest
+from tightmargin.solvers.backends.registry import SOLVERS
 
 DATA = points("overlapping", 0, n=8)
 

@@ -7,13 +7,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.catalogue import CATALOGUE
-from solvers.result import SolveResult, Status, Verdict
-from solvers.solve import solve
 from tests.metamorphic import values
 from tests.metamorphic.changes import Trial
 from tests.metamorphic.families import FAMILIES
-from tests.witness import points
+from tests.references.reference_solutions import points
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 Array = NDArray[np.float64]
 

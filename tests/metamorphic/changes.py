@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.catalogue import CATALOGUE, ProblemClass
-from formulations.data import TrainingData
-from formulations.slack_bounds import SlackBounds
 from tests.metamorphic.families import FAMILIES, UNPRICED
+from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]

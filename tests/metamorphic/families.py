@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.data import TrainingData
-from formulations.slack_bounds import SlackBounds
-from solvers.algorithms.ranges import nu_range
 from tests.metamorphic import values
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+from tightmargin.solvers.nu.nu_range import nu_range
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, TrainingData, str], dict[str, Any]]
@@ -36,7 +36,7 @@ class Family:
     draw : callable(rng, data, mode) -> dict
         Hyperparameters.
     kind : str
-        Of the points, see tests.witness.points.
+        Of the points, see tests.references.reference_solutions.points.
     optimum, w, b : int
         For X -> c X: powers of c by which they are multiplied.
     scaled : mapping

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.catalogue import CATALOGUE, Origin, ProblemClass
-from formulations.reliances import rests_on_something
-from solvers.result import Verdict
-from solvers.solve import solve
 from tests.metamorphic.certified import close, drawn, proven_gap, solved
 from tests.metamorphic.changes import Trial
 from tests.metamorphic.families import FAMILIES
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, ProblemClass
+from tightmargin.formulations.reliances import rests_on_something
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Verdict
 
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 FACTORS = st.sampled_from([1e-6, 0.02, 3.7, 1e6])

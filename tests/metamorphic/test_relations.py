@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.catalogue import CATALOGUE
-from formulations.multiclass_data import MulticlassData
-from solvers.result import SolveResult
 from tests.metamorphic.certified import RELATIVE, close, drawn, hyperplane, proven_gap, solved
 from tests.metamorphic.changes import KINDS, Change, modes, size
 from tests.metamorphic.families import FAMILIES
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.solvers.result import SolveResult
 
 SEEDS = st.integers(0, 2**32 - 1)
 CASES = [(name, kind) for name in FAMILIES for kind in KINDS if modes(name, kind)]
@@ -24,7 +24,7 @@ REFUSED = [case for case in CASES if case not in KNOWN]
 
 
 def test_every_entry_of_the_catalogue_has_its_relations_stated() -> None:
-    """Those of several classes are in tests/test_multiclass.py: their data are of another kind."""
+    """Of several classes: tests/formulations/multiclass/test_hinge.py. Their data are others."""
     labelled = {name for name, entry in CATALOGUE.items() if MulticlassData not in entry.takes}
     assert set(FAMILIES) == labelled
 

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.catalogue import CATALOGUE
-from formulations.data import TrainingData
-from solvers.result import Status, Verdict
-from solvers.solve import solve
 from tests.metamorphic.certified import RELATIVE, close, drawn, solved
 from tests.metamorphic.changes import Trial, translated
 from tests.metamorphic.families import FAMILIES
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Status, Verdict
 
 SEEDS = st.integers(0, 2**32 - 1)
 ORDERED = [name for name, family in FAMILIES.items() if family.least == "hyperplane"]

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from formulations.catalogue import CATALOGUE, Origin
-from solvers.errors import NumberError
-from solvers.result import SolveResult, Verdict
-from solvers.solve import solve
 from tests.metamorphic.certified import drawn
 from tests.metamorphic.changes import Trial, scaled_by
 from tests.metamorphic.families import FAMILIES, UNPRICED
+from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.result import SolveResult, Verdict
 
 CONVEX = [name for name, family in FAMILIES.items() if CATALOGUE[name].problem_class in
           ("LP", "QP", "SOCP", "SDP")]  # fmt: skip

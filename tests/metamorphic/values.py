@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData
 
 Array = NDArray[np.float64]
 Parameters = Mapping[str, Any]

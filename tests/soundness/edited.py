@@ -14,7 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 import tightmargin as tm
-from tests import witness
+from tests.references import reference_solutions
 from tests.soundness import exact
 from tests.soundness import questions as q
 from tests.soundness.asking import SECONDS, said_by, solving
@@ -120,7 +120,7 @@ def convex_case(rng: np.random.Generator, index: int) -> Case:
         try:
             model = tm.build(name, data, intercept=mode, **parameters)
             words = convex_edit(rng, model, index // len(CONVEX))
-            value = witness.pyomo_optimum(model)
+            value = reference_solutions.pyomo_optimum(model)
         except (*q.NO_WITNESS, ValueError, cp.error.DCPError):
             continue
         truth = optimum(value, error=ERROR * max(1.0, abs(value)), size=data.n)

@@ -10,9 +10,9 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
-from formulations.cones import psd
 from tests.soundness.asking import solving, some_solver
 from tests.soundness.judge import Case, infeasible, optimum
+from tightmargin.formulations.modeling.semidefinite import psd
 
 FAR = (0, 0, 0, 100, -1000, 10**6, 10**7)
 

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.errors import RefusedError
+from tightmargin.solvers.errors import RefusedError
 
 RTOL = Fraction(1, 10**5)
 AT_ZERO = Fraction(1, 10**9)

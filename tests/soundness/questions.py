@@ -19,8 +19,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 import tightmargin as tm
-from tests import witness
-from tests.nu_hulls import level_by_lp
+from tests.references import reference_solutions
+from tests.references.reduced_hulls import level_by_lp
 
 WITNESS_ERROR = 1e-7  # of cvxpy at its tolerances, relative to max(1, |value|)
 BOUND_ON_B = 12.0
@@ -102,28 +102,30 @@ def one_of(rng: np.random.Generator, *values: float) -> float:
 
 def c_svc(rng: np.random.Generator, data: Any, mode: str) -> Question:
     C = one_of(rng, 0.125, 1.0, 8.0, 1024.0)
-    return Question({"C": C}, lambda: witness.hinge(data, mode, 0.5, C).value, {"C": -2}, -2)
+    return Question(
+        {"C": C}, lambda: reference_solutions.hinge(data, mode, 0.5, C).value, {"C": -2}, -2
+    )
 
 
 def soft(rng: np.random.Generator, data: Any, mode: str) -> Question:
     ridge = one_of(rng, 2.0**-8, 0.125, 1.0)
-    value = lambda: witness.hinge(data, mode, ridge, uniform(data)).value  # noqa: E731
+    value = lambda: reference_solutions.hinge(data, mode, ridge, uniform(data)).value  # noqa: E731
     return Question({"ridge": ridge}, value, {"ridge": 2}, 0)
 
 
 def weighted(rng: np.random.Generator, data: Any, mode: str) -> Question:
     ridge, pi = one_of(rng, 2.0**-6, 0.125), one_of(rng, 0.25, 0.5, 0.875)
     costs = np.where(data.y > 0, 1 - pi, pi) / data.n
-    value = lambda: witness.hinge(data, mode, ridge, costs).value  # noqa: E731
+    value = lambda: reference_solutions.hinge(data, mode, ridge, costs).value  # noqa: E731
     return Question({"ridge": ridge, "pi": pi}, value, {"ridge": 2}, 0)
 
 
 def hard(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    return Question({}, lambda: witness.hard_margin(data, mode).value, {}, -2)
+    return Question({}, lambda: reference_solutions.hard_margin(data, mode).value, {}, -2)
 
 
 def margin(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    return Question({}, lambda: witness.max_margin(data, mode).value, {}, 1)
+    return Question({}, lambda: reference_solutions.max_margin(data, mode).value, {}, 1)
 
 
 # --- nu machines ----------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ def _nu_max(data: Any, mode: str) -> float:
 
 def nu_svc(rng: np.random.Generator, data: Any, mode: str) -> Question:
     nu = _nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75, 0.9375)
-    value = lambda: witness.nu_machine(data, mode, nu, uniform(data)).value  # noqa: E731
+    value = lambda: reference_solutions.nu_machine(data, mode, nu, uniform(data)).value  # noqa: E731
     return Question({"nu": nu}, value, {}, 2)
 
 
@@ -150,7 +152,7 @@ def on_circle(data: Any, mode: str, nu: float) -> float:
         return min(level_by_lp(data, mode, nu, costs, np.array([sign])) for sign in (1.0, -1.0))
     if data.d != 2 or data.n < 3:
         raise NoWitnessError
-    return witness.nu_risk_on_circle(data, mode, nu, costs).value
+    return reference_solutions.nu_risk_on_circle(data, mode, nu, costs).value
 
 
 def extended(rng: np.random.Generator, data: Any, mode: str) -> Question:
@@ -177,7 +179,7 @@ def cvar(rng: np.random.Generator, data: Any, mode: str) -> Question:
 
 def ball(rng: np.random.Generator, data: Any, mode: str) -> Question:
     nu = _nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75, 0.9375)
-    value = lambda: witness.nu_risk_in_ball(data, mode, nu, uniform(data))  # noqa: E731
+    value = lambda: reference_solutions.nu_risk_in_ball(data, mode, nu, uniform(data))  # noqa: E731
     return Question({"nu": nu}, value, {}, 1)
 
 
@@ -186,7 +188,7 @@ def linearised(rng: np.random.Generator, data: Any, mode: str) -> Question:
     w_ref = rng.integers(1, 5, size=data.d + (mode == "penalised")) / 4
 
     def value() -> float:
-        return witness.nu_risk_linearised(data, mode, nu, uniform(data), w_ref).value
+        return reference_solutions.nu_risk_linearised(data, mode, nu, uniform(data), w_ref).value
 
     return Question({"nu": nu, "w_ref": w_ref}, value, {}, 1)
 
@@ -196,7 +198,7 @@ def linearised(rng: np.random.Generator, data: Any, mode: str) -> Question:
 
 def rigorous(rng: np.random.Generator, data: Any, mode: str) -> Question:
     H = one_of(rng, 0.125, 0.5, 2.0, 16.0)
-    value = lambda: witness.least_loss(data, mode, H).value  # noqa: E731
+    value = lambda: reference_solutions.least_loss(data, mode, H).value  # noqa: E731
     return Question({"norm_bound": H}, value, {"norm_bound": -1}, 0)
 
 
@@ -218,5 +220,5 @@ def hull(rng: np.random.Generator, data: Any, mode: str) -> Question:
     fewer = min((data.y > 0).sum(), (data.y < 0).sum())
     cap = one_of(rng, 1.0, 2.0) / (fewer if mode == "free" else data.n / 2)
     gram = data.X @ data.X.T
-    value = lambda: witness.hull_distance(gram, data.y, min(cap, 1.0), mode)  # noqa: E731
+    value = lambda: reference_solutions.hull_distance(gram, data.y, min(cap, 1.0), mode)  # noqa: E731
     return Question({"hull_bound": min(cap, 1.0)}, value, {}, 2)

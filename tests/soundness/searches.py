@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tightmargin as tm
-from tests import witness
+from tests.references import reference_solutions
 from tests.soundness import exact
 from tests.soundness import questions as q
 from tests.soundness.asking import SECONDS, pair, said_by
@@ -176,7 +176,9 @@ def conic_path_case(rng: np.random.Generator, index: int) -> Case:
             factor = s**2 if along else 1.0
             unit = tm.TrainingData(X, y) if along else data
             try:
-                known = witness.theorem_2(unit, mode, penalty=row.penalty * factor).value
+                known = reference_solutions.theorem_2(
+                    unit, mode, penalty=row.penalty * factor
+                ).value
             except q.NO_WITNESS:
                 return answers
             error = 1e-6 * max(1.0, abs(known)) / factor
@@ -196,7 +198,7 @@ def rsvm_path_case(rng: np.random.Generator, index: int) -> Case:
         bounds = sorted({float(2.0 ** rng.integers(-4, 5)) for _ in range(int(rng.integers(1, 4)))})
         unit, data = tm.TrainingData(X, y), tm.TrainingData(X * s, y)
         try:  # powers of two: H times s is one of these again, exactly
-            values = {H: witness.least_loss(unit, "free", H).value for H in bounds}
+            values = {H: reference_solutions.least_loss(unit, "free", H).value for H in bounds}
             break
         except q.NO_WITNESS:
             continue
@@ -278,7 +280,7 @@ def budget_path_case(rng: np.random.Generator, index: int) -> Case:
         answers, factor = [], 4.0**-exponent
         for row in path.rows:
             try:
-                value = witness.theorem_2(unit, mode, budget=row.budget).value
+                value = reference_solutions.theorem_2(unit, mode, budget=row.budget).value
             except q.NO_WITNESS:
                 continue
             error = 1e-6 * max(1.0, abs(value)) * factor

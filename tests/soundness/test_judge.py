@@ -11,7 +11,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests import witness
+from tests.references import reference_solutions
 from tests.soundness import exact
 from tests.soundness.asking import said_by
 from tests.soundness.catalogue import GROUPS, TRIALS
@@ -101,7 +101,7 @@ def test_exact_0_1_optima_are_those_of_least_norms(mode: str) -> None:
         y = np.where(rng.random(6) < 0.5, 1.0, -1.0)
         y[:2] = 1, -1
         for penalty in (0.25, 2.0):
-            known = witness.zero_one_optimum(tm.TrainingData(X, y), mode, penalty)
+            known = reference_solutions.zero_one_optimum(tm.TrainingData(X, y), mode, penalty)
             assert float(exact.zero_one(X, y, mode, penalty)) == pytest.approx(known, rel=1e-7)
 
 

@@ -8,21 +8,27 @@ from itertools import pairwise
 from math import floor, isnan
 from typing import Any
 
-from experiments.reproduce.bi_vapnik.measured import Measured, Run, as_run, cut_short, measured
-from experiments.reproduce.bi_vapnik.published import (
+from tightmargin.experiments.reproduce.bi_vapnik.measured import (
+    Measured,
+    Run,
+    as_run,
+    cut_short,
+    measured,
+)
+from tightmargin.experiments.reproduce.bi_vapnik.published import (
     ADVISED,
     FIGURE1_SIZES,
     H_LIMIT_SQUARED,
     PAPER,
     RATIO,
 )
-from experiments.reproduce.bi_vapnik.samples import digits, sound_digits
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from solvers.algorithms.h_limit import h_limit
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.bi_vapnik.samples import digits, sound_digits
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
 
 NAME = "bi-vapnik-figure1"
 QUICK = (100, 200)
@@ -115,7 +121,7 @@ def run(effort: Effort) -> Report:
         shown=False,
     )  # fmt: skip
     facts = Table(NAME, "each curve", KEYS[:1], FACTS, tuple(_facts(one) for one in curves))
-    from experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
+    from tightmargin.experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
 
     return Report(
         NAME, f"{PAPER}, Figure 1: l = {', '.join(map(str, sizes))}", (facts, points),

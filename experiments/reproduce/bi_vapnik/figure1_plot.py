@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.reproduce.bi_vapnik.published import ADVISED
+from tightmargin.experiments.reproduce.bi_vapnik.published import ADVISED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments.reproduce.bi_vapnik.figure1 import Curve
+    from tightmargin.experiments.reproduce.bi_vapnik.figure1 import Curve
 
 SIZE = (9.0, 4.2)  # inches
 DPI = 200

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.reproduce.bi_vapnik.samples import Sample
-from formulations.data import TrainingData
-from formulations.rsvm_maps import equivalence
-from solvers.algorithms.rsvm_path import rsvm_path
-from solvers.algorithms.rsvm_result import RsvmRow
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.bi_vapnik.samples import Sample
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.rigorous_svm.equivalence import equivalence
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
+from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from experiments.reproduce.bi_vapnik.measured import Measured
+from tightmargin.experiments.reproduce.bi_vapnik.measured import Measured
 
 
 def proven_costs(rows: Sequence[Measured], smaller: int) -> list[tuple[float, float]]:

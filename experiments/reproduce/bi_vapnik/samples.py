@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.datasets import load
-from experiments.public_data import UCI, data_folder
-from experiments.readers import refuse_damage
-from experiments.subsets import subset
-from formulations.data import Array, TrainingData
-from formulations.preprocess import normalise
+from tightmargin.experiments.data.public_data import UCI, data_folder
+from tightmargin.experiments.data.readers import refuse_damage
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.data.subsets import subset
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import Array, TrainingData
 
 DIGITS = "mnist_subset.npz"
 FIRST, LAST = "first1000", "last10000"

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.reproduce.bi_vapnik.measured import Measured, as_run, cut_short, measured
-from experiments.reproduce.bi_vapnik.published import (
+from tightmargin.experiments.reproduce.bi_vapnik.measured import (
+    Measured,
+    as_run,
+    cut_short,
+    measured,
+)
+from tightmargin.experiments.reproduce.bi_vapnik.published import (
     PAPER,
     RATIO,
     TABLE2_COLUMNS,
     TABLE2_SIZES,
     table2,
 )
-from experiments.reproduce.bi_vapnik.samples import digits, sound_digits
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
+from tightmargin.experiments.reproduce.bi_vapnik.samples import digits, sound_digits
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
 
 NAME = "bi-vapnik-table2"
 LEAST_EQUAL = {(200,): 67, (200, 1000): 135}  # of 72 and of 144

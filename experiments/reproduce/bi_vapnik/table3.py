@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
-from experiments.reproduce.bi_vapnik.measured import Measured, Run, as_run, cut_short, measured
-from experiments.reproduce.bi_vapnik.proven_cost import proven_costs
-from experiments.reproduce.bi_vapnik.published import RATIO, TABLE3_COLUMNS, table3
-from experiments.reproduce.bi_vapnik.samples import SOURCES, source_files, split
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort
-from experiments.reproduce.tasks import run_tasks
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.bi_vapnik.measured import (
+    Measured,
+    Run,
+    as_run,
+    cut_short,
+    measured,
+)
+from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import proven_costs
+from tightmargin.experiments.reproduce.bi_vapnik.published import RATIO, TABLE3_COLUMNS, table3
+from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES, source_files, split
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.solvers.result import Verdict
 
 METHOD = "interior"  # quickest by far for about a hundred features and C in the thousands
 BEYOND = 0.35  # one more H^2/l, so that the last row has a neighbour on either side

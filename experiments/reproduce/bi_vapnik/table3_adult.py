@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from experiments.reproduce.bi_vapnik.published import PAPER, RATIO, table3
-from experiments.reproduce.bi_vapnik.samples import whole
-from experiments.reproduce.bi_vapnik.table3 import (
+from tightmargin.experiments.reproduce.bi_vapnik.published import PAPER, RATIO, table3
+from tightmargin.experiments.reproduce.bi_vapnik.samples import whole
+from tightmargin.experiments.reproduce.bi_vapnik.table3 import (
     BEYOND,
     RATIOS,
     Splits,
     all_splits,
     side_by_side,
 )
-from experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
-from experiments.reproduce.comparison import within
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
+from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
+from tightmargin.experiments.reproduce.framework.comparison import within
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
 
 DATA = "adult"
 NAME = "bi-vapnik-table3-adult"

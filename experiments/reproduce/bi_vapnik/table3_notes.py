@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from statistics import mean
 
-from experiments.reproduce.bi_vapnik.published import RATIO, table3
-from experiments.reproduce.bi_vapnik.samples import SOURCES
-from experiments.reproduce.bi_vapnik.table3 import BEYOND, Splits
-from experiments.reproduce.comparison import Cell
+from tightmargin.experiments.reproduce.bi_vapnik.published import RATIO, table3
+from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES
+from tightmargin.experiments.reproduce.bi_vapnik.table3 import BEYOND, Splits
+from tightmargin.experiments.reproduce.framework.comparison import Cell
 
 
 def definitions(name: str) -> str:

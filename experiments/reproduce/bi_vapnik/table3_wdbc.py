@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from experiments.reproduce.bi_vapnik.proven_cost import least_cost
-from experiments.reproduce.bi_vapnik.published import PAPER, RATIO, table3
-from experiments.reproduce.bi_vapnik.samples import SOURCES, whole
-from experiments.reproduce.bi_vapnik.table3 import (
-    Splits,
-    all_splits,
-    side_by_side,
-)
-from experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
-from experiments.reproduce.comparison import within
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
+from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost
+from tightmargin.experiments.reproduce.bi_vapnik.published import PAPER, RATIO, table3
+from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES, whole
+from tightmargin.experiments.reproduce.bi_vapnik.table3 import Splits, all_splits, side_by_side
+from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
+from tightmargin.experiments.reproduce.framework.comparison import within
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
 
 DATA = "wdbc"
 NAME = "bi-vapnik-table3-wdbc"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.reproduce.cepeda_gomez_han.published import PAPER
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from formulations.conic_loss import Array, conic_loss, hull_loss, least_indicator
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import PAPER
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.formulations.conic.loss import Array, conic_loss, hull_loss, least_indicator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,8 +124,8 @@ def _nearer() -> tuple[Claim, Claim]:
 
 def losses_figure() -> Figure:
     """The literature on the left, the conic loss for several gamma on the right."""
-    from experiments.loss_plot import conic, draw_losses, hinge, zero_one
-    from experiments.plot_style import SMALL, new_figure
+    from tightmargin.experiments.plots.losses import conic, draw_losses, hinge, zero_one
+    from tightmargin.experiments.plots.style import SMALL, new_figure
 
     figure = new_figure(height=3.4)
     left, right = figure.subplots(1, 2, sharey=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.reproduce.cepeda_gomez_han.published import METHODS
-from experiments.reproduce.cepeda_gomez_han.replications import Found
-from experiments.reproduce.cepeda_gomez_han.summary import rates, where
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found
+from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import rates, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,14 @@ def breakdown_figure(runs: Sequence[Found]) -> Figure:
     runs : sequence of dict
         Of `replications.outlier_run`, with clustered outliers; at least one.
     """
-    from experiments.plot_style import LARGE, NORMAL, PAGE, new_figure, shared_legend, tidy
+    from tightmargin.experiments.plots.style import (
+        LARGE,
+        NORMAL,
+        PAGE,
+        new_figure,
+        shared_legend,
+        tidy,
+    )
 
     shares = sorted({run["percent"] for run in runs}, reverse=True)
     sizes = sorted({run["n"] for run in runs})
@@ -50,7 +57,7 @@ def breakdown_figure(runs: Sequence[Found]) -> Figure:
 
 
 def _panel(axes: Any, runs: Sequence[Found]) -> None:
-    from experiments.plot_style import GREY, LOOKS, SMALL
+    from tightmargin.experiments.plots.style import GREY, LOOKS, SMALL
 
     dimensions = sorted({run["d"] for run in runs})
     rng = np.random.default_rng(0)  # moves marks aside, so that equal ones are seen

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.error_rates import Samples, gaussian_error, synthetic_samples
-from experiments.generators import outlier_direction, outlier_test_data, stream
-from formulations.data import Array, TrainingData
+from tightmargin.experiments.data.outlier_generators import (
+    outlier_direction,
+    outlier_test_data,
+    stream,
+)
+from tightmargin.experiments.validation.error_rates import (
+    Samples,
+    gaussian_error,
+    synthetic_samples,
+)
+from tightmargin.formulations.data.training_data import Array, TrainingData
 
 PRINTED = 10  # percent
 FAR = -10.0  # the cluster's mean, in centroids of the positive class
@@ -33,7 +41,7 @@ def outlier_samples(
     Raises
     ------
     ValueError
-        Naming percent, or as `experiments.error_rates.synthetic_samples`.
+        Naming percent, or as `tightmargin.experiments.validation.error_rates.synthetic_samples`.
     """
     if percent == PRINTED:
         spec = f"synthetic:{kind},n={n},d={d},sigma={sigma},seed={seed}"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.datasets import load
-from experiments.error_rates import Samples
-from experiments.public_data import UCI, data_folder
-from experiments.reproduce.cepeda_gomez_han.published import POINTS
-from formulations.data import TrainingData
+from tightmargin.experiments.data.public_data import UCI, data_folder
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import POINTS
+from tightmargin.experiments.validation.error_rates import Samples
+from tightmargin.formulations.data.training_data import TrainingData
 
 TRAIN, VALIDATION = 0.35, 0.35  # the other 30 % test
 SPECS = {

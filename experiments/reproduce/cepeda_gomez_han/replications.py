@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from experiments.cross_validation import cross_validate
-from experiments.error_rates import Samples
-from experiments.reproduce.cepeda_gomez_han.machine import machine
-from experiments.reproduce.cepeda_gomez_han.outliers import outlier_samples, sum_points_away
-from experiments.reproduce.cepeda_gomez_han.published import METHODS, TEST_POINTS
-from experiments.reproduce.cepeda_gomez_han.real_data import noisy_split
-from experiments.reproduce.cepeda_gomez_han.separable import flip_samples
-from experiments.validation_result import CrossValidation
+from tightmargin.experiments.reproduce.cepeda_gomez_han.machine import machine
+from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import (
+    outlier_samples,
+    sum_points_away,
+)
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS, TEST_POINTS
+from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import noisy_split
+from tightmargin.experiments.reproduce.cepeda_gomez_han.separable import flip_samples
+from tightmargin.experiments.validation.cross_validation import cross_validate
+from tightmargin.experiments.validation.error_rates import Samples
+from tightmargin.experiments.validation.result import CrossValidation
 
 TIE = "first"  # of equally good hyperparameters; the paper does not say
 

@@ -6,8 +6,8 @@ from itertools import count
 
 import numpy as np
 
-from experiments.error_rates import Samples, synthetic_samples
-from experiments.generators import label_flip_hyperplane
+from tightmargin.experiments.data.outlier_generators import label_flip_hyperplane
+from tightmargin.experiments.validation.error_rates import Samples, synthetic_samples
 
 APART = 1000  # seeds between two tries of a replication
 

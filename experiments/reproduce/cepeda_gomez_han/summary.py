@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from experiments.reproduce.cepeda_gomez_han.published import Pair
-from experiments.reproduce.cepeda_gomez_han.replications import TIE, Found
-from experiments.reproduce.comparison import Cell, Column
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import Pair
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import TIE, Found
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column
+from tightmargin.solvers.result import Verdict
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from math import sqrt
 
 from scipy.special import ndtr
 
-from experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
-from experiments.reproduce.cepeda_gomez_han.published import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     BAYES,
     DIMENSIONS,
     GRID,
@@ -22,8 +22,8 @@ from experiments.reproduce.cepeda_gomez_han.published import (
     TEST_POINTS,
     table1,
 )
-from experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
-from experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     cells,
     columns,
@@ -33,11 +33,11 @@ from experiments.reproduce.cepeda_gomez_han.summary import (
     verdict,
     where,
 )
-from experiments.reproduce.cepeda_gomez_han.table1_claims import claims, notes
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Report
-from experiments.reproduce.tasks import run_tasks
+from tightmargin.experiments.reproduce.cepeda_gomez_han.table1_claims import claims, notes
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
 
 NAME = "cepeda-gomez-han-table1"
 BOLD = ("clustered", "0.2")
@@ -94,7 +94,7 @@ def tasks_of(quick: bool) -> list[Task]:
 )
 def run(effort: Effort) -> Report:
     """Means over all sizes beside the print, and what makes the hinge break down."""
-    from experiments.reproduce.cepeda_gomez_han.figure2_plot import breakdown_figure
+    from tightmargin.experiments.reproduce.cepeda_gomez_han.figure2_plot import breakdown_figure
 
     tasks = tasks_of(effort.quick)
     done = run_tasks(outlier_run, tasks, effort)

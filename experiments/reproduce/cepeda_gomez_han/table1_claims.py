@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
-from experiments.reproduce.cepeda_gomez_han.published import METHODS, SIGMAS
-from experiments.reproduce.cepeda_gomez_han.replications import Found
-from experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS, SIGMAS
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found
+from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     rates,
     spread,
     tie_note,
     where,
 )
-from experiments.reproduce.report import Claim
-from experiments.validation_result import TIES
+from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.experiments.validation.result import TIES
 
 BROKEN = 25.0  # percent of errors; the ideal is 0.6 where it is asked
 HALF = 50.0

@@ -7,8 +7,8 @@ from itertools import product
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
-from experiments.reproduce.cepeda_gomez_han.published import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     DIMENSIONS,
     GRID,
     KINDS,
@@ -17,8 +17,8 @@ from experiments.reproduce.cepeda_gomez_han.published import (
     SIZES,
     table2,
 )
-from experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
-from experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     cells,
     columns,
     largest_gap,
@@ -28,10 +28,10 @@ from experiments.reproduce.cepeda_gomez_han.summary import (
     verdict,
     where,
 )
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,8 +139,8 @@ def _notes(runs: Sequence[Found]) -> list[str]:
 
 def time_figure(runs: Sequence[Found]) -> Figure:
     """One panel for every n: ours with their range, and the printed means."""
-    from experiments.plot_style import new_figure, shared_legend
-    from experiments.timing_plot import draw_timings
+    from tightmargin.experiments.plots.style import new_figure, shared_legend
+    from tightmargin.experiments.plots.timings import draw_timings
 
     sizes = sorted({run["n"] for run in runs})
     figure = new_figure(height=3.2)

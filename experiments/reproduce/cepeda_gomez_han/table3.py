@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import mean
 
-from experiments.reproduce.cepeda_gomez_han.published import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     AVERAGE,
     FEATURES,
     GRID,
@@ -17,9 +17,9 @@ from experiments.reproduce.cepeda_gomez_han.published import (
     table3,
     table3_seconds,
 )
-from experiments.reproduce.cepeda_gomez_han.real_data import files, whole
-from experiments.reproduce.cepeda_gomez_han.replications import Found, real_run
-from experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import files, whole
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, real_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     cells,
     columns,
@@ -32,11 +32,11 @@ from experiments.reproduce.cepeda_gomez_han.summary import (
     verdict,
     where,
 )
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from experiments.validation_result import TIES
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.validation.result import TIES
 
 NAME = "cepeda-gomez-han-table3"
 QUICK_DATA, QUICK_NOISES, QUICK_SPLITS, QUICK_GRID = "immunotherapy", ("0.0", "0.2"), 6, 20

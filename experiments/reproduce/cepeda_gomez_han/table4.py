@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from experiments.reproduce.cepeda_gomez_han.published import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     DIMENSIONS,
     FLIPS,
     GRID,
@@ -15,8 +15,8 @@ from experiments.reproduce.cepeda_gomez_han.published import (
     SIZES,
     table4,
 )
-from experiments.reproduce.cepeda_gomez_han.replications import Found, flip_run
-from experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, flip_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     cells,
     columns,
     largest_gap,
@@ -26,11 +26,11 @@ from experiments.reproduce.cepeda_gomez_han.summary import (
     verdict,
     where,
 )
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from experiments.validation_result import TIES
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.validation.result import TIES
 
 NAME = "cepeda-gomez-han-table4"
 QUICK_REPLICATIONS, QUICK_GRID = 6, 20

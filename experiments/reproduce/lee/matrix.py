@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.lee.matrix_runs import CHECKS, FIT, RIDGE, STARTS, TAU, work
-from experiments.reproduce.lee.published import MATRIX, PAPER
-from experiments.reproduce.lee.statements import SAME, statement_claim, statement_table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.lee.matrix_runs import CHECKS, FIT, RIDGE, STARTS, TAU, work
+from tightmargin.experiments.reproduce.lee.published import MATRIX, PAPER
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    SAME,
+    statement_claim,
+    statement_table,
+)
+from tightmargin.solvers.result import Verdict
 
 NAME = "lee-matrix"
 # Rows, columns, rank and points.
@@ -69,7 +73,7 @@ def run(effort: Effort) -> Report:
         Table(NAME, "matrices of bounded rank", KEYS, COLUMNS, tuple(map(fit_row, fits))),
         statement_table(f"{NAME}-statements", "what sections 5 and 6 state", MATRIX, found),
     )
-    from experiments.reproduce.lee.matrix_figure import matrices_figure
+    from tightmargin.experiments.reproduce.lee.matrix_figure import matrices_figure
 
     return Report(
         NAME, f"{PAPER}, section 5: matrix predictors", tables,

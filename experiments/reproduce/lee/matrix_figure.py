@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.plot_style import NORMAL, PALE, SMALL, look, new_figure, tidy
+from tightmargin.experiments.plots.style import NORMAL, PALE, SMALL, look, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,14 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.reproduce.lee.matrix_checks import matrix_findings, population_findings
-from formulations.data import TrainingData
-from formulations.matrix_shape import numerical_rank, singular_values
-from formulations.matrix_svc import matrix_svc_full, matrix_svc_nuclear, matrix_svc_projection
-from solvers.algorithms.matrix_alternating import matrix_alternating
-from solvers.algorithms.matrix_search import GAP, matrix_search
-from solvers.result import SolveResult
-from solvers.solve import solve
+from tightmargin.experiments.reproduce.lee.statements.matrices import (
+    matrix_findings,
+    population_findings,
+)
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.matrix.convex_models import (
+    matrix_svc_full,
+    matrix_svc_nuclear,
+    matrix_svc_projection,
+)
+from tightmargin.formulations.matrix.shapes import numerical_rank, singular_values
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.matrix.alternating import matrix_alternating
+from tightmargin.solvers.matrix.branch_and_bound import GAP, matrix_search
+from tightmargin.solvers.result import SolveResult
 
 Array = NDArray[np.float64]
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.lee.multiclass_runs import (
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.lee.multiclass_runs import (
     CHECKS,
     FIT,
     RIDGE,
@@ -14,12 +17,13 @@ from experiments.reproduce.lee.multiclass_runs import (
     TRUNCATION,
     work,
 )
-from experiments.reproduce.lee.published import CLASSES, PAPER
-from experiments.reproduce.lee.statements import SAME, statement_claim, statement_table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.lee.published import CLASSES, PAPER
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    SAME,
+    statement_claim,
+    statement_table,
+)
+from tightmargin.solvers.result import Verdict
 
 NAME = "lee-multiclass"
 CASES, QUICK_CASES = ((20, 2), (30, 3), (40, 4)), ((20, 2), (30, 3))  # points, strays among them
@@ -68,7 +72,7 @@ def run(effort: Effort) -> Report:
         Table(NAME, "three classes with strays", KEYS, COLUMNS, tuple(map(fit_row, fits))),
         statement_table(f"{NAME}-statements", "what section 3.2 states", CLASSES, found),
     )
-    from experiments.reproduce.lee.multiclass_figure import regions_figure
+    from tightmargin.experiments.reproduce.lee.multiclass_figure import regions_figure
 
     return Report(
         NAME, f"{PAPER}, sections 3.2 and 4.1: the truncated hinge loss", tables,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.boundary_plot import draw_regions
-from experiments.plot_style import BLACK, NORMAL, SMALL, look, new_figure, tidy
-from experiments.reproduce.lee.multiclass_runs import sample
-from formulations.fisher_consistency import population_risk
+from tightmargin.experiments.plots.decision_boundary import draw_regions
+from tightmargin.experiments.plots.style import BLACK, NORMAL, SMALL, look, new_figure, tidy
+from tightmargin.experiments.reproduce.lee.multiclass_runs import sample
+from tightmargin.formulations.multiclass.fisher_consistency import population_risk
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

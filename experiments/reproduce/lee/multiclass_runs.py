@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.class_generators import gaussian_class_data
-from experiments.reproduce.lee.consistency_checks import consistency_findings, two_class_findings
-from formulations.multiclass import multiclass_hinge, smallest_leads
-from formulations.multiclass_data import MulticlassData
-from formulations.multiclass_truncated import truncated_objective
-from solvers.algorithms.truncated_dca import truncated_dca
-from solvers.algorithms.truncated_search import GAP, truncated_search
-from solvers.solve import solve
+from tightmargin.experiments.data.gaussian_classes import gaussian_class_data
+from tightmargin.experiments.reproduce.lee.statements.consistency import (
+    consistency_findings,
+    two_class_findings,
+)
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.multiclass.hinge import multiclass_hinge, smallest_leads
+from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.multiclass.branch_and_bound import GAP, truncated_search
+from tightmargin.solvers.multiclass.dca import truncated_dca
 
 Array = NDArray[np.float64]
 

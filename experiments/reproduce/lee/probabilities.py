@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.lee.probability_runs import (
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.lee.probability_runs import (
     CHECKS,
     IDEAL,
     LIMIT,
@@ -20,13 +23,13 @@ from experiments.reproduce.lee.probability_runs import (
     TWO,
     work,
 )
-from experiments.reproduce.lee.published import BINARY, PAPER
-from experiments.reproduce.lee.statements import statement_claim, statement_table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from solvers.algorithms.direct_probabilities import EXACT, HINGE_MACHINE, TRUNCATED
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.lee.published import BINARY, PAPER
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    statement_claim,
+    statement_table,
+)
+from tightmargin.solvers.probability.multiclass import EXACT, HINGE_MACHINE, TRUNCATED
+from tightmargin.solvers.result import Verdict
 
 NAME = "lee-probabilities"
 SIZES, QUICK_SIZES = (100, 400, 1600, 6400), (100, 400, 1600)
@@ -96,7 +99,7 @@ def run(effort: Effort) -> Report:
         Table(NAME, "distance from the true probabilities", KEYS, COLUMNS, tuple(rows)),
         statement_table(f"{NAME}-statements", "what sections 3.1 and 4.1 state", BINARY, found),
     )
-    from experiments.reproduce.lee.probability_figure import errors_figure
+    from tightmargin.experiments.reproduce.lee.probability_figure import errors_figure
 
     shown = [result for result in done.results if result["task"][0] == SHOWN]
     return Report(

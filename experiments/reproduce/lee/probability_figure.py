@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.plot_style import NORMAL, SMALL, look, new_figure, tidy
-from experiments.reproduce.comparison import Row
-from experiments.simplex_plot import draw_simplex
-from formulations.simplex_grid import simplex_grid
-from solvers.algorithms.direct_probabilities import EXACT
-from solvers.algorithms.direct_result import DirectProbabilities
+from tightmargin.experiments.plots.simplex import draw_simplex
+from tightmargin.experiments.plots.style import NORMAL, SMALL, look, new_figure, tidy
+from tightmargin.experiments.reproduce.framework.comparison import Row
+from tightmargin.solvers.probability.multiclass import EXACT
+from tightmargin.solvers.probability.multiclass_result import DirectProbabilities
+from tightmargin.solvers.probability.simplex_grid import simplex_grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,24 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.class_generators import gaussian_class_data, gaussian_class_probabilities
-from experiments.class_points import in_two
-from experiments.reproduce.lee.probability_checks import (
+from tightmargin.experiments.data.class_points import in_two
+from tightmargin.experiments.data.gaussian_classes import (
+    gaussian_class_data,
+    gaussian_class_probabilities,
+)
+from tightmargin.experiments.reproduce.lee.statements.probabilities import (
     border_findings,
     ideal_labels,
     sign_findings,
 )
-from experiments.reproduce.lee.probability_limit import limit_findings, linear_limit
-from formulations.multiclass_data import MulticlassData
-from formulations.simplex_grid import (
+from tightmargin.experiments.reproduce.lee.statements.probability_limit import (
+    limit_findings,
+    linear_limit,
+)
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.solvers.probability.binary import class_probabilities
+from tightmargin.solvers.probability.multiclass import EXACT, direct_probabilities
+from tightmargin.solvers.probability.sign_rule import SignReading
+from tightmargin.solvers.probability.simplex_grid import (
     border_weights,
     probabilities_at,
     rainbow_cells,
     simplex_grid,
 )
-from solvers.algorithms.class_probabilities import class_probabilities
-from solvers.algorithms.direct_probabilities import EXACT, direct_probabilities
-from solvers.algorithms.probability_rule import SignReading
 
 Array = NDArray[np.float64]
 

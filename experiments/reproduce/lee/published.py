@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.reproduce.lee.statements import (
+from tightmargin.experiments.reproduce.lee.statements.statements import (
     COUNTEREXAMPLE,
     HOLDS,
     MISPRINT,

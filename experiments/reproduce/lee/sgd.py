@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.lee.published import LINEAR, PAPER
-from experiments.reproduce.lee.sgd_runs import (
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.lee.published import LINEAR, PAPER
+from tightmargin.experiments.reproduce.lee.sgd_runs import (
     DATA,
     HARD,
     KERNEL,
@@ -22,17 +25,14 @@ from experiments.reproduce.lee.sgd_runs import (
     WALK,
     work,
 )
-from experiments.reproduce.lee.statements import (
+from tightmargin.experiments.reproduce.lee.statements.statements import (
     Finding,
     finding,
     statement_claim,
     statement_table,
 )
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from solvers.algorithms.sgd_rate import RULES
-from solvers.result import Verdict
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.soft_margin.sgd_rate import RULES
 
 Array = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def run(effort: Effort) -> Report:
         Table(NAME, "gap of the averaged iterate after T steps", KEYS, COLUMNS, rows),
         statement_table(f"{NAME}-statements", "what sections 1 and 2 state", LINEAR, found),
     )
-    from experiments.reproduce.lee.sgd_figure import walks_figure
+    from tightmargin.experiments.reproduce.lee.sgd_figure import walks_figure
 
     return Report(
         NAME, f"{PAPER}, sections 1 and 2: descent by random points", tables,

@@ -7,24 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets import load
-from experiments.reproduce.lee.linear_checks import hard_margin_findings, margin_bound_findings
-from experiments.reproduce.lee.soft_checks import (
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.reproduce.lee.statements.linear import (
+    hard_margin_findings,
+    margin_bound_findings,
+)
+from tightmargin.experiments.reproduce.lee.statements.soft_margin import (
     CLOSELY,
     generalisation_findings,
     kernel_findings,
     overlapping,
     soft_margin_findings,
 )
-from experiments.reproduce.lee.statements import Finding, finding
-from formulations.data import GramData, TrainingData
-from formulations.kernels import gram_data
-from formulations.preprocess import normalise
-from formulations.soft_margin import kernel_soft_margin_svc, soft_margin_svc
-from solvers.algorithms.sgd import sgd
-from solvers.algorithms.sgd_rate import sgd_rate
-from solvers.result import SolveResult
-from solvers.solve import solve
+from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.soft_margin.sgd import sgd
+from tightmargin.solvers.soft_margin.sgd_rate import sgd_rate
 
 Array = NDArray[np.float64]
 Draws = NDArray[np.int64]

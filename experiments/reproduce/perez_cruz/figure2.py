@@ -6,25 +6,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.perez_cruz.published import (
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.published import (
     FIGURE2_ERRORS,
     FIGURE2_POINTS,
     FIGURE2_SVS,
     PAPER,
 )
-from experiments.reproduce.perez_cruz.samples import FAR, NEAR, two_clouds
-from experiments.reproduce.perez_cruz.solved import (
+from tightmargin.experiments.reproduce.perez_cruz.samples import FAR, NEAR, two_clouds
+from tightmargin.experiments.reproduce.perez_cruz.solved import (
     SCALE,
     Plain,
     largest_gap,
     solved,
     verdict,
 )
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from solvers.algorithms.ranges import nu_range
+from tightmargin.solvers.nu.nu_range import nu_range
 
 NAME = "perez-cruz-figure2"
 SAMPLES, QUICK = 30, 4
@@ -89,7 +89,7 @@ def run(effort: Effort) -> Report:
     first = samples[0]
     title = f"the first of {len(samples)} stand-ins with {FIGURE2_POINTS} points"
     rows = tuple(_row(panel, first[panel]) for panel in PANELS)
-    from experiments.reproduce.perez_cruz.pictures import figure2
+    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure2
 
     return Report(
         NAME, f"{PAPER}, Figure 2", (Table(NAME, title, KEYS, COLUMNS, rows),),

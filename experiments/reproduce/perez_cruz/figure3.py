@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.perez_cruz.print_laws import (
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.print_laws import (
     broken_tangents,
     interval,
     sizes_without_slack,
 )
-from experiments.reproduce.perez_cruz.published import PAPER, figure3
-from experiments.reproduce.perez_cruz.samples import POINTS, clusters
-from experiments.reproduce.perez_cruz.solved import (
+from tightmargin.experiments.reproduce.perez_cruz.published import PAPER, figure3
+from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS, clusters
+from tightmargin.experiments.reproduce.perez_cruz.solved import (
     SAME,
     Plain,
     largest_gap,
     solved,
     verdict,
 )
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
 
 NAME = "perez-cruz-figure3"
 BLOCK = 10  # samples of one task
@@ -65,7 +65,7 @@ def run(effort: Effort) -> Report:
         for k, nu in enumerate(figure3())
     )
     title = f"sample {shown['seed']}, the nearest to the print, and the range of {len(samples)}"
-    from experiments.reproduce.perez_cruz.pictures import figure3_panels
+    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure3_panels
 
     return Report(
         NAME, f"{PAPER}, Figure 3", (Table(NAME, title, KEYS, COLUMNS, rows),),

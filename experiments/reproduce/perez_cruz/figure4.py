@@ -8,29 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.perez_cruz.figure3 import NUS as LINEAR_NUS
-from experiments.reproduce.perez_cruz.published import (
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.figure3 import NUS as LINEAR_NUS
+from tightmargin.experiments.reproduce.perez_cruz.published import (
     BAYES,
     FIGURE4_ERRORS,
     FIGURE4_NU,
     PAPER,
 )
-from experiments.reproduce.perez_cruz.samples import POINTS, clusters
-from experiments.reproduce.perez_cruz.section6_error import bayes_error, error_of, grid
-from experiments.reproduce.perez_cruz.solved import (
-    Plain,
-    largest_gap,
-    solved,
-    verdict,
-)
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from formulations.data import Array, TrainingData
-from formulations.kernel_pca import KernelPca, fit_kernel_pca
-from formulations.kernels import kernel_matrix
-from solvers.algorithms.ranges import nu_range
+from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS, clusters
+from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_error, error_of, grid
+from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, largest_gap, solved, verdict
+from tightmargin.formulations.data.kernel_pca import KernelPca, fit_kernel_pca
+from tightmargin.formulations.data.kernels import kernel_matrix
+from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.solvers.nu.nu_range import nu_range
 
 NAME = "perez-cruz-figure4"
 SAMPLES, QUICK = 40, 4
@@ -133,7 +128,7 @@ def run(effort: Effort) -> Report:
         _bayes(),
         *(_row(name, shown[name], [sample[name] for sample in samples]) for name in KERNELS),
     )
-    from experiments.reproduce.perez_cruz.pictures import figure4
+    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure4
 
     return Report(
         NAME, f"{PAPER}, Figure 4: nu = {FIGURE4_NU}", (Table(NAME, title, KEYS, COLUMNS, rows),),

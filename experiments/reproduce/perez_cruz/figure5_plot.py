@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.reproduce.comparison import Table
+from tightmargin.experiments.reproduce.framework.comparison import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def figure5(table: Table, errors: Table, nu_bar: float) -> Figure:
     """Training and test error on the left, rho and lambda on the right, nu_bar in all."""
-    from experiments.plot_style import (
+    from tightmargin.experiments.plots.style import (
         BLACK,
         GREY,
         PAGE,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from experiments.reproduce.comparison import Cell
+from tightmargin.experiments.reproduce.framework.comparison import Cell
 
 Printed = Mapping[str, Mapping[str, str]]
 

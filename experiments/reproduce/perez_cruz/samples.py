@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.datasets import load
-from experiments.folds import splits
-from experiments.public_data import UCI, data_folder
-from formulations.data import Array, TrainingData
-from formulations.preprocess import normalise
+from tightmargin.experiments.data.public_data import UCI, data_folder
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.validation.folds import splits
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import Array, TrainingData
 
 # Section 6: class +1 from two normal distributions at these means, class -1 around 0; I variance.
 MEANS = ((2.0, 0.0), (0.0, 2.0))

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from cuts.extended_nu_path import INTERRUPTED, extended_nu_path
-from cuts.nu_path_result import ExtendedNuPath
-from cuts.nu_path_row import PathRow
-from formulations.data import TrainingData
-from formulations.nu_property import HOLDS, margin_facts
-from solvers.algorithms.extended_nu_local import LocalSolution, extended_nu_local
-from solvers.result import Verdict
+from tightmargin.cuts.nu_path.nu_path import INTERRUPTED, extended_nu_path
+from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.cuts.nu_path.row import PathRow
+from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.nu.local_search import LocalSolution, extended_nu_local
+from tightmargin.solvers.result import Verdict
 
 SCALE = math.sqrt(2)  # the norm of w in the paper
 SAME = 1e-6  # relative: a local solution that is no further above the optimum is that optimum

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.perez_cruz.published import MARGIN, PAPER, SHARES, table1
-from experiments.reproduce.perez_cruz.samples import CIRCLES, circles_and_disks
-from experiments.reproduce.perez_cruz.sharp_dual import sharp_dual
-from experiments.reproduce.perez_cruz.solved import Plain, largest_gap, verdict
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.tasks import run_tasks
-from formulations.data import GramData
-from formulations.kernels import gram_data
-from formulations.nu_property import HOLDS, margin_facts, multiplier_facts
-from formulations.nu_svc import nu_svc_dual
-from formulations.recovery import nu_margin
-from solvers.result import Status, Verdict
-from solvers.solve import solve
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.published import MARGIN, PAPER, SHARES, table1
+from tightmargin.experiments.reproduce.perez_cruz.samples import CIRCLES, circles_and_disks
+from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import sharp_dual
+from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, largest_gap, verdict
+from tightmargin.formulations.common.intercept_recovery import nu_margin
+from tightmargin.formulations.common.nu_property import HOLDS, margin_facts, multiplier_facts
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.data.training_data import GramData
+from tightmargin.formulations.nu.nu_svc import nu_svc_dual
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Status, Verdict
 
 NAME = "perez-cruz-table1"
 WIDTH = 1.0  # k(x, x') = exp(-||x - x'||^2)
@@ -88,7 +88,7 @@ def run(effort: Effort) -> Report:
         NAME, f"means of {len(samples)} stand-ins with {CIRCLES} points", KEYS, COLUMNS,
         tuple(_row(nu, [sample[k] for sample in samples]) for k, nu in enumerate(table1())),
     )  # fmt: skip
-    from experiments.reproduce.perez_cruz.pictures import figure1
+    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure1
 
     return Report(
         NAME, f"{PAPER}, Figure 1 and Table 1", (table,),

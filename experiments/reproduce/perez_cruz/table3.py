@@ -7,14 +7,25 @@ from statistics import mean
 
 import numpy as np
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.perez_cruz.published import FIGURE5, PAPER, table3
-from experiments.reproduce.perez_cruz.samples import FOLDS, liver, liver_files, liver_split
-from experiments.reproduce.perez_cruz.solved import SAME, Plain, largest_gap, solved, verdict
-from experiments.reproduce.perez_cruz.table3_notes import claims, definitions, findings
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Report
-from experiments.reproduce.tasks import run_tasks
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE5, PAPER, table3
+from tightmargin.experiments.reproduce.perez_cruz.samples import (
+    FOLDS,
+    liver,
+    liver_files,
+    liver_split,
+)
+from tightmargin.experiments.reproduce.perez_cruz.solved import (
+    SAME,
+    Plain,
+    largest_gap,
+    solved,
+    verdict,
+)
+from tightmargin.experiments.reproduce.perez_cruz.table3_notes import claims, definitions, findings
 
 NAME = "perez-cruz-table3"
 SEEDS, QUICK = 10, 1
@@ -71,7 +82,7 @@ def run(effort: Effort) -> Report:
         f"{NAME}-figure5", f"shares of errors, {words}", KEYS, ERRORS,
         tuple(_errors(parts, nu) for nu in NUS),
     )  # fmt: skip
-    from experiments.reproduce.perez_cruz.figure5_plot import figure5
+    from tightmargin.experiments.reproduce.perez_cruz.figure5_plot import figure5
 
     return Report(
         NAME, f"{PAPER}, Table 3 and Figure 5: liver disorders", (table, errors),

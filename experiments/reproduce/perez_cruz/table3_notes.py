@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import mean
 
-from experiments.reproduce.comparison import Table
-from experiments.reproduce.perez_cruz.print_laws import (
+from tightmargin.experiments.reproduce.framework.comparison import Table
+from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.experiments.reproduce.perez_cruz.print_laws import (
     above_its_slack,
     broken_tangents,
     interval,
     least_support_share,
     most_lambda,
 )
-from experiments.reproduce.perez_cruz.published import FIGURE5, table3
-from experiments.reproduce.perez_cruz.solved import Plain
-from experiments.reproduce.report import Claim
+from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE5, table3
+from tightmargin.experiments.reproduce.perez_cruz.solved import Plain
 
 NEAR = 0.01  # of nu: where the interpolated lambda changes its sign, in print and ours
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cuts.cutting_plane_result import CuttingPlaneResult
-from formulations.data import Array
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.formulations.data.training_data import Array
 
 SAME = 1e-9  # relative: a corner that near to a cut is on it, a side that short is none
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from cuts.searched import solve_by_search
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Claim, Report
-from experiments.reproduce.takeda_sugiyama.machines import (
+from tightmargin.cuts.methods import solve_by_search
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
     files_read,
     finished,
@@ -22,12 +23,11 @@ from experiments.reproduce.takeda_sugiyama.machines import (
     together,
     trained,
 )
-from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
-from experiments.reproduce.tasks import run_tasks
-from formulations.cvar import min_cvar
-from formulations.data import Array
-from formulations.margin_errors import margin_errors, value_at_risk
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
+from tightmargin.experiments.statistics.margin_errors import margin_errors, value_at_risk
+from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.nu.min_cvar import min_cvar
+from tightmargin.solvers.result import Verdict
 
 NAME = "takeda-sugiyama-figure1"
 NUS = {"wdbc": (0.5, 0.3, 0.1, 0.03), "liver": (0.8, 0.6, 0.3, 0.1)}
@@ -122,7 +122,7 @@ def run(effort: Effort) -> Report:
         NAME, "value at risk and conditional value at risk of the margin errors", KEYS, COLUMNS,
         tuple(_row(one) for one in found),
     )  # fmt: skip
-    from experiments.reproduce.takeda_sugiyama.figure1_plot import distribution_figure
+    from tightmargin.experiments.reproduce.takeda_sugiyama.figure1_plot import distribution_figure
 
     drawn = [one for one in found if one["nu"] in DRAWN[one["data"]]]
     return Report(

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from cuts.cvar_profile import CvarProfile, cvar_profile
-from cuts.nu_path_result import ExtendedNuPath
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Report
-from experiments.reproduce.takeda_sugiyama.figure2_claims import claims
-from experiments.reproduce.takeda_sugiyama.machines import (
+from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
+from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_claims import claims
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
     files_read,
     finished,
@@ -24,14 +25,17 @@ from experiments.reproduce.takeda_sugiyama.machines import (
     together,
     trained,
 )
-from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, NU_MAX_BALANCED, PAPER
-from experiments.reproduce.tasks import run_tasks
-from formulations.c_svc import c_svc_dual
-from formulations.data import TrainingData
-from formulations.nu_svc import nu_svc
-from solvers.algorithms.ranges import NuRange, nu_range
-from solvers.result import Verdict
-from solvers.solve import solve
+from tightmargin.experiments.reproduce.takeda_sugiyama.published import (
+    NO_NUMBERS,
+    NU_MAX_BALANCED,
+    PAPER,
+)
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.nu_svc import nu_svc
+from tightmargin.formulations.svc.c_svc import c_svc_dual
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.nu.nu_range import NuRange, nu_range
+from tightmargin.solvers.result import Verdict
 
 NAME = "takeda-sugiyama-figure2"
 INSIDE = 1 - 1e-10
@@ -153,7 +157,7 @@ def run(effort: Effort) -> Report:
     ends = Table(
         f"{NAME}-ends", "the range of nu", KEYS[:1], ENDS, tuple(_ends(one) for one in found)
     )
-    from experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
+    from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
 
     return Report(
         NAME, f"{PAPER}, Figure 2", (values, ends),

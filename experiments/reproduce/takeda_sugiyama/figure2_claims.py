@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from experiments.reproduce.report import Claim
-from experiments.reproduce.takeda_sugiyama.machines import SOURCES
-from solvers.result import Verdict
+from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import SOURCES
+from tightmargin.solvers.result import Verdict
 
 SAME = 1e-9  # relative: two values that a formula says are one
 CLOSE = 1e-8  # between proven bounds of nu_bar

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cuts.cvar_profile import CvarProfile
-from experiments.plot_style import (
+from tightmargin.cuts.nu_path.cvar_profile import CvarProfile
+from tightmargin.experiments.plots.style import (
     BLACK,
     BLUE,
     NORMAL,

@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from cuts.cut import Kind
-from cuts.cutting_plane_result import CuttingPlaneResult
-from cuts.endings import StopReason
-from cuts.outer_loop import cutting_plane
-from cuts.trace import Round
-from experiments.cut_plot import cut_figure
-from experiments.datasets import load
-from experiments.plane_cuts import corners_of
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Report
-from experiments.reproduce.takeda_sugiyama.faces_left import faces_left
-from experiments.reproduce.takeda_sugiyama.figure3_claims import claims
-from experiments.reproduce.takeda_sugiyama.kept_runs import kept, rebuilt
-from experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE, files_read
-from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
-from experiments.reproduce.tasks import run_tasks
-from formulations.data import TrainingData
-from formulations.preprocess import normalise
-from solvers.algorithms.ranges import nu_range
-from solvers.result import Verdict
+from tightmargin.cuts.cut.cut import Kind
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.outer_loop.trace import Round
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.plots.cutting_planes import cut_figure
+from tightmargin.experiments.plots.plane_polygons import corners_of
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.takeda_sugiyama.faces_left import faces_left
+from tightmargin.experiments.reproduce.takeda_sugiyama.figure3_claims import claims
+from tightmargin.experiments.reproduce.takeda_sugiyama.kept_runs import kept, rebuilt
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE, files_read
+from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.result import Verdict
 
 NAME = "takeda-sugiyama-figure3"
 SHARE = 0.5  # of nu_bar

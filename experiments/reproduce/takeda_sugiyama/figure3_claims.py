@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cuts.cut import Kind
-from cuts.cutting_plane_result import CuttingPlaneResult
-from experiments.reproduce.report import Claim
+from tightmargin.cuts.cut.cut import Kind
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.experiments.reproduce.framework.report import Claim
 
 EXACT = "exact rational bound"
 OPTIMA = 2e-6  # relative: two optima, each proven to half of it

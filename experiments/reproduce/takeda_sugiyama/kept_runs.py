@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from cuts.cut import Cut
-from cuts.cutting_plane_result import CuttingPlaneResult
-from cuts.endings import Incumbent, StopReason
-from cuts.polar import polar_problem
-from cuts.trace import Round, Trace
-from formulations.data import TrainingData
+from tightmargin.cuts.cut.cut import Cut
+from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.outer_loop.trace import Round, Trace
+from tightmargin.cuts.search.stop import Incumbent, StopReason
+from tightmargin.formulations.data.training_data import TrainingData
 
 
 def kept(result: CuttingPlaneResult) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cuts.extended_nu_path import INTERRUPTED, extended_nu_path
-from cuts.nu_path_result import ExtendedNuPath
-from cuts.nu_path_row import PathRow
-from experiments.datasets import load
-from experiments.public_data import UCI, data_folder
-from formulations.data import TrainingData
-from formulations.preprocess import normalise
-from solvers.result import SolveResult, Status, Verdict
+from tightmargin.cuts.nu_path.nu_path import INTERRUPTED, extended_nu_path
+from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.cuts.nu_path.row import PathRow
+from tightmargin.experiments.data.public_data import UCI, data_folder
+from tightmargin.experiments.data.specs import load
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 
 @dataclass(frozen=True)

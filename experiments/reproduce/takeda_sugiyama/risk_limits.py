@@ -6,7 +6,7 @@ import math
 
 from scipy.special import betaincinv
 
-from formulations.generalisation import RiskBound
+from tightmargin.experiments.statistics.risk_bounds import RiskBound
 
 CONFIDENCE = 0.95
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.datasets import load
-from experiments.folds import splits
-from formulations.data import TrainingData
-from formulations.preprocess import normalise
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.validation.folds import splits
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import TrainingData
 
 FOLDS = 3  # one of them tests
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.reproduce.report import Claim
-from experiments.reproduce.takeda_sugiyama.risk_samples import COIN, FLIPPED, SAMPLED
+from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import COIN, FLIPPED, SAMPLED
 
 Numbers = Mapping[str, Any]
 

@@ -7,37 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from experiments.reproduce.comparison import Cell, Column, Row, Table
-from experiments.reproduce.registry import Effort, reproduction
-from experiments.reproduce.report import Report
-from experiments.reproduce.takeda_sugiyama.machines import (
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     LIVER_NOTE,
     files_read,
     relative_gap,
     together,
     trained,
 )
-from experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
-from experiments.reproduce.takeda_sugiyama.risk_limits import (
+from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
+from tightmargin.experiments.reproduce.takeda_sugiyama.risk_limits import (
     CONFIDENCE,
     clopper_pearson,
     largest_constant,
     least_constant,
     without_capacity,
 )
-from experiments.reproduce.takeda_sugiyama.risk_samples import (
+from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import (
     COIN,
     NOTES,
     RADIUS,
     SAMPLED,
     sample,
 )
-from experiments.reproduce.takeda_sugiyama.theorem_claims import claims, constant_note
-from experiments.reproduce.tasks import run_tasks
-from formulations.data import Array, TrainingData
-from formulations.feature_rank import orthonormal_reduction
-from formulations.generalisation import risk_bound
-from solvers.algorithms.ranges import nu_range
+from tightmargin.experiments.reproduce.takeda_sugiyama.theorem_claims import claims, constant_note
+from tightmargin.experiments.statistics.risk_bounds import risk_bound
+from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
+from tightmargin.solvers.nu.nu_range import nu_range
 
 NAME = "takeda-sugiyama-theorems"
 QUICK = {"wdbc": 2, "liver": 2, COIN: 1}  # splits
@@ -124,7 +124,7 @@ def run(effort: Effort) -> Report:
     found = [one for part in done.results for one in part]
     title = "bounds on the risk and test errors"
     table = Table(NAME, title, KEYS, COLUMNS, tuple(_rows(found)))
-    from experiments.reproduce.takeda_sugiyama.theorems_plot import bounds_figure
+    from tightmargin.experiments.reproduce.takeda_sugiyama.theorems_plot import bounds_figure
 
     return Report(
         NAME, f"{PAPER}, Theorems 3 to 5", (table,),

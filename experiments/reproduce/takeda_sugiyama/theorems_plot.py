@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.plot_style import (
+from tightmargin.experiments.plots.style import (
     BLACK,
     BLUE,
     GREY,
@@ -18,7 +18,7 @@ from experiments.plot_style import (
     shared_legend,
     tidy,
 )
-from experiments.reproduce.takeda_sugiyama.risk_samples import SAMPLED
+from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import SAMPLED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,97 @@
+"""What bound tightening found, round by round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+
+Array = NDArray[np.float64]
+
+
+class TighteningStatus(StrEnum):
+    """Why tightening ended."""
+
+    FINISHED = "finished"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class TighteningRound:
+    """The bounds after one round.
+
+    Attributes
+    ----------
+    relaxation : str
+        "qp" or "sdp".
+    solves, failed : int
+        Minimisations in the round, and those that proved nothing.
+    mean_upper, mean_width : float
+        Of upper_i and of upper_i - lower_i.
+    kept, violated : int
+        Points that are decided.
+    count : int
+        At least so many points are violated.
+    lower_bound : float
+        On the 0-1 optimum, from the set at the start of the round.
+    seconds : float
+        Since tightening began.
+    """
+
+    relaxation: str
+    solves: int
+    failed: int
+    mean_upper: float
+    mean_width: float
+    kept: int
+    violated: int
+    count: int
+    lower_bound: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.relaxation}: mean upper {self.mean_upper:.4g}, {self.kept} kept and "
+            f"{self.violated} violated, at least {self.count} violations, bound "
+            f"{self.lower_bound:.6g}, {self.seconds:.1f} s"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tightened:
+    """Tighter statements, and how they came about.
+
+    Attributes
+    ----------
+    bounds : SlackBounds
+        They hold at one optimum at least.
+    lower_bound : float
+        On the 0-1 optimum, proven from the bounds as they are at the end.
+    count : int
+        Violations of that optimum, at least.
+    incumbent : (w, b)
+        A known hyperplane,
+    objective : float
+        and its true objective.
+    trace : tuple of TighteningRound
+        The last one may be unfinished.
+    """
+
+    bounds: SlackBounds
+    lower_bound: float
+    count: int
+    incumbent: tuple[Array, float]
+    objective: float
+    trace: tuple[TighteningRound, ...]
+    status: TighteningStatus
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """What is open between the bound and the known objective, relative to the latter."""
+        return max(0.0, 1 - self.lower_bound / self.objective)

@@ -1,0 +1,267 @@
+"""A cut: a linear row over named variables, with everything needed to derive it again.
+
+A cut is written for the polytope Q of extended_nu_svc_polar,
+
+    <coefficients, point> <= rhs    for every point with objective -nu rho + sum c_i xi_i <= 1
+
+that is still of interest. All of Q's variables scale together with the objective, so in models
+where the norm is held instead (extended_nu_svc, _reverse, _linearised) the same cut reads
+
+    <coefficients, point> <= rhs (-nu rho + sum c_i xi_i),
+
+which is linear as well; `add_to` writes whichever a model needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.cuts.cut.model_rows import elements_of, level_of
+
+if TYPE_CHECKING:
+    from tightmargin.cuts.cut.polar_problem import PolarProblem
+
+Array = NDArray[np.float64]
+
+
+class InvalidCutError(Exception):
+    """A cut removes a point that it must keep, or does not follow from its origin."""
+
+
+class Kind(StrEnum):
+    """What a cut is."""
+
+    CONCAVITY = "concavity"
+    FACIAL = "facial"
+
+
+@dataclass(frozen=True, eq=False)
+class CutOrigin:
+    """Where a cut came from; all numbers in the coordinates of the cut's own problem.
+
+    Attributes
+    ----------
+    problem : str
+        Fingerprint of the data and parameters.
+    space : str
+        "projected" (rows over weights) or "lifted" (rows over weights, b, rho and xi).
+    vertex : array (k,)
+        Weight at the apex of the cone, or a point in the relative interior of the face.
+    rays : array (m, k)
+        Directions of the cone, their weight part when lifted; none for a facial cut.
+    theta : array (m,)
+        How far along each ray a weight of norm gamma is; infinite where the norm never grows.
+    gamma : float
+        Every point with a longer weight is kept.
+    depth : float
+        Distance from the vertex to the cut, over gamma; of a facial cut what <ubar, w> <= 1 is
+        tightened by.
+    rows : tuple of str
+        Rows of the cone, when lifted: "margin 3", "xi 5", "level", "cut 2".
+    parents : tuple of int
+        Numbers of the earlier cuts that the derivation uses.
+    """
+
+    problem: str
+    space: str
+    vertex: Array
+    rays: Array
+    theta: Array
+    gamma: float
+    depth: float
+    rows: tuple[str, ...] = ()
+    parents: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """<coefficients, point> <= rhs, scaled to a largest coefficient of 1.
+
+    Attributes
+    ----------
+    kind : Kind
+    coefficients : mapping
+        Arrays by variable name: "w", and "b", "rho", "xi" where the cut has them.
+    rhs : float
+    origin : CutOrigin
+    round, number : int
+        Round of the outer loop, and place among its cuts; -1 outside of one.
+    """
+
+    kind: Kind
+    coefficients: Mapping[str, Array]
+    rhs: float
+    origin: CutOrigin
+    round: int = -1
+    number: int = -1
+    _norm: float = field(init=False, repr=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        entries = np.concatenate([np.ravel(part) for part in self.coefficients.values()])
+        object.__setattr__(self, "_norm", float(np.linalg.norm(entries)))
+
+    @property
+    def name(self) -> str:
+        """How the cut is called in models and messages."""
+        return f"{self.kind}_cut_{self.number}"
+
+    @property
+    def norm(self) -> float:
+        """Euclidean length of all coefficients."""
+        return self._norm
+
+    def violation(self, point: Mapping[str, ArrayLike]) -> float:
+        """<coefficients, point> - rhs at values by variable name: positive where the cut removes.
+
+        Raises
+        ------
+        ValueError
+            A variable of the cut that has no value, or one of another shape.
+        """
+        total = -self.rhs
+        for name, part in self.coefficients.items():
+            if name not in point:
+                raise ValueError(f"{self.name} has the variable {name}, and the point does not")
+            value = np.asarray(point[name], dtype=np.float64)
+            if value.shape != part.shape:
+                raise ValueError(f"{self.name}: {name} has shape {part.shape}, got {value.shape}")
+            total += float(np.sum(part * value))
+        return total
+
+    def size_at(self, point: Mapping[str, ArrayLike]) -> float:
+        """|rhs| + sum |coefficient value|: what a violation is small or large against."""
+        return abs(self.rhs) + sum(
+            float(np.sum(np.abs(part * np.asarray(point[name], dtype=np.float64))))
+            for name, part in self.coefficients.items()
+        )
+
+    def numbered(self, number: int, round_: int) -> Cut:
+        """Copy with its place in a loop."""
+        return replace(self, number=number, round=round_)
+
+    def add_to(
+        self, model: pyo.ConcreteModel, *, name: str | None = None, level: Any = None
+    ) -> pyo.Constraint:
+        """Add the cut to a Pyomo model that has its variables, as an ordinary constraint.
+
+        Parameters
+        ----------
+        level : number or expression, optional
+            What -nu rho + sum c_i xi_i is held below, which multiplies the right-hand side. Known
+            for the entries of the extended nu family; 1 for a model of unknown origin.
+
+        Raises
+        ------
+        ValueError
+            A variable that is missing or of another length, a model of other data or parameters,
+            or of an entry that does not say its level.
+        """
+        title = self.name if name is None else name
+        if model.find_component(title) is not None:
+            raise ValueError(f"the model has a component {title}: give the cut another name")
+        body = pyo.quicksum(
+            factor * variable
+            for key, part in self.coefficients.items()
+            for factor, variable in zip(
+                np.ravel(part).tolist(), elements_of(model, key, part), strict=True
+            )
+            if factor != 0
+        )
+        if level is None:
+            level = level_of(model, self.origin.problem)
+        constraint = pyo.Constraint(expr=body <= self.rhs * level)
+        model.add_component(title, constraint)
+        return constraint
+
+    def reverify(self, problem: PolarProblem, earlier: Sequence[Cut] = ()) -> None:
+        """Derive the cut again from its origin, with none of the loop's state and no live program.
+
+        Parameters
+        ----------
+        problem : PolarProblem
+            Data and parameters.
+        earlier : sequence of Cut
+            Holds the cuts that origin.parents names, whatever their place.
+
+        Raises
+        ------
+        InvalidCutError
+            The stored row does not follow.
+        """
+        from tightmargin.cuts.generation.verification import reverify
+
+        reverify(self, problem, earlier)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary; infinities as null."""
+        origin = self.origin
+        return {
+            "kind": str(self.kind),
+            "coefficients": {name: part.tolist() for name, part in self.coefficients.items()},
+            "rhs": self.rhs,
+            "round": self.round,
+            "number": self.number,
+            "origin": {
+                "problem": origin.problem,
+                "space": origin.space,
+                "vertex": origin.vertex.tolist(),
+                "rays": origin.rays.tolist(),
+                "theta": [step if math.isfinite(step) else None for step in origin.theta.tolist()],
+                "gamma": origin.gamma,
+                "depth": origin.depth,
+                "rows": list(origin.rows),
+                "parents": list(origin.parents),
+            },
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Cut:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            Missing or malformed entries.
+        """
+        try:
+            given = document["origin"]
+            vertex = np.array(given["vertex"], dtype=np.float64)
+            origin = CutOrigin(
+                problem=str(given["problem"]),
+                space=str(given["space"]),
+                vertex=vertex,
+                rays=np.array(given["rays"], dtype=np.float64).reshape(-1, len(vertex)),
+                theta=np.array(
+                    [math.inf if step is None else step for step in given["theta"]],
+                    dtype=np.float64,
+                ),
+                gamma=float(given["gamma"]),
+                depth=float(given["depth"]),
+                rows=tuple(str(row) for row in given["rows"]),
+                parents=tuple(int(number) for number in given["parents"]),
+            )
+            coefficients = {
+                str(name): np.array(part, dtype=np.float64)
+                for name, part in document["coefficients"].items()
+            }
+            read = cls(
+                Kind(document["kind"]), coefficients, float(document["rhs"]), origin,
+                int(document["round"]), int(document["number"]),
+            )  # fmt: skip
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"not a cut: {error!r}") from None
+        numbers = [
+            read.rhs,
+            *(x for part in coefficients.values() for x in np.ravel(part).tolist()),
+        ]
+        if not all(math.isfinite(number) for number in numbers):
+            raise ValueError("not a cut: a coefficient or the right-hand side is not finite")
+        return read

@@ -1,0 +1,145 @@
+"""The polytope in which cuts live, P = {w : h(w) <= 1}, and its lift Q by (b, rho, xi).
+
+h is the support function of formulations/nu/support_function.py. Below nu_bar P is bounded, and a
+longest w of it, scaled to length 1, solves the extended nu-SVC, whose optimum is 1 / ||w||
+(Takeda & Sugiyama 2008, (10), normalised by its objective: extended_nu_svc_polar). Inside this
+package a weight is w (d,), or (w, b) with a penalised intercept; points are centred where the
+intercept is free, which changes nothing but b.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.support_function import (
+    ReducedHulls,
+    best_levels,
+    reduced_hulls,
+    support_value,
+)
+from tightmargin.solvers.nu.nu_range import POLAR, nu_range
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class PolarProblem:
+    """One extended nu-SVC below nu_bar.
+
+    Attributes
+    ----------
+    hulls : ReducedHulls
+        The set U whose polar is P, from centred points.
+    shift : array (d,)
+        What was subtracted from the points: the intercept of the data is b - <w, shift>.
+    fingerprint : str
+        Of the data, nu, weights and intercept: cuts of one problem are refused by another.
+    remark : str
+        Where nu lies.
+    """
+
+    data: TrainingData
+    nu: float
+    class_balance: ArrayLike | str
+    intercept: str
+    hulls: ReducedHulls
+    shift: Array
+    fingerprint: str
+    remark: str = ""
+
+    def value(self, weight: ArrayLike) -> float:
+        """h(w / ||w||): the objective of extended_nu_svc at the direction of a weight (k,)."""
+        w = np.asarray(weight, dtype=np.float64)
+        return support_value(self.hulls, w / np.linalg.norm(w))
+
+    def onto_boundary(self, weight: ArrayLike) -> Array:
+        """The weight (k,) scaled until h = 1."""
+        w = np.asarray(weight, dtype=np.float64)
+        return w / support_value(self.hulls, w)
+
+    def point(self, weight: ArrayLike) -> dict[str, Array]:
+        """Values of w, b, rho, xi in the coordinates of the data that are best for a weight."""
+        w = np.asarray(weight, dtype=np.float64)
+        b, rho, xi = best_levels(self.hulls, w)
+        d = self.data.d
+        values = {"w": w[:d], "rho": np.array(rho), "xi": xi}
+        if self.intercept == "free":
+            values["b"] = np.array(b - float(w @ self.shift))
+        elif self.intercept == "penalised":
+            values["b"] = np.array(w[d])
+        return values
+
+    def split(self, weight: Array) -> dict[str, Array]:
+        """A row over weights (k,) by variable name."""
+        if self.intercept == "penalised":
+            return {"w": weight[:-1], "b": weight[-1:].reshape(())}
+        return {"w": weight}
+
+    def weight(self, values: Mapping[str, ArrayLike]) -> Array:
+        """The weight (k,) in values by variable name."""
+        w = np.asarray(values["w"], dtype=np.float64)
+        return np.append(w, values["b"]) if self.intercept == "penalised" else w
+
+    def weight_part(self, coefficients: Mapping[str, Array]) -> Array:
+        """The part (k,) of a row by variable name that is over the weight."""
+        w = coefficients["w"]
+        return np.append(w, coefficients.get("b", 0.0)) if self.intercept == "penalised" else w
+
+    def inner_data(self, unit: float) -> TrainingData:
+        """The points behind `hulls`, a constant column included, divided by `unit`."""
+        return TrainingData(self.hulls.signed * self.data.y[:, None] / unit, self.data.y)
+
+
+def polar_problem(
+    data: TrainingData,
+    *,
+    nu: float,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+) -> PolarProblem:
+    """State the polytope of a data set.
+
+    Raises
+    ------
+    ValueError
+        nu outside (0, nu_max]; nu at or above nu_bar, where P is unbounded and the convex
+        extended_nu_svc_ball has the optimum; affinely dependent features.
+    """
+    refuse_dependent_features(data, intercept)
+    found = nu_range(data, class_balance=class_balance, intercept=intercept)
+    hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
+    remark = found.place_extended(POLAR, hulls.nu)
+    shift = np.zeros(data.d)
+    if intercept == "free":
+        shift = data.X.mean(axis=0)
+        centred = TrainingData(centred_points(data.X), data.y)
+        hulls = reduced_hulls(centred, nu=nu, class_balance=class_balance, intercept=intercept)
+    mark = fingerprint(data, hulls.nu, class_balance, intercept)
+    return PolarProblem(data, hulls.nu, class_balance, intercept, hulls, shift, mark, remark)
+
+
+def centred_points(X: Array) -> Array:
+    """X minus its mean, with 0 where only rounding is left: no solver keeps such a number."""
+    centred = X - X.mean(axis=0)
+    return np.where(np.abs(centred) <= ROUNDING * np.abs(X).max(axis=0), 0.0, centred)
+
+
+def fingerprint(
+    data: TrainingData, nu: float, class_balance: ArrayLike | str, intercept: str
+) -> str:
+    """SHA-256 of everything that P depends on."""
+    told = hashlib.sha256(data.sha256.encode())
+    told.update(np.float64(nu).tobytes())
+    told.update(loss_weights(data, class_balance).tobytes())
+    told.update(intercept.encode())
+    return told.hexdigest()

@@ -1,0 +1,1 @@
+"""What derives a cut (concavity, lifted concavity, facial), and what derives it again."""

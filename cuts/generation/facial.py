@@ -1,0 +1,79 @@
+"""Facial cuts (Majthay & Whinston): a face that holds no corner within the cuts is cut off.
+
+With ubar in the relative interior of the face of U that belongs to an extreme face F of P,
+l(w) = 1 - <ubar, w> is 0 on F and positive on the rest of P. Each corner of P off F has, lifted
+into Q, a point whose margin vanishes though F does not use it, or a slack that vanishes though F
+has it in the tail. So with
+
+    eps = min of l over Q and the cuts where one such margin or slack is 0,
+
+the row l(w) >= eps keeps every corner off F that the cuts have kept, and removes what is left of F,
+which holds no corner: a maximum of the norm over P is at a corner, so none is lost. Where (b, rho)
+is not unique on F, eps can come out as 0 although F is extreme; the cut is then refused.
+
+eps comes from linear programs in floating point and goes to 0 quickly with the dimension: below
+1e-6 there is no cut, and of what there is 1 % is given away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
+from tightmargin.cuts.cut.scaling import scaled_cut
+from tightmargin.cuts.relaxation.faces import Face, FaceProgram
+from tightmargin.solvers.errors import NumberError
+
+Array = NDArray[np.float64]
+
+LEAST_DEPTH = 1e-6
+GIVEN_AWAY = 0.01
+
+
+def facial_depth(program: FaceProgram, face: Face) -> float:
+    """Eps of a face: at most 1, the value of l at the origin; infinite where no corner is left."""
+    least = np.inf
+    for name, mark in (("margin", 1), ("xi", -1)):
+        for i in np.flatnonzero(face.labels == mark).tolist():
+            held = np.array([i]), np.zeros(0, dtype=np.int64)
+            program.hold(*(held if name == "margin" else held[::-1]))
+            highest = program.longest(face.normal)
+            if highest is not None:
+                least = min(least, 1.0 - highest)
+    program.hold(np.zeros(0), np.zeros(0))
+    return least
+
+
+def facial_cut(
+    program: FaceProgram, face: Face, parents: tuple[int, ...], gamma: float,
+    reach: float | None = None,
+) -> Cut | None:  # fmt: skip
+    """The cut that removes a proper face, or None where its depth is below 1e-6.
+
+    Also None where no corner off the face is left at all: then there is no depth to take, and a
+    concavity cut goes on.
+
+    Parameters
+    ----------
+    parents : tuple of int
+        Numbers of all cuts in the program.
+    gamma : float
+        Norm up to which the parents may have removed corners.
+    """
+    if face.corner:
+        return None
+    depth = facial_depth(program, face)
+    if not LEAST_DEPTH <= depth < np.inf:
+        return None
+    problem = program.problem
+    kept = depth * (1 - GIVEN_AWAY)
+    origin = CutOrigin(
+        problem.fingerprint, "projected", face.weight, np.zeros((0, len(face.weight))),
+        np.zeros(0), gamma, depth=kept, parents=parents,
+    )  # fmt: skip
+    most = None if reach is None else problem.split(np.full(len(face.weight), reach))
+    try:
+        return scaled_cut(Kind.FACIAL, problem.split(face.normal), 1.0 - kept, origin, most)
+    except NumberError:
+        return None

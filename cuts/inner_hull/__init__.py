@@ -1,0 +1,1 @@
+"""Global search by the facets of an inner hull."""

@@ -1,0 +1,242 @@
+"""The extended nu-SVC in few dimensions by the facets of an inner hull.
+
+Below nu_bar the optimum is the distance of 0 to the nearest facet of U (support_function.py). The
+hull S of points of U that were found so far lies inside, so its nearest facet is not farther; the
+point of U farthest along that facet's normal, found by sorting, either lies on it, and the facet
+is one of U, or makes S larger. The facets are Qhull's, the proof is not: closed_surface.py shows
+from the corners of the facets that S holds a ball. No linear program is solved, and a round costs a
+few products and sorts of all points, so that the cost grows linearly in their number; in the
+number of dimensions it grows as the number of facets does, and five are the end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import ConvexHull, QhullError
+
+from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
+from tightmargin.cuts.inner_hull.hull_surface import Surface, nearest_shares
+from tightmargin.cuts.search.result import SearchResult, closed_below
+from tightmargin.cuts.search.run import SearchRun, check_tolerances
+from tightmargin.cuts.search.start_points import given_directions
+from tightmargin.cuts.search.stop import StopError, StopReason
+from tightmargin.cuts.spatial_branching.node_bound import largest_entry, point_error
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.support_function import support
+from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import checked_limits
+
+Array = NDArray[np.float64]
+
+MOST_DIMENSIONS = 7
+BATCH = 8
+# Wide merges of facets are allowed: what comes of them is checked here, not believed.
+QHULL_OPTIONS = "Q12"
+FACET_LIMIT = 200_000
+RANDOM = 2  # first directions, for each dimension
+OUTSIDE = 1e-12  # relative: nearer to a facet than that a point does not make the hull larger
+PROOF = (
+    "the facets of an inner hull of U enclose a ball about 0: each ridge is shared, one direction "
+    "is covered an odd number of times, distances are taken from the corners"
+)
+
+
+def hull_search(
+    data: TrainingData,
+    *,
+    nu: float,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+    tolerance: float = 1e-6,
+    absolute: float = 1e-11,
+    time_limit: float | None = None,
+    round_limit: int | None = None,
+    start: ArrayLike | None = None,
+    seed: int = 0,
+) -> SearchResult:
+    """Solve the extended nu-SVC below nu_bar by the nearest facet of U; for at most 5 features.
+
+    Parameters
+    ----------
+    tolerance, absolute : float
+        The gap counts as closed at tolerance * objective, or at `absolute` times the size of the
+        data where that is more. The search itself goes on until the facet is found exactly; the
+        gap that remains is what roundings may come to.
+    time_limit : float, optional
+        Seconds. The best point and a proven bound come back all the same, as after Ctrl-C.
+    round_limit : int, optional
+        Most rounds.
+    start : array (k,) or (m, k), optional
+        Directions to look along first.
+
+    Returns
+    -------
+    SearchResult
+        `steps` are rounds. stop NUMERICAL says that Qhull gave up, or that its facets do not
+        enclose 0: the bound is then what was proven before.
+
+    Raises
+    ------
+    ValueError
+        As extended_nu_svc_polar: nu at or above nu_bar, where extended_nu_svc_ball is convex and
+        has the optimum; dependent features; more than 7 dimensions.
+    """
+    limits = checked_limits(time_limit, None, seed)
+    check_tolerances(tolerance, absolute)
+    if round_limit is not None and round_limit < 1:
+        raise ValueError(f"round_limit must be at least 1, got {round_limit!r}")
+    began = time.perf_counter()
+    problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
+    if problem.hulls.k > MOST_DIMENSIONS:
+        raise ValueError(
+            f"the hull of {problem.hulls.k} dimensions has too many facets: take branch_and_cut "
+            f"beyond {MOST_DIMENSIONS}"
+        )
+    search = _Search(
+        problem=problem,
+        tolerance=tolerance,
+        absolute=absolute,
+        time_limit=limits.time_limit,
+        step_limit=round_limit,
+        seed=seed,
+        began=began,
+    )
+    given = given_directions(problem, start, "start")
+    return supervised(lambda: search.run(given), search.asked_to_stop.set).value
+
+
+@dataclass(eq=False, kw_only=True)
+class _Search(SearchRun):
+    """State of one run."""
+
+    engine: ClassVar[str] = "hull"
+    step_word: ClassVar[str] = "rounds"
+    proof: ClassVar[str] = PROOF
+
+    surface: Surface | None = None
+
+    def run(self, given: list[Array]) -> SearchResult:
+        """Grow the inner hull until its nearest facet is one of U."""
+        try:
+            self._grow(given)
+            stop, message = StopReason.PROVEN, ""
+        except StopError as end:
+            stop, message = end.reason, end.message
+        except QhullError as error:
+            words = str(error).strip().splitlines()[0]
+            stop, message = StopReason.NUMERICAL, f"Qhull gave up: {words}"
+        self._prove()
+        closed = self.lower >= closed_below(self.value, self.tolerance, self.absolute)
+        if closed:
+            stop = StopReason.PROVEN
+            message = f"the nearest of {self._facets} facets is one of U after {self.steps} rounds"
+        elif stop is StopReason.PROVEN:
+            stop = StopReason.NUMERICAL
+            message = "the facets that Qhull lists could not be shown to enclose 0"
+        self._note()
+        return self.ended(stop, message, self.lower)
+
+    def _grow(self, given: list[Array]) -> None:
+        k = self.hulls.k
+        rng = np.random.default_rng(self.seed)
+        directions = [*given, *np.eye(k), *-np.eye(k), *rng.standard_normal((RANDOM * k, k))]
+        points = np.array([self._farthest(w / np.linalg.norm(w))[0] for w in directions])
+        self._bound_by_nearest(points)
+        if k == 1:
+            self.surface = Surface.of_ends(points)
+            return
+        hull: Any = ConvexHull(
+            np.unique(points, axis=0), incremental=True, qhull_options=QHULL_OPTIONS
+        )
+        try:
+            while True:
+                self._take(hull)
+                self._check_all_limits()
+                self.steps += 1
+                new = self._outside()
+                if self.steps & (self.steps - 1) == 0:
+                    self._note()
+                if new is None:
+                    return
+                hull.add_points(new)
+        finally:
+            hull.close()
+
+    def _take(self, hull: Any) -> None:
+        self.surface = Surface.of_hull(hull)
+
+    def _outside(self) -> Array | None:
+        """Points of U beyond the nearest facets; None when the nearest is one of U."""
+        assert self.surface is not None
+        offsets = self.surface.offsets
+        count = min(BATCH, len(offsets))
+        nearest = np.argpartition(offsets, count - 1)[:count]
+        nearest = nearest[np.argsort(offsets[nearest], kind="stable")]
+        new: list[Array] = []
+        asked: set[tuple[float, ...]] = set()
+        for f in nearest.tolist():
+            if offsets[f] >= self.value * (1 - OUTSIDE):
+                break
+            normal = self.surface.normals[f]
+            key = tuple(np.round(normal, 10).tolist())
+            if key in asked:
+                continue
+            asked.add(key)
+            point, reach = self._farthest(normal)
+            if reach > offsets[f] + OUTSIDE * max(1.0, abs(offsets[f])):
+                new.append(point)
+        return np.unique(np.array(new), axis=0) if new else None
+
+    def _farthest(self, direction: Array) -> tuple[Array, float]:
+        """Point of U farthest along a direction of norm 1, and how far: h, the objective."""
+        self.evaluations += 1
+        found = support(self.hulls, direction)
+        if found.value < self.value:
+            self.best, self.value = direction / np.linalg.norm(direction), found.value
+        return found.u, found.value
+
+    def _check_all_limits(self) -> None:
+        assert self.surface is not None
+        self.check_limits()
+        if len(self.surface.simplices) > FACET_LIMIT:
+            words = f"limit of {FACET_LIMIT} facets: take branch_and_cut"
+            raise StopError(StopReason.ROUND_LIMIT, words)
+
+    def _prove(self) -> None:
+        """What the corners of the facets prove, which is more than 0 if they enclose it."""
+        if self.surface is None:
+            return
+        found = self.surface
+        radius = enclosed_radius(found.points, found.simplices, found.normals)
+        if radius is None:
+            self._bound_by_nearest(found.points)
+        else:
+            self.lower = max(self.lower, radius - self._slack())
+
+    def _bound_by_nearest(self, points: Array) -> None:
+        """h(w) >= <u, w> >= -||u|| for the point u of their hull that is nearest to 0.
+
+        About 0 as soon as the hull holds 0; what is left next to nu_bar, where U may just miss it.
+        """
+        shares = nearest_shares(points / max(float(np.abs(points).max()), 1e-300))
+        length = float(np.linalg.norm(shares @ points))
+        self.lower = max(self.lower, -length * (1 + OUTSIDE) - self._slack())
+
+    def _slack(self) -> float:
+        return 2 * math.sqrt(self.hulls.k) * point_error(self.hulls, largest_entry(self.hulls))
+
+    # --- telling -------------------------------------------------------------------------------
+
+    @property
+    def _facets(self) -> int:
+        return 0 if self.surface is None else len(self.surface.simplices)
+
+    def _note(self) -> None:
+        self.note(self._facets, self.lower)

@@ -1,0 +1,93 @@
+"""The extended nu-SVC of one data set as nu varies, and the weights known for it.
+
+A weight found for one nu has a value h_nu(w) at every other one, by sorting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.support_function import ReducedHulls, reduced_hulls, support_value
+from tightmargin.solvers.nu.nu_range import NuRange, nu_bar_bounds, nu_range
+
+Array = NDArray[np.float64]
+
+SAME_DIRECTION = 1e-9
+
+
+@dataclass(eq=False)
+class NuFamily:
+    """All problems that differ in nu alone.
+
+    Attributes
+    ----------
+    data, class_balance, intercept
+        Of the problems.
+    caps : array (n,)
+        Weights of the loss.
+    range : NuRange
+    bar : (float or None, float)
+        Proven bounds of nu_bar.
+    """
+
+    data: TrainingData
+    class_balance: ArrayLike | str
+    intercept: str
+    caps: Array = field(init=False)
+    range: NuRange = field(init=False)
+    bar: tuple[float | None, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.caps = loss_weights(self.data, self.class_balance)
+        self.range = nu_range(self.data, class_balance=self.class_balance, intercept=self.intercept)
+        self.bar = nu_bar_bounds(
+            self.data, class_balance=self.class_balance, intercept=self.intercept
+        )
+
+    def hulls(self, nu: float) -> ReducedHulls:
+        """The reduced hulls at nu."""
+        return reduced_hulls(
+            self.data, nu=nu, class_balance=self.class_balance, intercept=self.intercept
+        )
+
+
+@dataclass(eq=False)
+class KnownWeights:
+    """Weights (k,) of norm 1, no two the same, and their values at any nu."""
+
+    family: NuFamily
+    weights: list[Array] = field(default_factory=list)
+
+    def keep(self, weight: Array) -> None:
+        """Add a weight (k,) of any length but 0, unless its direction is known."""
+        unit = np.asarray(weight, dtype=np.float64) / np.linalg.norm(weight)
+        if all(float(np.abs(unit - other).max()) > SAME_DIRECTION for other in self.weights):
+            self.weights.append(unit)
+
+    def best(self, nu: float) -> tuple[Array, float]:
+        """The weight with the least h at nu, and that value.
+
+        Raises
+        ------
+        ValueError
+            No weight is known.
+        """
+        values = self._values(nu)
+        place = int(values.argmin())
+        return self.weights[place], float(values[place])
+
+    def starts(self, nu: float, most: int) -> list[Array]:
+        """The best weights at nu, best first."""
+        if not self.weights:
+            return []
+        order = np.argsort(self._values(nu), kind="stable")[:most]
+        return [self.weights[place] for place in order]
+
+    def _values(self, nu: float) -> Array:
+        hulls = self.family.hulls(nu)
+        return np.array([support_value(hulls, weight) for weight in self.weights])

@@ -1,0 +1,283 @@
+"""Algorithm 11: the extended nu-SVC for a descending list of nu, each value with its proof.
+
+Takeda & Sugiyama 2008, section 4.3. Above nu_bar, which one linear program tells beforehand, the
+ball problem is convex and solve() has it; below, a search engine looks for the global optimum of
+
+    Phi(nu) = min { h_nu(w) : ||w|| = 1 } = nu CVaR,
+
+the best weights of all other nu in its hands. Phi is the infimum over (w, b, rho) of functions
+linear in nu, hence concave, with Phi(0) = Phi(nu_bar) = 0:
+
+    chord      between two nu with proven lower bounds Phi is at least their chord
+    tangent    a weight found for one nu has the value h_nu(w) at every other one
+
+A weight whose value lies on the chord needs no search. On (0, 2 min c] the chord from 0 is exact,
+and between two multiples of a cap h_nu(w) is linear in nu: the ends of such a piece are searched
+first, and what is inside often lies on their chord.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.cuts.nu_path.boundary import bound_past_nu_bar, measured_points, radius_of
+from tightmargin.cuts.nu_path.chords import anchors_of, chord, ends_first
+from tightmargin.cuts.nu_path.engines import Engine, search_engine
+from tightmargin.cuts.nu_path.family import KnownWeights, NuFamily
+from tightmargin.cuts.nu_path.least_hinge import least_hinge
+from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.cuts.nu_path.row import PathRow, path_row
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.extended import extended_nu_svc_ball
+from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
+from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
+from tightmargin.formulations.nu.nu_svc import checked_nu
+from tightmargin.formulations.nu.slope_bound import nearest_direction, proven_slope
+from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.solvers.certificates.gap import CLOSED, closes
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Verdict
+
+Array = NDArray[np.float64]
+
+ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near has ended
+EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same
+ABOVE = 1e-9  # of a value: what rounding may leave below a bound
+KEPT_STARTS = 10
+INTERRUPTED = "interrupted"  # as solvers and searches alike call it
+
+
+def extended_nu_path(
+    data: TrainingData,
+    nus: Iterable[float],
+    *,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+    engine: Engine | str = "auto",
+    solver: str = "auto",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+) -> ExtendedNuPath:
+    """Solve the extended nu-SVC for several nu, from the largest to the smallest.
+
+    Parameters
+    ----------
+    nus : iterable of float
+        Each in (0, nu_max]; sorted here, one row for each number.
+    engine : str or callable(data, nu, starts) -> Search
+        For nu below nu_bar: a method of search_engine, or a search of one's own.
+    solver : str
+        For the convex problems above it.
+    tolerance : float
+        Relative gap up to which a value counts as proven, at most 1e-6. At nu_bar the optimum is
+        0 and no gap is relative to it: the row shows the interval that is proven.
+    time_limit : float, optional
+        Seconds for each nu; not for a search of one's own.
+
+    Raises
+    ------
+    ValueError
+        No nu, nu outside (0, nu_max]; affinely dependent features; bad arguments.
+    RuntimeError
+        An engine whose proven bound exceeds the value of a known weight: one of the two is wrong.
+    """
+    refuse_dependent_features(data, intercept)
+    wanted = sorted({checked_nu(data, nu, class_balance, intercept) for nu in nus}, reverse=True)
+    if not wanted:
+        raise ValueError("nus is empty: name at least one nu")
+    if not 0 < tolerance <= CLOSED:
+        raise ValueError(
+            f"tolerance must lie above 0 and be at most {CLOSED:g}, what CERTIFIED means; "
+            f"got {tolerance!r}"
+        )
+    if isinstance(engine, str):
+        engine = search_engine(
+            engine,
+            class_balance=class_balance,
+            intercept=intercept,
+            tolerance=tolerance / 2,
+            time_limit=time_limit,
+        )
+    family = NuFamily(data, class_balance, intercept)
+    path = _Path(family, engine, solver, tolerance, time_limit)
+    waiting = ends_first(wanted, family.caps, data.y, intercept)
+    while waiting and not path.interrupted:
+        try:
+            path.visit(waiting[0])
+        except KeyboardInterrupt:  # outside of a search, which ends with what it has
+            if not path.rows:
+                raise
+            break
+        waiting.pop(0)
+    return path.finished(waiting)
+
+
+@dataclass(eq=False)
+class _Path:
+    """Rows, weights and bounds so far."""
+
+    family: NuFamily
+    engine: Engine
+    solver: str
+    tolerance: float
+    time_limit: float | None
+    rows: list[PathRow] = field(default_factory=list)
+    searches: int = 0
+
+    def __post_init__(self) -> None:
+        self.known = KnownWeights(self.family)
+        points = measured_points(self.family.data, self.family.intercept)
+        self.radius = radius_of(points)
+        self.least_gap = ABSOLUTE * float(np.abs(points).max())
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the last search was ended by Ctrl-C."""
+        return bool(self.rows) and self.rows[-1].stop == INTERRUPTED
+
+    def visit(self, nu: float) -> None:
+        """Add the row of one nu."""
+        started = time.perf_counter()
+        side = self.family.range.side(nu)
+        row = (self._below, self._at, self._above)[side + 1](nu)
+        self.rows.append(replace(row, seconds=time.perf_counter() - started))
+
+    def finished(self, left_out: Sequence[float]) -> ExtendedNuPath:
+        """Rows by falling nu, bounds raised to the chords of all of them."""
+        rows = sorted(self.rows, key=lambda row: -row.nu)
+        family, anchors = self.family, self._anchors(rows)
+        rows = [self._raised(row, anchors) for row in rows]
+        return ExtendedNuPath(
+            tuple(rows), family.range, family.bar, family.data, family.class_balance,
+            family.intercept, self.searches, tuple(sorted(left_out, reverse=True)),
+        )  # fmt: skip
+
+    def _anchors(self, rows: Iterable[PathRow]) -> tuple[tuple[float, float], ...]:
+        return anchors_of((row.bound for row in rows), self.family.bar[0])
+
+    # --- three kinds of nu ---------------------------------------------------------------------
+
+    def _above(self, nu: float) -> PathRow:
+        family = self.family
+        ball = extended_nu_svc_ball(
+            family.data, nu=nu, class_balance=family.class_balance, intercept=family.intercept
+        )
+        result = solve(ball, self.solver, time_limit=self.time_limit)
+        if result.objective is None:
+            raise RuntimeError(f"the ball problem at nu = {nu:g} ended with {result.status}")
+        weight = np.asarray(result.values["w"], dtype=np.float64)
+        if family.intercept == "penalised":
+            weight = np.append(weight, result.values["b"])
+        hulls = family.hulls(nu)
+        length, exact = float(np.linalg.norm(weight)), nearest_direction(hulls, weight)
+        if length <= NO_DIRECTION and exact is None:
+            # So near to nu_bar that the solver leaves w at 0.
+            self._keep_least_hinge()
+        elif exact is None:
+            self.known.keep(weight)
+        elif length <= NO_DIRECTION:
+            self.known.keep(exact)
+        else:
+            solved = support_value(hulls, weight / length)
+            self.known.keep(exact if support_value(hulls, exact) <= solved else weight)
+        best, _ = self.known.best(nu)
+        claimed = result.certificate.solver_bound
+        bounds = [result.bound, proven_slope(hulls, best)]
+        lower = max((bound for bound in bounds if bound is not None), default=-math.inf)
+        row = path_row(
+            family, nu, best, lower=lower, claimed=claimed, verdict=Verdict.NOT_CERTIFIED,
+            how="ball", stop=str(result.status),
+        )  # fmt: skip
+        return self._compared(row)
+
+    def _at(self, nu: float) -> PathRow:
+        """At nu_bar the least hinge loss has rho = 1 and value 0."""
+        self._keep_least_hinge()
+        row = self._above(nu)
+        lower = row.lower_bound
+        least = self.family.bar[0]
+        if least is not None:
+            lower = max(lower, bound_past_nu_bar(nu, least, self.radius))
+        return self._compared(replace(row, how="boundary", lower_bound=lower))
+
+    def _keep_least_hinge(self) -> None:
+        """Keep the w of the least mean hinge loss, which solves nu_bar.
+
+        Where that is 0 the classes may have one mean, and no w is better than another.
+        """
+        weight = least_hinge(self.family.data, self.family.caps, self.family.intercept)
+        axes = np.eye(len(weight))
+        for w in [weight] if np.linalg.norm(weight) > NO_DIRECTION else [*axes, *-axes]:
+            self.known.keep(w)
+
+    def _below(self, nu: float) -> PathRow:
+        lower = chord(self._anchors(self.rows), nu)
+        if self.known.weights:
+            best, value = self.known.best(nu)
+            if value - lower <= max(self._relative(value), EXACT * self.radius):
+                row = path_row(
+                    self.family, nu, best, lower=lower, claimed=None,
+                    verdict=Verdict.NOT_CERTIFIED, how="chord", stop="no search",
+                )  # fmt: skip
+                return self._compared(row)
+        found = self.engine(self.family.data, nu, self.known.starts(nu, KEPT_STARTS))
+        self.searches += 1
+        self.known.keep(found.weight)
+        best, value = self.known.best(nu)
+        if found.lower_bound > value + self._slack(value):
+            raise RuntimeError(
+                f"the engine's bound {found.lower_bound:.9g} at nu = {nu:g} exceeds the value "
+                f"{value:.9g} of a known weight: one of the two is wrong"
+            )
+        lower, claimed = max(lower, found.lower_bound), found.claimed_bound
+        row = path_row(
+            self.family, nu, best, lower=lower, claimed=claimed, verdict=Verdict.NOT_CERTIFIED,
+            how="search", stop=found.stop,
+        )  # fmt: skip
+        return self._compared(row)
+
+    def _compared(self, row: PathRow) -> PathRow:
+        """The row with its verdict; a bound above the value is none, and the row says so."""
+        if row.lower_bound > row.value + ABOVE * abs(row.value) + EXACT * self.radius:
+            words = f"the bound {row.lower_bound:.9g} exceeds the value: neither is proven"
+            return replace(
+                row, lower_bound=-math.inf, verdict=Verdict.NOT_CERTIFIED,
+                stop=f"{row.stop}; {words}",
+            )  # fmt: skip
+        claimed = row.claimed_bound if row.side < 0 else None
+        return replace(row, verdict=self._verdict(row.value, row.lower_bound, claimed))
+
+    def _verdict(self, value: float, lower: float, claimed: float | None) -> Verdict:
+        if self._closed(value, lower):
+            return Verdict.CERTIFIED
+        # A claim above the value is no better than one below it.
+        if claimed is not None and abs(value - claimed) <= self._slack(value):
+            return Verdict.SOLVER_BOUND
+        return Verdict.NOT_CERTIFIED
+
+    def _slack(self, value: float) -> float:
+        """By how much a bound may exceed a value by rounding, or a claim be beside it."""
+        return max(self._relative(value), self.least_gap)
+
+    def _relative(self, value: float) -> float:
+        return self.tolerance * abs(value) * (1 + 1e-9)
+
+    def _closed(self, value: float, lower: float) -> bool:
+        return closes(value, lower) and value - lower <= self._relative(value)
+
+    def _raised(self, row: PathRow, anchors: tuple[tuple[float, float], ...]) -> PathRow:
+        """The row with the chords of its neighbours, and the best weight of all rows."""
+        best, value = self.known.best(row.nu)
+        lower = max(row.lower_bound, chord(anchors, row.nu))
+        if value < row.value - self.tolerance * abs(row.value):
+            row = path_row(
+                self.family, row.nu, best, lower=lower, claimed=row.claimed_bound,
+                verdict=row.verdict, how=row.how, stop=row.stop, seconds=row.seconds,
+            )  # fmt: skip
+        return self._compared(replace(row, lower_bound=lower))

@@ -1,0 +1,99 @@
+"""The outer loop of Takeda & Sugiyama's Algorithm 10, on the polytope where cuts are meaningful.
+
+Each round looks for a local solution, the longest weight along itself on what the cuts have left
+of P, and cuts it off; when the linear relaxation has no point left, nothing is longer than gamma
+and the best point is optimal. As printed the algorithm leaves open what is done at a vertex that
+only cuts make, adds inhomogeneous cuts to a program normalised by <w_ref, w> = 1, and ends when "no
+face remains", for which it has no test; see cuts/relaxation/relaxation.py and
+cuts/generation/facial.py.
+
+    strategy "concavity"   a concavity cut at every vertex
+    strategy "literal"     concavity cuts at corners of P, facial cuts at its proper faces, and a
+                           concavity cut wherever no facial cut can be had
+"""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.outer_loop.run import LoopRun
+from tightmargin.cuts.search.start_points import given_weights
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import one_of
+from tightmargin.solvers.execution.limits import checked_limits
+
+STRATEGIES = ("concavity", "literal")
+SPACES = ("projected", "lifted")
+
+
+def cutting_plane(
+    data: TrainingData,
+    *,
+    nu: float,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+    strategy: str = "concavity",
+    space: str = "projected",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    round_limit: int = 100_000,
+    starts: int = 5,
+    least_depth: float = 1e-6,
+    seed: int = 0,
+    known_point: ArrayLike | None = None,
+) -> CuttingPlaneResult:
+    """Solve the extended nu-SVC to a proven global optimum by cuts alone.
+
+    Practical for up to three features, and four with few points; what is reached grows
+    exponentially beyond.
+
+    Parameters
+    ----------
+    strategy : "concavity" or "literal"
+        See the module's docstring.
+    space : "projected" or "lifted"
+        Cuts over w, or over (w, b, rho, xi).
+    tolerance : float
+        Relative: a solution better by less than that may be cut off.
+    time_limit : float, optional
+        Seconds; the best point and a proven bound are returned all the same, as after Ctrl-C.
+    round_limit : int
+        Most cuts.
+    starts : int
+        Local searches before the first cut.
+    least_depth : float
+        Distance from a vertex to its cut over gamma, or violation there over the size of the row's
+        terms: cuts with less of both are refused.
+    known_point : array (k,) or (m, k), optional
+        Weights whose directions are known, that of an optimum say. Each cut is checked to keep
+        those that are better than all cuts so far may lose, and a facial cut to keep any corner.
+
+    Raises
+    ------
+    ValueError
+        As extended_nu_svc_polar: nu at or above nu_bar, dependent features; bad arguments.
+    InvalidCutError
+        A cut that removes a known point, named with the point.
+    """
+    one_of("strategy", strategy, STRATEGIES)
+    one_of("space", space, SPACES)
+    if strategy == "literal" and space == "lifted":
+        raise ValueError("strategy=literal has its faces in the projected space: space=projected")
+    limits = checked_limits(time_limit, None, seed)
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
+    if not 0 <= least_depth < 1:
+        raise ValueError(f"least_depth must lie in [0, 1), got {least_depth!r}")
+    if starts < 1 or round_limit < 0:
+        raise ValueError("starts must be at least 1, and round_limit not negative")
+    problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
+    known = [
+        problem.onto_boundary(point) for point in given_weights(problem, known_point, "known_point")
+    ]
+    run = LoopRun(
+        problem, strategy, space, tolerance, limits.time_limit, round_limit, starts, least_depth,
+        seed, known,
+    )  # fmt: skip
+    return run.result()

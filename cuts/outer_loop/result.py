@@ -1,0 +1,82 @@
+"""What an outer loop of cutting planes found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tightmargin.cuts.cut.cut import Cut
+from tightmargin.cuts.cut.polar_problem import PolarProblem
+from tightmargin.cuts.outer_loop.trace import Trace
+from tightmargin.cuts.search.stop import Incumbent, StopReason
+
+
+@dataclass(frozen=True, eq=False)
+class CuttingPlaneResult:
+    """How an outer loop ended.
+
+    Attributes
+    ----------
+    best : Incumbent
+    lower_bound : float
+        Proven: by the finished loop, else by exact bounds on the box that holds what is left.
+    trace : Trace
+    stop : StopReason
+    message : str
+        The reason in words.
+    proof : str
+        What proves that nothing is left; empty unless `proven`.
+    cuts : tuple of Cut
+        All cuts, in their order.
+    tolerance : float
+        Relative, up to which the best point is optimal when proven.
+    """
+
+    best: Incumbent
+    lower_bound: float
+    trace: Trace
+    stop: StopReason
+    message: str
+    proof: str
+    cuts: tuple[Cut, ...]
+    tolerance: float
+    strategy: str
+    space: str
+    seed: int
+    lp_solves: int
+    seconds: float
+    problem: PolarProblem
+
+    @property
+    def proven(self) -> bool:
+        """Whether the proof of optimality is complete."""
+        return self.stop is StopReason.PROVEN
+
+    @property
+    def gap(self) -> float:
+        """(objective - lower bound) / objective; 0 where both are 0."""
+        if self.best.objective == 0:
+            return 0.0
+        return (self.best.objective - self.lower_bound) / self.best.objective
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary, cuts and trace included."""
+        return {
+            "objective": self.best.objective,
+            "values": {name: np.asarray(part).tolist() for name, part in self.best.values.items()},
+            "lower_bound": self.lower_bound,
+            "stop": str(self.stop),
+            "message": self.message,
+            "proven": self.proven,
+            "proof": self.proof,
+            "tolerance": self.tolerance,
+            "strategy": self.strategy,
+            "space": self.space,
+            "seed": self.seed,
+            "lp_solves": self.lp_solves,
+            "seconds": self.seconds,
+            "trace": self.trace.to_json(),
+            "cuts": [cut.to_json() for cut in self.cuts],
+        }

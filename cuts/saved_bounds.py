@@ -1,0 +1,95 @@
+"""The bound of a saved search proven again from the data.
+
+Up to four dimensions by the hull engine, which needs no solver; beyond by branch and cut, which
+needs highspy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.methods import NU_BAR
+from tightmargin.cuts.model_directions import (
+    lower_at_nu_bar,
+    model_bound,
+    search_arguments,
+    side_of,
+)
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.nu.extended_checks import weight_of
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 5e-8  # far below what a saved search may itself have left open
+HULL_UP_TO = 4  # dimensions
+LEAST_TIME, TIMES = 60.0, 3.0  # seconds, and multiples of what the saved search took
+
+
+def bound_again(
+    origin: Origin, values: Mapping[str, Array], seconds: float
+) -> tuple[float | None, str, str]:
+    """Bound of a saved result proven by a search once more: (bound, how, why there is none).
+
+    Within 60 seconds or three times what the saved search took, where that is more.
+
+    Parameters
+    ----------
+    values : mapping
+        Saved; their w is where the search starts.
+    seconds : float
+        What the saved search took.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C while it searches.
+    """
+    data, problem = origin.data, search_arguments(origin)
+    if side_of(origin) >= 0:
+        return _nu_bar_again(origin)
+    weight = weight_of(origin, values)
+    if len(weight) > HULL_UP_TO and not _has_highspy():
+        why = f"beyond {HULL_UP_TO} dimensions that takes branch and cut, which needs highspy"
+        return None, "", why
+    limit = max(LEAST_TIME, TIMES * seconds)
+    common: dict[str, Any] = problem | {
+        "start": weight if np.isfinite(weight).all() and weight.any() else None,
+        "tolerance": TOLERANCE,
+        "absolute": 0.0,
+        "time_limit": limit,
+    }
+    small = len(weight) <= HULL_UP_TO
+    found = hull_search(data, **common) if small else branch_and_cut(data, **common)
+    if small and found.stop is StopReason.NUMERICAL and _has_highspy():
+        found = branch_and_cut(data, **common)
+    if found.stop is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    bound = model_bound(origin, found.lower_bound)
+    return bound, found.proof, "" if found.proven else f"the search ended early: {found.message}"
+
+
+def _nu_bar_again(origin: Origin) -> tuple[float | None, str, str]:
+    """At nu_bar as when it was saved; above it the check of the formulation has its own bound."""
+    if side_of(origin) > 0:
+        return None, "", "above nu_bar the bound is that of the nearest points of two reduced hulls"
+    if not _has_highspy():
+        return None, "", "at nu_bar that takes a linear program, which needs highspy"
+    lower = lower_at_nu_bar(origin)
+    if lower is None:
+        return None, "", "nu_bar could not be bounded from below"
+    return model_bound(origin, lower), NU_BAR, ""
+
+
+def _has_highspy() -> bool:
+    try:
+        return importlib.util.find_spec("highspy") is not None
+    except ImportError:  # an import hook that keeps it away
+        return False

@@ -1,0 +1,129 @@
+"""What a global search for the extended nu-SVC found: branch and cut, and the hull engine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tightmargin.cuts.cut.cut import Cut
+from tightmargin.cuts.cut.polar_problem import PolarProblem
+from tightmargin.cuts.search.stop import Incumbent, StopReason
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """Where a search stood.
+
+    Attributes
+    ----------
+    steps : int
+        Nodes of branch and cut, rounds of the hull engine.
+    open : int
+        Nodes still open, facets of the inner hull.
+    upper, lower : float
+        Objective of the best point, and the proven bound.
+    seconds : float
+    """
+
+    steps: int
+    open: int
+    upper: float
+    lower: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """How a search ended; best point and bound hold whatever ended it.
+
+    Attributes
+    ----------
+    best : Incumbent
+        w, b, rho, xi and the objective, by sorting.
+    lower_bound : float
+        Proven: no w of norm 1 has an objective below it.
+    trace : tuple of SearchState
+        At the start, whenever the number of steps has doubled or a better point was found, and at
+        the end.
+    stop : StopReason
+        PROVEN when objective - lower_bound is within the tolerances.
+    message, proof : str
+        The reason in words, and what proves the bound.
+    engine : str
+        "branch_and_cut" or "hull".
+    steps, lp_solves, evaluations : int
+        Nodes or rounds; linear programs; evaluations of the objective by sorting.
+    cuts : tuple of Cut
+        Global cuts that were used, those at corners with more ties than general position has left
+        out: there `Cut.reverify` may take another cone.
+    tolerance, absolute : float
+        Gap that counts as closed: relative, and as a share of the size of the data.
+    """
+
+    best: Incumbent
+    lower_bound: float
+    trace: tuple[SearchState, ...]
+    stop: StopReason
+    message: str
+    proof: str
+    engine: str
+    steps: int
+    lp_solves: int
+    evaluations: int
+    cuts: tuple[Cut, ...]
+    tolerance: float
+    absolute: float
+    seed: int
+    seconds: float
+    problem: PolarProblem
+
+    @property
+    def proven(self) -> bool:
+        """Whether the proof of optimality is complete."""
+        return self.stop is StopReason.PROVEN
+
+    @property
+    def objective(self) -> float:
+        """Of the best point."""
+        return self.best.objective
+
+    @property
+    def absolute_gap(self) -> float:
+        """Objective minus lower bound."""
+        return self.best.objective - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float | None:
+        """Absolute gap over the objective; None where that is 0 up to rounding."""
+        objective = self.best.objective
+        small = 1e-12 * float(np.abs(self.problem.hulls.signed).max())
+        return None if objective <= small else self.absolute_gap / objective
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary, cuts and trace included."""
+        return {
+            "engine": self.engine,
+            "objective": self.best.objective,
+            "values": {name: np.asarray(part).tolist() for name, part in self.best.values.items()},
+            "lower_bound": self.lower_bound,
+            "stop": str(self.stop),
+            "message": self.message,
+            "proven": self.proven,
+            "proof": self.proof,
+            "tolerance": self.tolerance,
+            "absolute": self.absolute,
+            "seed": self.seed,
+            "steps": self.steps,
+            "lp_solves": self.lp_solves,
+            "evaluations": self.evaluations,
+            "seconds": self.seconds,
+            "trace": [asdict(state) for state in self.trace],
+            "cuts": [cut.to_json() for cut in self.cuts],
+        }
+
+
+def closed_below(value: float, tolerance: float, absolute: float) -> float:
+    """A lower bound at which a best value counts as proven; `absolute` in units of the value."""
+    return value - max(tolerance * value, absolute)

@@ -1,0 +1,1 @@
+"""Branch and cut over boxes on the unit sphere."""

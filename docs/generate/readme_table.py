@@ -1,0 +1,59 @@
+"""The table of formulations in README.md, written from the catalogue.
+
+python -m docs.generate.readme_table          rewrites the table between its markers
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tightmargin.formulations import CATALOGUE
+
+BEGIN, END = "<!-- formulations: begin -->", "<!-- formulations: end -->"
+
+_FAMILIES = ("margin_svc", "margin_dual", "c_svc", "soft_margin", "soft_margin_dual", "nu_svc",
+             "extended_nu_svc",
+             "extended_nu_linearised", "cvar", "rsvm", "rsvm_dual", "rsvm_kernel", "reduced_hull",
+             "zero_one", "zero_one_logic", "ramp", "conic", "conic_eliminated", "conic_dual",
+             "conic_strengthened", "conic_lift", "multiclass", "multiclass_truncated",
+             "matrix_svc", "matrix_bilinear")  # fmt: skip
+
+
+def markdown() -> str:
+    """Rows name, class, what it is, hyperparameters, relation, source, family by family."""
+    lines = [
+        "| name | class | what it is | hyperparameters | source |",
+        "|---|---|---|---|---|",
+    ]
+    order = {family: k for k, family in enumerate(_FAMILIES)}
+    entries = sorted(
+        CATALOGUE.values(), key=lambda entry: order[entry.build.__module__.rpartition(".")[2]]
+    )
+    for entry in entries:
+        relation = ""
+        if entry.relaxes:
+            relation = f" Relaxes `{entry.relaxes}`."
+        elif entry.restates:
+            relation = f" Restates `{entry.restates}`."
+        words = ", ".join(f"`{name}`" for name in entry.parameters if name != "intercept")
+        lines.append(
+            f"| `{entry.name}` | {entry.problem_class} | {_escaped(entry.title)}{relation} | "
+            f"{words} | {entry.source} |"
+        )
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def updated(readme: str) -> str:
+    """README text with the table between the markers replaced."""
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{markdown()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    path = Path(__file__).parents[2] / "README.md"
+    path.write_text(updated(path.read_text()))

@@ -1,0 +1,72 @@
+"""The certify command: a saved result proven again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tightmargin.experiments.cli import options
+from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.saved_results.training_data import training_data
+from tightmargin.experiments.saved_results.verification import recheck
+from tightmargin.experiments.saved_results.verification_verdict import Recheck
+from tightmargin.solvers.result import SolveResult
+
+Saved = Annotated[Path, typer.Argument(metavar="FILE.json", help="Written by solve --out.")]
+
+
+def certify_command(
+    file: Saved,
+    data: options.OptionalSpec = None,
+    label: options.Label = None,
+    positive: options.Positive = None,
+    json: options.Json = False,
+) -> int:
+    """Prove the point and our own bounds of a saved result again, without any solver.
+
+    Only the bound of a search over more than four features, or at nu_bar, takes linear programs, by
+    highspy; and that of a search over cones of directions takes semidefinite ones, by Clarabel.
+
+    Leaves with 0 when all of it was proven again, with 3 when what was proven is that the model is
+    infeasible or unbounded, and with 1 when something in the file was not confirmed.
+    """
+    with working(f"proving {file}"):
+        result = SolveResult.load(file)
+        found = recheck(result, training_data(result, data, label, positive))
+    if json:
+        emit("certify", {"file": str(file)} | _recheck_document(result, found))
+    else:
+        from tightmargin.experiments.console.result import recheck_page
+        from tightmargin.experiments.console.tables import show
+
+        show(recheck_page(found))
+    if not found.confirmed:
+        complain(f"{file}: NOT_CERTIFIED, {found.reason}")
+        return 1
+    return 3 if found.without_optimum else 0
+
+
+def _recheck_document(result: SolveResult, found: Recheck) -> dict[str, Any]:
+    return {
+        "formulation": result.formulation,
+        "problem_class": result.problem_class,
+        "status": str(result.status),
+        "numbers": {
+            number.name: {
+                "saved": number.saved,
+                "recomputed": number.recomputed,
+                "confirmed": number.confirmed,
+            }
+            for number in found.numbers
+        },
+        "certificate": {
+            "verdict": str(found.verdict),
+            "reason": found.reason,
+            "bound_method": found.bound_method,
+        },
+        "claims": list(found.claims),
+        "unchecked": list(found.unchecked),
+        "data": dict(result.data),
+    }

@@ -1,0 +1,142 @@
+"""The compare command with several solvers: every formulation with each of them, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tightmargin.experiments.cli import options
+from tightmargin.experiments.cli.settings import Settings, refuse_unknown, split_preprocessing
+from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.data.loading import about
+from tightmargin.experiments.data.preparation import PREPROCESSING
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.gap_study.rungs import Rung
+from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
+from tightmargin.solvers.comparison.compare import labelled_models
+from tightmargin.solvers.comparison.solver_runs import ALL, Answer, answers, solvers_named
+
+
+def asks_for_several(solver: str) -> bool:
+    """Whether --solver names several: all, or a list with commas."""
+    return solver == ALL or "," in solver
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be solved: formulations on data, the settings common to them, and solvers."""
+
+    rungs: Sequence[Rung]
+    spec: str
+    settings: Settings
+    label: str | None
+    positive: str | None
+    choice: options.SolverChoice
+
+
+def compare_solvers(
+    question: Question,
+    csv: Path | None,
+    latex: Path | None,
+    json: bool,
+    profile: Path | None = None,
+) -> int:
+    """Solve every formulation with every solver, print the table and judge it."""
+    solvers_named(question.choice.solver)
+    _refuse_unknown(question)
+    preprocessing, common = split_preprocessing(question.settings)
+    with working("loading data", log=question.choice.log) as say:
+        names = dict.fromkeys(rung.formulation for rung in question.rungs)
+        prepared = options.prepared_data(
+            names, question.spec, question.label, question.positive, preprocessing
+        )
+        specs = [(rung.formulation, rung.parameters) for rung in question.rungs]
+        labels = {k: rung.name for k, rung in enumerate(question.rungs)}
+        models = labelled_models(prepared.data, specs, common, labels)
+        found, interrupted = _collect(models, question.choice, say)
+    agreement = Agreement(tuple(found))
+    if csv is not None:
+        agreement.to_frame().to_csv(csv, index=False)
+    if latex is not None:
+        latex.write_text(agreement.to_latex(), encoding="utf-8")
+    if profile is not None:
+        from tightmargin.experiments.plots.performance_profile import save_solver_profile
+
+        count = len(agreement.models())
+        title = f"{question.spec}, {count} formulation{'s' * (count > 1)}"
+        save_solver_profile(agreement, profile, title)
+    if json:
+        emit("compare", document(question, prepared, agreement))
+    else:
+        from tightmargin.experiments.console.agreement import agreement_page
+        from tightmargin.experiments.console.tables import show
+
+        words = ", ".join(f"{word} = {value}" for word, value in question.settings.items())
+        title = f"{question.spec}{words and f' ({words})'}"
+        show(agreement_page(title, agreement))
+    if interrupted:
+        complain(f"interrupted: {len(found)} rows are finished")
+        return 130
+    return judge(agreement)
+
+
+def _refuse_unknown(question: Question) -> None:
+    for rung in question.rungs:
+        refuse_unknown(rung.parameters, [rung.formulation])
+        data_words = [word for word in rung.parameters if word in PREPROCESSING]
+        if data_words:
+            raise ValueError(
+                f"{rung.name}: all rows read the same data; give {data_words[0]} with --set"
+            )
+    refuse_unknown(question.settings, dict.fromkeys(rung.formulation for rung in question.rungs))
+
+
+def _collect(
+    models: Sequence[Any], choice: options.SolverChoice, say: Any
+) -> tuple[list[Answer], bool]:
+    """Answers as far as they are finished, and whether the user stopped them."""
+    found: list[Answer] = []
+    try:
+        for answer in answers(models, choice.solver, progress=say, **choice.limits):
+            found.append(answer)
+            if answer.result is not None and options.was_interrupted(answer.result):
+                return found, True
+    except KeyboardInterrupt:
+        return found, True
+    return found, False
+
+
+def document(question: Question, prepared: Prepared, agreement: Agreement) -> dict[str, Any]:
+    """The table as plain values: the columns as they are, with underscores."""
+    keys = [name.replace(" ", "_") for name in COLUMNS]
+    rungs = {rung.name: rung for rung in question.rungs}
+    rows = [
+        dict(zip(keys, agreement.record(row).values(), strict=True))
+        | {
+            "agrees": agreement.agrees(row),
+            "formulation": rungs[row.model.label].formulation,
+            "parameters": dict(rungs[row.model.label].parameters),
+            "refusal": row.sentence or None,
+        }
+        for row in agreement.rows
+    ]
+    return {
+        "data": about(prepared.raw),
+        "settings": dict(question.settings),
+        "rows": rows,
+        "disagreements": [*agreement.disagreements(), *agreement.unproven()],
+    }
+
+
+def judge(agreement: Agreement) -> int:
+    """Exit code: 1 when solvers disagree or nothing is proven, 3 without optimum, 4 at a limit."""
+    complaints = [*agreement.disagreements(), *agreement.unproven()]
+    for line in complaints:
+        complain(line)
+    if complaints:
+        return 1
+    if any(agreement.reference(row) is None for row in agreement.rows):
+        return 3
+    return 4 if any(row.stopped for row in agreement.rows) else 0

@@ -1,0 +1,74 @@
+"""The export command: a formulation on data as a file that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyomo.environ as pyo
+import typer
+from pyomo.opt import ProblemFormat
+
+from tightmargin.experiments.cli import options
+from tightmargin.experiments.cli.settings import parse_settings
+from tightmargin.experiments.cli.solve import prepared_model
+from tightmargin.experiments.console.streams import emit, working
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers.backends.mosek import FORMATS, export
+from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.model_building import entry_named
+
+WRITERS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps, ".nl": ProblemFormat.nl}
+
+
+def export_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A formulation, see list.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.{lp,mps,nl,cbf,ptf,task,jtask}", help="Its suffix is the format."
+        ),
+    ],
+    data: options.Spec,
+    settings: options.Settings = None,
+    label: options.Label = None,
+    positive: options.Positive = None,
+    json: options.Json = False,
+) -> int:
+    """Write a formulation on data as a file, with the names of its rows and variables.
+
+    Pyomo writes lp, mps and nl, and MOSEK the conic formats, for which it needs no licence.
+    """
+    options.writable(file, (*WRITERS, *FORMATS))
+    _refuse_semidefinite(name, file)
+    with working(f"writing {file}"):
+        _, model = prepared_model(name, data, label, positive, parse_settings(settings or ()))
+        write(model, file)
+    if json:
+        document = {"formulation": name, "file": str(file), "format": file.suffix.lower()[1:]}
+        emit("export", document)
+    else:
+        print(f"wrote {file}")
+    return 0
+
+
+def _refuse_semidefinite(name: str, file: Path) -> None:
+    if entry_named(name).problem_class is ProblemClass.SDP and file.suffix.lower() in WRITERS:
+        raise ValueError(
+            f"{name} has a semidefinite row, which a {file.suffix[1:]} file cannot state: write "
+            f"{', '.join(suffix[1:] for suffix in FORMATS[:-1])} or {FORMATS[-1][1:]}"
+        )
+
+
+def write(model: pyo.ConcreteModel, file: Path) -> None:
+    """Write a model, a disjunctive one after its transformation, under its own names.
+
+    An nl file gets its names beside it, as files ending in row and col.
+    """
+    if is_disjunctive(model):
+        model = transformed(model, model.origin.parameters["transformation"])
+    if file.suffix.lower() in FORMATS:
+        export(model, file)
+        return
+    labels: dict[str, Any] = {"symbolic_solver_labels": True}
+    model.write(str(file), format=WRITERS[file.suffix.lower()], io_options=labels)

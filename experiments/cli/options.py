@@ -1,0 +1,168 @@
+"""Options that several commands share, and what they mean together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.experiments.data.loading import about, load_for
+from tightmargin.experiments.data.preparation import prepare
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.data.specs import load
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.zero_one.conflict_search.result import Stop
+
+Spec = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        metavar="SPEC",
+        help="file.csv, file.npz, file.libsvm, Brooks text, sklearn:NAME, uci:NAME or "
+        "synthetic:KIND, options after commas.",
+    ),
+]
+OptionalSpec = Annotated[
+    str | None,
+    typer.Option("--data", metavar="SPEC", help="Data set; by default the one that was recorded."),
+]
+Label = Annotated[str | None, typer.Option(metavar="NAME", help="The column of labels [y].")]
+Positive = Annotated[
+    str | None, typer.Option(metavar="VALUE", help="The label that becomes +1; others are -1.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A hyperparameter, or normalise, kernel, width, degree, coef0, shift, kpca, "
+        "kpca_tolerance; repeat for more.",
+    ),
+]
+Solver = Annotated[str, typer.Option(metavar="NAME", help=f"auto, {', '.join(SOLVERS)}.")]
+SecondSolver = Annotated[
+    str | None,
+    typer.Option("--second-solver", metavar="NAME", help="Asked as well; its claims are compared."),
+]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each model.")
+]
+AbsoluteGap = Annotated[
+    float,
+    typer.Option(
+        "--absolute-gap",
+        metavar="GAP",
+        help="A proven gap of so much is closed too: for optima that are 0, or nearly.",
+    ),
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the solver.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the solver.")]
+Isolate = Annotated[
+    bool,
+    typer.Option(
+        "--isolate",
+        help="Solve in a process of its own, which a crash or a hang cannot take further.",
+    ),
+]
+Log = Annotated[bool, typer.Option("--log", help="Show the solver's log on standard error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class SolverChoice:
+    """Which solver, and its limits."""
+
+    solver: str = "auto"
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int | None = None
+    log: bool = False
+    absolute_gap: float = 0.0
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Keyword arguments of solve() besides the solver."""
+        asked = {
+            "time_limit": self.time_limit,
+            "threads": self.threads,
+            "seed": self.seed,
+            "log": self.log,
+        }
+        return asked | ({"absolute_gap": self.absolute_gap} if self.absolute_gap else {})
+
+
+def load_data(spec: str, label: str | None, positive: str | None) -> TrainingData:
+    """Training data of two classes as the options name it."""
+    return load(spec, label=label, positive=positive)
+
+
+def recorded(
+    result: SolveResult, prepared: Prepared, label: str | None, positive: str | None
+) -> SolveResult:
+    """The result with what it takes to find and prepare its data again.
+
+    Number of points, features and digest are those of the data as loaded.
+    """
+    raw = prepared.raw
+    words = {"label": label, "positive": positive}
+    data = about(raw) | {word: value for word, value in words.items() if value is not None}
+    message = "; ".join(part for part in (prepared.remark, result.message) if part)
+    return replace(result, data=data, normalisation=dict(prepared.record), message=message)
+
+
+def prepared_data(
+    names: Iterable[str],
+    spec: str,
+    label: str | None,
+    positive: str | None,
+    preprocessing: dict[str, Any],
+) -> Prepared:
+    """Data as loaded and as the builders of the named formulations read it."""
+    return prepare(load_for(names, spec, label=label, positive=positive), preprocessing)
+
+
+def writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
+    """Refuse an output file before the work is done: its suffix, or a folder that is missing."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"{path}: the folder {path.parent} cannot be written to")
+
+
+def was_interrupted(result: SolveResult) -> bool:
+    """Whether the user stopped the solver (SCIP keeps Ctrl-C to itself and says so)."""
+    return result.status is Status.INTERRUPTED or "interrupted" in result.message
+
+
+def met_its_limit(result: SolveResult) -> bool:
+    """Whether a search of ours ended at its time limit, with a point and a proven bound."""
+    limits = (StopReason.TIME_LIMIT, Stop.TIME_LIMIT)
+    stopped = result.certificate.facts.get("stop") in limits
+    return stopped and result.status is Status.FEASIBLE and result.bound is not None
+
+
+def exit_code(result: SolveResult) -> int:
+    """0 optimum, 1 not certified, 3 infeasible or unbounded, 4 limit with incumbent, 130."""
+    match result.status:
+        case Status.INTERRUPTED:
+            return 130
+        case Status.INFEASIBLE | Status.UNBOUNDED | Status.INFEASIBLE_OR_UNBOUNDED:
+            return 3
+    if met_its_limit(result):
+        return 4
+    if result.objective is None or result.certificate.verdict is Verdict.NOT_CERTIFIED:
+        return 1
+    return 0 if result.status is Status.OPTIMAL else 4

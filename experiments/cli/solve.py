@@ -1,0 +1,152 @@
+"""The solve command, and the way from a name and settings to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pyomo.environ as pyo
+import typer
+
+from tightmargin.cuts.bound_tightening.argument import wants_tightening, with_tightened
+from tightmargin.experiments.cli import options
+from tightmargin.experiments.cli.methods import DIRECT, HELP, chosen_method, own_method
+from tightmargin.experiments.cli.settings import (
+    Settings,
+    parse_settings,
+    refuse_unknown,
+    split_preprocessing,
+)
+from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.estimators.fitted import fitted
+from tightmargin.experiments.plots.bound_traces import bound_trace
+from tightmargin.experiments.plots.bounds import save_bounds
+from tightmargin.experiments.plots.machine import refuse_undrawable, save_machine
+from tightmargin.experiments.plots.style import SUFFIXES
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.isolated.parent import solve_isolated
+from tightmargin.solvers.model_building import build, entry_named
+from tightmargin.solvers.result import SolveResult, Verdict
+
+
+def solve_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A formulation, see list.")],
+    data: options.Spec,
+    settings: options.Settings = None,
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="M", help=HELP),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Save for certify and predict.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Draw the machine over two features: png, pdf, svg."),
+    ] = None,
+    plot_bounds: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot-bounds", metavar="FILE.png", help="Draw bound and best point over time."
+        ),
+    ] = None,
+    label: options.Label = None,
+    positive: options.Positive = None,
+    solver: options.Solver = "auto",
+    second_solver: options.SecondSolver = None,
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = None,
+    threads: options.Threads = None,
+    log: options.Log = False,
+    absolute_gap: options.AbsoluteGap = 0.0,
+    isolate: options.Isolate = False,
+    json: options.Json = False,
+) -> int:
+    """Solve one formulation on data and print the result with its certificate."""
+    options.writable(out, (".json",))
+    for picture in (plot, plot_bounds):
+        options.writable(picture, SUFFIXES)
+    own_process = isolate or second_solver is not None
+    found = parse_settings(settings or ())
+    method, solver = chosen_method(
+        name, method, solver, by_solver=own_process, intercept=found.get("intercept", "free")
+    )
+    choice = options.SolverChoice(solver, time_limit, threads, seed, log, absolute_gap)
+    with working(f"solving {name}", log=log):
+        prepared, model = prepared_model(name, data, label, positive, found)
+        if plot is not None:
+            refuse_undrawable(name, prepared)
+        if method == DIRECT:
+            run = solve_isolated if isolate else solve
+            result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
+        else:
+            run_own = own_method(name, method, absolute_gap=absolute_gap)
+            result = run_own(model, time_limit=time_limit, threads=threads, seed=seed)
+        result = options.recorded(result, prepared, label, positive)
+        if out is not None:
+            result.save(out)
+    if json:
+        emit("solve", result.to_json())
+    else:
+        from tightmargin.experiments.console.result import result_page
+        from tightmargin.experiments.console.tables import show
+
+        show(result_page(result))
+    explain(result, out)
+    title = f"{name} on {data}"
+    if plot is not None and result.values and not result.ray:
+        save_machine(fitted(result, prepared), prepared.raw, plot, title)
+    if plot_bounds is not None:
+        save_bounds([bound_trace(result)], plot_bounds, title=title)
+    if options.was_interrupted(result):
+        return 130
+    return options.exit_code(result)
+
+
+def prepared_model(
+    name: str, spec: str, label: str | None, positive: str | None, settings: Settings
+) -> tuple[Prepared, pyo.ConcreteModel]:
+    """Data as the builder reads it, and the model.
+
+    Raises
+    ------
+    ValueError
+        Unknown formulation, setting or data, or data that the builder does not take.
+    """
+    entry = entry_named(name)
+    refuse_unknown(settings, [name])
+    preprocessing, hyperparameters = split_preprocessing(settings)
+    prepared = options.prepared_data([name], spec, label, positive, preprocessing)
+    if not isinstance(prepared.data, entry.takes):
+        able = [e for e in CATALOGUE.values() if isinstance(prepared.data, e.takes)]
+        nearest = [e.name for e in able if e.dual_of == name] or [e.name for e in able]
+        raise ValueError(
+            f"{name} reads points, not a kernel matrix: leave kernel out, or take one of "
+            f"{', '.join(nearest)}"
+        )
+    if wants_tightening(hyperparameters):
+        hyperparameters = with_tightened(entry, prepared.data, hyperparameters)
+    return prepared, build(name, prepared.data, **hyperparameters)
+
+
+def explain(result: SolveResult, out: Path | None = None) -> None:
+    """Say on standard error, in one sentence, why a result is no certified optimum."""
+    certificate = result.certificate
+    if options.was_interrupted(result):
+        kept = [
+            f"{name} {number:.9g}"
+            for name, number in (
+                ("objective", result.objective),
+                ("proven bound", result.bound),
+                ("solver's bound", certificate.solver_bound),
+            )
+            if number is not None
+        ]
+        where = f" in {out}" if out is not None else ""
+        complain(f"{result.formulation}: interrupted; kept {', '.join(kept) or 'nothing'}{where}")
+    elif result.objective is None:
+        complain(f"{result.formulation}: {result.status}; {certificate.reason or result.message}")
+    elif certificate.verdict is Verdict.NOT_CERTIFIED:
+        complain(f"{result.formulation}: NOT_CERTIFIED, {certificate.reason}")

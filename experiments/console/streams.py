@@ -1,0 +1,86 @@
+"""Standard output carries results only; solvers, logs and progress go to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tightmargin.solvers.result import SCHEMA, plain
+
+Say = Callable[[str], None]
+
+
+@contextlib.contextmanager
+def stdout_to_stderr() -> Iterator[None]:
+    """Send everything written to standard output, by C code too, to standard error."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        # A stream of its own: Pyomo reads both standard descriptors while SCIP runs, and copies
+        # what it reads to sys.stdout; through either descriptor it would read its own words.
+        with open(os.dup(2), "w", buffering=1) as stderr, contextlib.redirect_stdout(stderr):
+            yield
+    finally:
+        # C code buffers what it prints; it must leave before the descriptor comes back.
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+@contextlib.contextmanager
+def working(text: str, *, log: bool = False, every: float | None = None) -> Iterator[Say]:
+    """Keep standard output clean, and show on a terminal what is being done.
+
+    Parameters
+    ----------
+    text : str
+        What is shown first.
+    log : bool
+        Show nothing: a solver's log is on the screen.
+    every : float, optional
+        Where there is no terminal, write a line after so many seconds, and again after as many.
+
+    Yields
+    ------
+    callable(str)
+        Changes the text that is shown.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with stdout_to_stderr():
+        if log or not console.is_terminal:
+            yield (lambda text: None) if every is None else _now_and_then(every)
+            return
+        with console.status(text) as status:
+            yield lambda text: status.update(text)
+
+
+def _now_and_then(every: float) -> Say:
+    told = time.monotonic()
+
+    def say(text: str) -> None:
+        nonlocal told
+        if time.monotonic() - told >= every:
+            told = time.monotonic()
+            complain(text)
+
+    return say
+
+
+def emit(command: str, document: Mapping[str, Any]) -> None:
+    """Print one JSON document with null for what is missing or infinite."""
+    whole = {"schema": SCHEMA, "command": command} | dict(document)
+    print(json.dumps(plain(whole), allow_nan=False, indent=1))
+
+
+def complain(text: str) -> None:
+    """Write one line on standard error."""
+    print(" ".join(text.split()), file=sys.stderr)

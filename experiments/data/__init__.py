@@ -1,0 +1,1 @@
+"""A SPEC string to training data: sources, readers, generators, subsets, preparation."""

@@ -1,0 +1,288 @@
+"""Every formulation that classifies as one scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tightmargin.experiments.data.loading import takes_classes
+from tightmargin.experiments.data.preparation import PREPROCESSING
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.estimators.attributes import PARTS, parts_of
+from tightmargin.experiments.estimators.certification import (
+    UncertifiedError,
+    UncertifiedWarning,
+    checked_uncertified,
+    interrupted,
+    judge,
+    judge_grid,
+)
+from tightmargin.experiments.estimators.fitted import FittedProbabilities
+from tightmargin.experiments.estimators.fitting import (
+    HYPERPARAMETERS,
+    as_data,
+    classifying,
+    in_order,
+    machine_of,
+    refuse_grid,
+    refuse_preprocessing,
+    refuse_words,
+)
+from tightmargin.experiments.estimators.inputs import (
+    checked,
+    dense,
+    known_labels,
+    plain,
+    refuse_strange,
+)
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.probability.binary import class_probabilities
+
+__all__ = ["FormulationClassifier", "UncertifiedError", "UncertifiedWarning"]
+
+Array = NDArray[np.float64]
+
+WEIGHTED = "weighted_svc"  # the machines that probabilities are read from
+
+
+def _reads_probabilities(estimator: Any) -> bool:
+    if estimator.formulation == WEIGHTED and estimator.probability_grid is not None:
+        return True
+    raise AttributeError(
+        f"formulation={estimator.formulation} estimates no probabilities: take "
+        f"formulation={WEIGHTED} with ridge, pi and probability_grid"
+    )
+
+
+class FormulationClassifier(ClassifierMixin, BaseEstimator):
+    """A formulation of the catalogue, solved and certified, as a scikit-learn classifier.
+
+    Labels may be anything; of two, the larger is +1. What a formulation needs must be given, what
+    it does not take is refused, both in `fit` and before any solver starts. None is "not given".
+
+    Parameters
+    ----------
+    formulation : str
+        A name of the catalogue: `tightmargin list` shows them all, `tightmargin show NAME` one
+        with its mathematics and hyperparameters.
+    solver : str
+        As for `tm.solve`.
+    method : str, optional
+        As --method of `tightmargin solve`: direct, or a search of our own. By default the proof of
+        our own that the command takes, unless a solver is named.
+    time_limit, threads, seed : number, optional
+        As for `tm.solve`: the limit is the solver's, and the proof after it takes seconds more.
+    uncertified : "warn", "raise" or "ignore"
+        What `fit` does about a machine that our own code has not proven optimal, also where a
+        solver says that it is: `UncertifiedWarning`, `UncertifiedError`, nothing.
+    probability_grid : int or sequence of float, optional
+        For weighted_svc: `fit` also solves a grid of pi, as `tm.class_probabilities`, and
+        `predict_proba` reads it. `predict` stays with the sign of the machine of `pi`.
+    normalise, kernel, width, degree, coef0, shift, kpca, kpca_tolerance : optional
+        Preprocessing, fitted on the training points, with the words of the command line; rbf is
+        exp(-width ||x - x'||^2). kernel="precomputed" reads kernel values, as SVC does.
+    class_weight : sequence, mapping or "balanced", optional
+        In the order of `classes_`, by label, or n / (K n_class); where the formulation takes it.
+    C, ..., w_ref : optional
+        The other hyperparameters of all formulations, in alphabetical order, each as its
+        formulation takes it.
+
+    Attributes
+    ----------
+    result_ : SolveResult
+        Objective, proven bound, values, multipliers and the record of the solve.
+    certificate_ : Certificate
+        What our own code proved about this fit.
+    classes_ : array (K,)
+        Labels, sorted.
+    n_features_in_, feature_names_in_ : int, array
+        As everywhere in scikit-learn; the names only where X has some.
+    coef_, intercept_ : array (1, d) or (K, d), array (1,) or (K,)
+        Without a kernel: the hyperplane in the coordinates after `normalise`.
+    dual_coef_ : array (1, n)
+        f(x) = sum_i c_i k(x_i, x) + b, of kernel machines and of duals, for all training points.
+    support_ : array
+        Indices of the training points whose |c_i| is above 1e-5 of the largest.
+    probabilities_ : ClassProbabilities
+        With `probability_grid`: the machines, each with its proof.
+
+    Raises
+    ------
+    ValueError
+        In `fit`: a missing, foreign or impossible hyperparameter, by name; more classes than the
+        formulation takes; a problem that is infeasible or unbounded, with the reason.
+    UncertifiedError
+        In `fit`, with uncertified="raise".
+    KeyboardInterrupt
+        Ctrl-C during `fit`; what was found by then is kept.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = FormulationClassifier("multiclass_hinge", ridge=0.01, normalise="zscore")
+    >>> round(machine.fit(X, y).score(X, y), 2)
+    0.98
+    >>> machine.certificate_.verdict.value
+    'CERTIFIED'
+    """
+
+    def __init__(
+        self,
+        formulation: str = "c_svc",
+        *,
+        solver: str = "auto",
+        method: str | None = None,
+        time_limit: float | None = None,
+        threads: int | None = None,
+        seed: int | None = None,
+        uncertified: str = "warn",
+        probability_grid: Any = None,
+        normalise: str | None = None,
+        kernel: str | None = None,
+        shift: float | str | None = None,
+        width: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        kpca: Any = None,
+        kpca_tolerance: float | None = None,
+        C: float | None = None,
+        beta: float | None = None,
+        big_m: Any = None,
+        both_sides: bool | None = None,
+        budget: float | None = None,
+        class_balance: Any = None,
+        class_weight: Any = None,
+        conflicts: str | None = None,
+        hull_bound: float | None = None,
+        incumbent: Any = None,
+        intercept: str | None = None,
+        intercept_bound: Any = None,
+        norm_bound: float | None = None,
+        nu: float | None = None,
+        partners: str | None = None,
+        penalty: float | None = None,
+        pi: float | None = None,
+        products: str | None = None,
+        rank: int | None = None,
+        ridge: float | None = None,
+        scale: str | None = None,
+        shape: Any = None,
+        slack_bounds: Any = None,
+        strengthening: Any = None,
+        tau: float | None = None,
+        transformation: str | None = None,
+        truncation: float | None = None,
+        w_ref: Any = None,
+    ) -> None:
+        for word, value in list(locals().items()):
+            if word != "self":
+                setattr(self, word, value)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> FormulationClassifier:
+        """Solve the formulation on points X (n, d) with labels y (n,).
+
+        Returns
+        -------
+        FormulationClassifier
+            Itself; the class says what is raised.
+        """
+        entry = classifying(self.formulation)
+        given, preprocessing = self._given(HYPERPARAMETERS), self._given(PREPROCESSING)
+        refuse_words(entry, given)
+        refuse_preprocessing(entry, preprocessing)
+        checked_uncertified(self.uncertified)
+        if self.probability_grid is not None and entry.name != WEIGHTED:
+            raise ValueError(f"probability_grid belongs to formulation={WEIGHTED}: leave it out")
+        if self.probability_grid is not None:
+            refuse_grid(self.probability_grid)
+        refuse_strange(X, y)
+        points, found = checked(partial(validate_data, self), X, y=y)
+        labels = known_labels(found)
+        classes = np.unique(labels)
+        if "class_weight" in given:
+            given["class_weight"] = in_order(given["class_weight"], labels, classes)
+        limits = {word: plain(getattr(self, word)) for word in ("time_limit", "threads", "seed")}
+        machine, prepared = machine_of(
+            entry,
+            as_data(entry, points, labels, classes),
+            given,
+            preprocessing,
+            solver=self.solver,
+            method=self.method,
+            **limits,
+        )
+        stopped = interrupted(machine.result)
+        if not stopped:
+            judge(machine.result, self.uncertified)
+        for name in (*PARTS, "probabilities_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        self.classes_, self._machine = classes, machine
+        self.result_, self.certificate_ = machine.result, machine.result.certificate
+        for name, value in parts_of(machine, prepared).items():
+            setattr(self, name, value)
+        if stopped:
+            raise KeyboardInterrupt
+        if self.probability_grid is not None:
+            self._fit_probabilities(prepared, given)
+            if self.probabilities_.left_out:
+                raise KeyboardInterrupt
+            judge_grid(self.probabilities_, self.uncertified)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Values (m,) of new points, positive for `classes_[1]`; of more classes (m, K)."""
+        check_is_fitted(self)
+        values = self._machine.decision_values(self._new(X))
+        if values.ndim == 2 and values.shape[1] == 2:
+            return values[:, 1] - values[:, 0]
+        return values
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels (m,) of new points; a decision value of 0 gives the first of two classes."""
+        values = self.decision_function(X)
+        at = values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(int)
+        return self.classes_[at]
+
+    @available_if(_reads_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Estimates (m, 2) of the probability of each class, from the signs of all machines."""
+        check_is_fitted(self, "probabilities_")
+        found = self._read.probabilities(self._new(X))
+        return np.column_stack([1 - found, found])
+
+    def __sklearn_tags__(self) -> Any:
+        """Say which data the formulation reads: two classes or several, and kernel values."""
+        tags = super().__sklearn_tags__()
+        entry = CATALOGUE.get(self.formulation) if isinstance(self.formulation, str) else None
+        tags.classifier_tags.multi_class = entry is not None and takes_classes(entry)
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _given(self, words: Iterable[str]) -> dict[str, Any]:
+        """Parameters that were given, by name."""
+        found = {word: plain(getattr(self, word)) for word in words}
+        return {word: value for word, value in found.items() if value is not None}
+
+    def _new(self, X: ArrayLike) -> Array:
+        refuse_strange(X)
+        return dense(checked(partial(validate_data, self), X, reset=False))
+
+    def _fit_probabilities(self, prepared: Prepared, given: dict[str, Any]) -> None:
+        data = prepared.data
+        assert isinstance(data, TrainingData)  # which weighted_svc reads
+        words = {word: given[word] for word in ("ridge", "intercept") if word in given}
+        machines = class_probabilities(
+            data, grid=self.probability_grid, time_limit=plain(self.time_limit), **words
+        )
+        self.probabilities_ = machines
+        self._read = FittedProbabilities(machines, prepared.mapped)

@@ -1,0 +1,278 @@
+"""Fitted machines on new points, with the preprocessing of their training points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.experiments.data.loading import Raw, about
+from tightmargin.experiments.data.preparation import PREPROCESSING, prepare
+from tightmargin.experiments.data.prepared import Prepared, origin_of
+from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin
+from tightmargin.formulations.common.hyperplane import weight_and_intercept
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.normalisation import Normaliser, finite_points
+from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.result import SolveResult
+
+Array = NDArray[np.float64]
+
+# Written in the variables alone: without a kernel, new points need no training data.
+IN_VARIABLES: tuple[Classifier, ...] = (weight_and_intercept, classes_and_intercepts)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a classifier that is written in the variables reads of its data."""
+
+    n_classes: int
+    d: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A solved formulation as a classifier.
+
+    Attributes
+    ----------
+    result : SolveResult
+        With the record of what was done to the points, in `normalisation`.
+    training : callable() -> Prepared
+        Finds the training data; it is called only where the classifier is written in terms of it.
+
+    Raises
+    ------
+    ValueError
+        A result without a point or without a formulation that classifies.
+    """
+
+    result: SolveResult
+    training: Callable[[], Prepared]
+
+    def __post_init__(self) -> None:
+        entry, result = CATALOGUE.get(self.result.formulation), self.result
+        if entry is None or entry.classifier is None:
+            raise ValueError(
+                f"the result names no formulation that classifies: {result.formulation!r}"
+            )
+        if not result.values or result.ray:  # where a ray starts, nothing is optimal
+            raise ValueError(f"the result holds no point: its status is {result.status}")
+        if entry.classifier is classes_and_intercepts:
+            K, values = len(self.classes), result.values
+            if K < 2 or np.size(values["B"]) % K or np.size(values.get("b", range(K))) != K:
+                raise ValueError(f"the result names {K} classes, which do not fit its B and b")
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes; empty for two classes -1 and +1."""
+        return tuple(self.result.data.get("classes", ()))
+
+    def decision_values(self, X: ArrayLike) -> Array:
+        """Decision values of new points.
+
+        Parameters
+        ----------
+        X : array (m, d)
+            Before preprocessing; for a precomputed kernel, kernel values against the training
+            points.
+
+        Returns
+        -------
+        array (m,) or (m, K)
+            <w, f(x)> + b, or with K classes <B_k, f(x)> + b_k for each of them.
+
+        Raises
+        ------
+        ValueError
+            Points with another number of features, or that preprocessing refuses; training data
+            that is no longer the same.
+        """
+        points, record = finite_points("X", X), self.result.normalisation
+        w, b = self.hyperplane
+        if self.in_variables:
+            _refuse_other_features(points, record["d"] if record else w.shape[-1])
+            return (Normaliser.from_json(record).apply(points) if record else points) @ w.T + b
+        prepared = self._prepared
+        if prepared.centring is None:  # which says itself what a new point is
+            _refuse_other_features(points, prepared.raw.d)
+        return prepared.scores(points, w.T, b)
+
+    @cached_property
+    def hyperplane(self) -> tuple[Array, Any]:
+        """Weights (d,) and intercept in the coordinates that the model saw; (K, d) and (K,)."""
+        result, entry = self.result, CATALOGUE[self.result.formulation]
+        assert entry.classifier is not None
+        if self.in_variables:
+            origin = Origin(result.formulation, self._sizes, result.parameters)
+        else:
+            origin = origin_of(result, self._prepared)
+        return entry.classifier(origin, result.values, result.duals)
+
+    @property
+    def in_variables(self) -> bool:
+        """Whether the result alone says everything: new points need no training data."""
+        entry = CATALOGUE[self.result.formulation]
+        return entry.classifier in IN_VARIABLES and "kernel" not in self.result.normalisation
+
+    def labels(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels (m,) of new points: -1 and +1, or the name of the class of largest value.
+
+        A decision value of 0 gives -1; of classes with the same value the first is taken.
+        """
+        return labels_of(self.decision_values(X), self.classes)
+
+    def probabilities(self, X: ArrayLike) -> Array:
+        """Refused: one machine estimates no probability.
+
+        Raises
+        ------
+        ValueError
+            Always; it names what estimates them.
+        """
+        raise ValueError(
+            f"{self.result.formulation} estimates no probabilities: take class_probabilities, or "
+            "direct_probabilities for several classes"
+        )
+
+    @cached_property
+    def _prepared(self) -> Prepared:
+        return self.training()
+
+    @property
+    def _sizes(self) -> Sizes:
+        K = len(self.classes) or 1
+        return Sizes(K, np.size(self.result.values["B"]) // K if "B" in self.result.values else 0)
+
+
+def labels_of(values: Array, classes: tuple[str, ...]) -> NDArray[Any]:
+    """Labels (m,) from decision values (m,) or (m, K), see `Fitted.labels`."""
+    if values.ndim == 1:
+        return np.where(values > 0, 1, -1)
+    return np.array(classes)[values.argmax(axis=1)]
+
+
+def _refuse_other_features(X: Array, d: int) -> None:
+    if X.shape[1] != d:
+        raise ValueError(f"the new points have {X.shape[1]} features, the training points {d}")
+
+
+class Estimator(Protocol):
+    """What estimates probabilities from the points as they are after preprocessing."""
+
+    def probabilities(self, X: Any) -> Array:
+        """Probabilities of new points."""
+
+    def labels(self, X: Any) -> NDArray[Any]:
+        """Labels of new points."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedProbabilities:
+    """An estimator of probabilities, applied after the preprocessing of its training points.
+
+    Attributes
+    ----------
+    machine : Estimator
+        Fitted on prepared points.
+    mapped : callable(X) -> array
+        New points as `machine` reads them.
+    classes : tuple of str
+        Names of the classes; empty for two classes -1 and +1.
+    """
+
+    machine: Estimator
+    mapped: Callable[[ArrayLike], Array]
+    classes: tuple[str, ...] = ()
+
+    def probabilities(self, X: ArrayLike) -> Array:
+        """P(Y = 1 | x) (m,) of new points, or P(Y = k | x) (m, K)."""
+        return self.machine.probabilities(self.mapped(X))
+
+    def labels(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels (m,) of new points: -1 and +1, or names of classes."""
+        found = self.machine.labels(self.mapped(X))
+        return np.array(self.classes)[found] if self.classes else found
+
+
+@overload
+def fit(method: str, data: Raw, *, solver: str = ..., **words: Any) -> Fitted: ...
+@overload
+def fit(method: Callable[..., Estimator], data: Raw, **words: Any) -> FittedProbabilities: ...
+def fit(
+    method: str | Callable[..., Estimator], data: Raw, *, solver: str = "auto", **words: Any
+) -> Fitted | FittedProbabilities:
+    """Prepare points, solve, and keep the machine for new points.
+
+    Parameters
+    ----------
+    method : str or callable
+        A formulation of the catalogue that classifies; or what fits an estimator of probabilities
+        to prepared data, as class_probabilities does.
+    data : TrainingData or MulticlassData
+        Before preprocessing.
+    solver : str
+        As for `solve`; of a formulation.
+    words
+        Preprocessing (normalise, kernel, width, degree, coef0, shift, kpca, kpca_tolerance), and
+        hyperparameters.
+
+    Returns
+    -------
+    Fitted, or FittedProbabilities for a callable
+        New points are prepared with what was fitted on the training points.
+
+    Raises
+    ------
+    ValueError
+        As `prepare` and `build`; a problem without a solution.
+
+    Examples
+    --------
+    >>> from tightmargin.formulations.data.training_data import TrainingData
+    >>> data = TrainingData([[0.0], [1.0], [5.0]], [-1, 1, 1])
+    >>> fit("hard_margin_svc", data, normalise="zscore").labels([[0.4], [0.6]]).tolist()
+    [-1, 1]
+    """
+    own = {word: words.pop(word) for word in PREPROCESSING if word in words}
+    if not isinstance(method, str):
+        prepared = prepare(data, own)
+        classes = data.classes if isinstance(data, MulticlassData) else ()
+        return FittedProbabilities(method(prepared.data, **words), prepared.mapped, classes)
+    prepared = prepare(data, own)
+    return fitted(solve(build(method, prepared.data, **words), solver), prepared)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Training data at hand, for `Fitted`; unlike a lambda it can be sent to other processes."""
+
+    prepared: Prepared
+
+    def __call__(self) -> Prepared:
+        """Return it."""
+        return self.prepared
+
+
+def fitted(result: SolveResult, prepared: Prepared) -> Fitted:
+    """Machine of a result on prepared data, with the record of what was done to the points.
+
+    Raises
+    ------
+    ValueError
+        The result holds no point.
+    """
+    about_data, record = about(prepared.raw), dict(prepared.record)
+    machine = Fitted(replace(result, data=about_data, normalisation=record), Kept(prepared))
+    return replace(machine, training=_needless) if machine.in_variables else machine
+
+
+def _needless() -> Prepared:
+    """Training data that a machine in variables does not read, and so does not carry along."""
+    raise RuntimeError("this machine is written in its variables alone: it keeps no training data")

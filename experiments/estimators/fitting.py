@@ -1,0 +1,228 @@
+"""From arrays as scikit-learn gives them to a solved formulation, for `FormulationClassifier`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.cuts.bound_tightening.argument import wants_tightening, with_tightened
+from tightmargin.experiments.cli.methods import DIRECT, chosen_method, own_method
+from tightmargin.experiments.data.loading import Raw, takes_classes
+from tightmargin.experiments.data.preparation import prepare
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.estimators.certification import interrupted
+from tightmargin.experiments.estimators.fitted import Fitted, fitted
+from tightmargin.formulations.catalogue import CATALOGUE, Entry
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.normalisation import known_word
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.model_building import build, entry_named
+from tightmargin.solvers.nu.nu_range import BALL, nu_range
+from tightmargin.solvers.probability.sign_rule import checked_grid
+from tightmargin.solvers.result import SolveResult, Status
+
+HYPERPARAMETERS = tuple(sorted({word for entry in CATALOGUE.values() for word in entry.parameters}))
+NU_SVC = ("nu_svc", "nu_svc_dual")
+# Where a degenerate optimum is w = 0 and b nothing at all, and the labels would be rounding noise.
+NOTHING = ("nu_svc", BALL, "max_margin_svc", "reduced_hull_svc")
+NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+
+
+def classifying(name: Any) -> Entry:
+    """Entry of a formulation that yields a classifier.
+
+    Raises
+    ------
+    ValueError
+        No such formulation (with the nearest names), or one that yields no classifier.
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"formulation must be the name of one, got {name!r}")
+    entry = entry_named(name)
+    if entry.classifier is None:
+        raise ValueError(f"formulation={name} yields no hyperplane, so it classifies nothing")
+    return entry
+
+
+def refuse_words(entry: Entry, given: Mapping[str, Any]) -> None:
+    """Raise ValueError for a hyperparameter that is missing, or that the formulation has not."""
+    allowed = entry.parameters
+    for word in given:
+        if word not in allowed:
+            raise ValueError(
+                f"formulation={entry.name} takes no {word} (it takes {', '.join(allowed)})"
+                f"{did_you_mean(word, allowed)}"
+            )
+    missing = [
+        word
+        for word, declared in allowed.items()
+        if declared.default is inspect.Parameter.empty and word not in given
+    ]
+    if missing:
+        raise ValueError(
+            f"formulation={entry.name} needs {', '.join(missing)}: nothing is chosen for you"
+        )
+
+
+def refuse_preprocessing(entry: Entry, given: Mapping[str, Any]) -> None:
+    """Raise ValueError for a kernel where points are read, or where scikit-learn has no place."""
+    kernel = given.get("kernel", "linear")
+    if kernel == "precomputed" and given.get("normalise", "none") == "centred":
+        raise ValueError(
+            "normalise=centred with kernel=precomputed needs k(x, x) of every new point, which "
+            "scikit-learn does not hand over: centre the matrix with KernelCenterer, or take tm.fit"
+        )
+    if kernel == "linear" or "kpca" in given or GramData in entry.takes:
+        return
+    if MulticlassData in entry.takes:
+        return  # prepare() says that it takes components
+    able = [e.name for e in CATALOGUE.values() if GramData in e.takes]
+    near = [name for name in able if CATALOGUE[name].dual_of == entry.name] or able
+    raise ValueError(
+        f"formulation={entry.name} reads points, not a kernel matrix: leave kernel={kernel} out, "
+        f"add kpca=full for coordinates in feature space, or take one of {', '.join(near)}"
+    )
+
+
+def refuse_grid(grid: Any) -> None:
+    """Raise ValueError, before anything is solved, for a probability_grid without values of pi."""
+    try:
+        checked_grid(grid)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"probability_grid: {error}") from None
+
+
+def in_order(class_weight: Any, y: NDArray[Any], classes: NDArray[Any]) -> Any:
+    """Weights in the order of the classes, from what scikit-learn takes for them.
+
+    Parameters
+    ----------
+    class_weight : sequence (K,), mapping from label to number, or "balanced"
+        A label that a mapping leaves out has weight 1; "balanced" is n / (K n_class).
+
+    Raises
+    ------
+    ValueError
+        Another word, or a label that does not occur.
+    """
+    if isinstance(class_weight, str):
+        known_word(class_weight, "class_weight", ("balanced",))
+        counts = np.array([(y == label).sum() for label in classes])
+        return (len(y) / (len(classes) * counts)).tolist()
+    if not isinstance(class_weight, Mapping):
+        return class_weight
+    labels = classes.tolist()
+    for label in class_weight:
+        if label not in labels:
+            raise ValueError(f"class_weight names the class {label!r}; the classes are {labels}")
+    return [class_weight.get(label, 1.0) for label in labels]
+
+
+def as_data(entry: Entry, X: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) -> Raw:
+    """Points as an entry reads them: the second class is +1 where it reads two.
+
+    Raises
+    ------
+    ValueError
+        One class, or more than two for an entry that reads two.
+    """
+    codes = np.searchsorted(classes, y)
+    if len(classes) < 2:
+        raise ValueError(f"y holds 1 class, {classes.tolist()[0]!r}: at least two must occur")
+    if takes_classes(entry):
+        return MulticlassData(X, codes, classes=tuple(str(label) for label in classes))  # type: ignore[arg-type]
+    if len(classes) > 2:
+        able = ", ".join(e.name for e in CATALOGUE.values() if takes_classes(e))
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"formulation={entry.name} reads two classes and y holds {len(classes)}; take one of "
+            f"{able}, or OneVsRestClassifier around this estimator"
+        )
+    return TrainingData(X, np.where(codes == 1, 1.0, -1.0))  # type: ignore[arg-type]
+
+
+def machine_of(
+    entry: Entry,
+    raw: Raw,
+    given: Mapping[str, Any],
+    preprocessing: Mapping[str, Any],
+    solver: str,
+    method: str | None,
+    **limits: Any,
+) -> tuple[Fitted, Prepared]:
+    """Prepare, build, solve by the method asked for, and keep what was found.
+
+    Parameters
+    ----------
+    method : str or None
+        As --method of `tightmargin solve`: None is a proof of our own where there is one, unless
+        a solver is named.
+    limits
+        time_limit, threads and seed, as `solve` takes them.
+
+    Raises
+    ------
+    ValueError
+        Refused arguments; a problem that is infeasible, unbounded, or has w = 0 as its only
+        solution because of nu, with the reason.
+    RuntimeError
+        A solve that ended without any point.
+    """
+    checked_limits(**limits)
+    method, solver = chosen_method(
+        entry.name, method, solver, by_solver=False, intercept=given.get("intercept", "free")
+    )
+    prepared = prepare(raw, preprocessing)
+    _refuse_nu(entry, prepared, given)
+    if wants_tightening(given):
+        given = with_tightened(entry, prepared.data, given)
+    model = build(entry.name, prepared.data, **given)
+    if method == DIRECT:
+        result = solve(model, solver, **limits)
+    else:
+        result = own_method(entry.name, method)(model, **limits)
+    _refuse_nothing(entry.name, result)
+    return fitted(result, prepared), prepared
+
+
+def _refuse_nu(entry: Entry, prepared: Prepared, given: Mapping[str, Any]) -> None:
+    """Raise ValueError where nu leaves no machine, with both ends of its range."""
+    if "nu" not in entry.parameters or not isinstance(given["nu"], int | float):
+        return  # what is no number the builder refuses
+    words = {
+        word: given.get(word, entry.parameters[word].default)
+        for word in ("class_balance", "intercept")
+    }
+    if words["intercept"] not in ("free", "penalised", "none"):
+        return  # and such a word
+    found = nu_range(prepared.data, **words)  # type: ignore[arg-type]
+    nu = float(given["nu"])
+    if not nu > 0:
+        return
+    problem = found.place(nu) if nu > found.nu_max or entry.name in NU_SVC else ""
+    if entry.name == BALL and found.side(nu) <= 0:
+        problem = found.place_extended(BALL, nu)
+    if problem:
+        raise ValueError(f"formulation={entry.name}: {problem}")
+
+
+def _refuse_nothing(name: str, result: SolveResult) -> None:
+    certificate = result.certificate
+    reason = certificate.reason or certificate.bound_method or result.message
+    if result.status in NO_OPTIMUM or result.ray:
+        raise ValueError(
+            f"formulation={name} has no optimum: {result.status} ({certificate.verdict}), {reason}"
+        )
+    if name in NOTHING and "degenerate" in certificate.facts:
+        raise ValueError(f"formulation={name} gives no machine: {certificate.facts['degenerate']}")
+    if not result.values:
+        if interrupted(result):
+            raise KeyboardInterrupt
+        raise RuntimeError(f"formulation={name}: {result.status}, no machine was found; {reason}")

@@ -1,0 +1,1 @@
+"""The gap study and the ladder of bounds."""

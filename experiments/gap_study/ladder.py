@@ -1,0 +1,147 @@
+"""The whole ladder of bounds on the 0-1 optimum, weakest first as far as theory orders it.
+
+The lower rungs are the relaxations of Cepeda, Gomez & Han (2024). The upper ones add to their SDP
+what is known of some optimum: bounds on its violations and its norm, conflicts, products of these,
+bounds tightened by computation, and a lift of all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
+from tightmargin.cuts.bound_tightening.tighten import LEAST_SLACK, TighteningStatus, tighten
+from tightmargin.experiments.gap_study.rungs import Effort, LeftOutError, Need, Problem, Rung, Step
+from tightmargin.formulations.conic.lift import ROW_LIMIT, lift_rows
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+
+Hyperplane = tuple[Any, float]
+Known = tuple[Hyperplane, SlackBounds]
+
+
+def _find_incumbent(problem: Problem) -> Hyperplane:
+    found = zero_one_incumbent(problem.data, penalty=problem.penalty, intercept=problem.intercept)
+    return found.w, found.b
+
+
+def _bound(problem: Problem, incumbent: Hyperplane) -> Known:
+    return incumbent, closed_slack_bounds(
+        problem.data,
+        penalty=problem.penalty,
+        intercept=problem.intercept,
+        incumbent=incumbent,
+        slack=LEAST_SLACK,
+    )
+
+
+def _find_conflicts(problem: Problem, known: Known) -> Known:
+    incumbent, bounds = known
+    words: dict[str, Any] = {"penalty": problem.penalty, "intercept": problem.intercept}
+    return incumbent, with_conflicts(bounds, problem.data, **words)
+
+
+def _tighten(problem: Problem, incumbent: Hyperplane) -> Known:
+    found = tighten(
+        problem.data,
+        penalty=problem.penalty,
+        intercept=problem.intercept,
+        incumbent=incumbent,
+        time_limit=problem.effort.tighten_time,
+        say=lambda line: problem.say(f"{TIGHTEN.name}: {line}"),
+    )
+    if found.status is TighteningStatus.INTERRUPTED:
+        raise KeyboardInterrupt
+    return incumbent, found.bounds
+
+
+# All start from one known objective with the same room above it, so that the bounds of one rung
+# contain those of the next. Without room the optimum would be the only point left at the top, and
+# solvers do not like sets without an inside.
+INCUMBENT = Step("a good hyperplane", _find_incumbent)
+BOUNDS = Step("bounds in closed form", _bound, (INCUMBENT,))
+CONFLICTS = Step("larger conflicts", _find_conflicts, (BOUNDS,))
+TIGHTEN = Step("bound tightening", _tighten, (INCUMBENT,))
+
+
+def _no_points(data: TrainingData | GramData, effort: Effort) -> str:
+    return "" if isinstance(data, TrainingData) else "left out, it reads points, no kernel matrix"
+
+
+def _many_points(data: TrainingData | GramData, effort: Effort) -> str:
+    if data.n <= effort.lift_points:
+        return _no_points(data, effort)
+    return (
+        f"left out, {data.n} points are more than {effort.lift_points}; the full lift has rows for "
+        "every pair of them (--lift-points sets the limit)"
+    )
+
+
+def _as_bounds(found: Known) -> dict[str, Any]:
+    return {"incumbent": found[0], "slack_bounds": found[1]}
+
+
+def _as_small_bounds(found: Known) -> dict[str, Any]:
+    """The same for the lift, unless that would be too large: some matrices grow with d too."""
+    (w, _), bounds = found
+    undecided = int((~(bounds.kept | bounds.violated)).sum())
+    pairs = undecided * (undecided - 1) // 2
+    rows = lift_rows(
+        undecided, len(bounds.lower) - undecided, pairs, len(bounds.conflicts), len(w) + 2
+    )
+    if rows > ROW_LIMIT:
+        raise LeftOutError(f"left out, {rows:,} rows are more than {ROW_LIMIT:,}")
+    return _as_bounds(found)
+
+
+_closed, _with_conflicts, _tightened = (
+    Need(step, _as_bounds) for step in (BOUNDS, CONFLICTS, TIGHTEN)
+)
+_small = Need(CONFLICTS, _as_small_bounds)
+
+
+def _strengthened(label: str, need: Need, **parameters: str) -> Rung:
+    return Rung("conic_sdp_strengthened", parameters, label, need, _no_points)
+
+
+LADDER = (
+    Rung("zero_one_relaxed", {"big_m": 1000}, "big-M, M = 1000"),
+    Rung("zero_one_relaxed", {"big_m": "derived"}, "big-M, derived M"),
+    Rung("conic_fixed", {"strengthening": "equal"}, "conic, gamma equal"),
+    Rung("conic_fixed", {"strengthening": "inverse_norm"}, "conic, gamma by norm"),
+    Rung("conic_fixed", {"strengthening": "scaled"}, "conic, gamma scaled"),
+    Rung("conic_sdp", {}, "SDP"),
+    _strengthened("SDP, secant and norm", _closed),
+    _strengthened("+ pair conflicts", _closed, conflicts="pairs"),
+    _strengthened("+ larger conflicts", _with_conflicts, conflicts="pairs"),
+    _strengthened("+ linear RLT", _with_conflicts, conflicts="pairs", products="linear"),
+    Rung("conic_sdp_lift", {"conflicts": "pairs"}, "level-1 lift", _small, _many_points),
+    Rung("zero_one_relaxed", {"big_m": "derived"}, "big-M, tightened M", _tightened, _no_points),
+    _strengthened("SDP, tightened bounds", _tightened, conflicts="pairs"),
+)
+
+
+def whole_ladder(settings: Mapping[str, Any]) -> tuple[Rung, ...]:
+    """The rungs for hyperparameters common to all rows.
+
+    Without a price on b the conic relaxations with a fixed strengthening prove nothing and are
+    left out with a sentence, and conic_sdp needs a bound on b.
+    """
+    if settings.get("intercept") != "free":
+        return LADDER
+    return tuple(map(_for_free_intercept, LADDER))
+
+
+def _for_free_intercept(rung: Rung) -> Rung:
+    if rung.formulation == "conic_fixed":
+        return replace(rung, left_out=_worthless)
+    if rung.formulation == "conic_sdp":
+        return replace(rung, parameters={"intercept_bound": "derived", **rung.parameters})
+    return rung
+
+
+def _worthless(data: TrainingData | GramData, effort: Effort) -> str:
+    return "left out, a fixed strengthening proves nothing without a price on b"

@@ -1,0 +1,1 @@
+"""What the path command needs of each family: settings, solve, document."""

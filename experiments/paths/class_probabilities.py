@@ -1,0 +1,112 @@
+"""The weighted machines over pi and the probabilities they stand for, for the path command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tightmargin.experiments.cli.settings import Settings
+from tightmargin.experiments.console.streams import complain
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.paths.family import Family, Say, listed, origin_of
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
+from tightmargin.solvers.probability.binary import class_probabilities
+from tightmargin.solvers.probability.binary_result import ENTRY, ClassProbabilities
+from tightmargin.solvers.probability.sign_rule import checked_grid
+from tightmargin.solvers.probability.weighted_machines import METHODS
+from tightmargin.solvers.result import Verdict
+
+__all__ = ["ENTRY", "FAMILY", "METHODS"]
+
+PARAMETER, GRID = "pi", "grid"
+DEFAULT = 19  # steps of 0.05
+
+
+def _asked(name: str, own: Settings, method: str) -> Settings:
+    """The values of pi, the ridge and the intercept."""
+    one_of("method", method, METHODS)
+    if PARAMETER in own and GRID in own:
+        raise ValueError(
+            f"give {PARAMETER} or {GRID}, not both: {GRID}={DEFAULT} is {DEFAULT} equally spaced "
+            f"values of {PARAMETER}"
+        )
+    if "ridge" not in own:
+        raise ValueError(f"{name} needs ridge: nothing is chosen for you")
+    grid = listed(own[PARAMETER]) if PARAMETER in own else own.get(GRID, DEFAULT)
+    return {
+        "grid": checked_grid(grid),
+        "ridge": positive("ridge", own["ridge"]),
+        "intercept": one_of("intercept", own.get("intercept", "free"), INTERCEPTS),
+        "method": method,
+    }
+
+
+def _solve(
+    name: str,
+    data: TrainingData | GramData,
+    asked: Settings,
+    time_limit: float | None,
+    say: Say,
+) -> ClassProbabilities:
+    return class_probabilities(
+        data, time_limit=time_limit, say=lambda text: say(f"{name}: {text}"), **asked
+    )
+
+
+def _document(
+    name: str, path: ClassProbabilities, prepared: Prepared, method: str
+) -> dict[str, Any]:
+    written, read = path.to_json(), path.training_reading()
+    y = prepared.data.y
+    for row, found, signs in zip(written["rows"], path.rows, read.signs.T[1:-1], strict=True):
+        row |= {
+            "relative_gap": found.gap / found.value,
+            "norm": float(np.linalg.norm(found.w)),
+            "share_above": float((signs > 0).mean()),
+        }
+    return {
+        **written,
+        "training": {
+            "mean_probability": float(read.probabilities.mean()),
+            "share_positive": float((y > 0).mean()),
+            "monotone": int(read.monotone.sum()),
+            "errors": int((read.labels != y).sum()),
+        },
+        "interrupted": bool(path.left_out),
+        **origin_of(prepared),
+    }
+
+
+def _draw(path: ClassProbabilities, file: Path, title: str) -> None:
+    from tightmargin.experiments.plots.probabilities import save_probabilities
+
+    save_probabilities(path, file, title)
+
+
+def _page(path: ClassProbabilities) -> Any:
+    from tightmargin.experiments.console.probabilities import probability_page
+
+    return probability_page(path)
+
+
+def _judge(path: ClassProbabilities) -> int:
+    """Exit code, and on standard error why it is not 0."""
+    if path.left_out:
+        left = ", ".join(f"{pi:g}" for pi in path.left_out)
+        complain(f"{ENTRY}: interrupted; kept {len(path.rows)} rows, without {PARAMETER} = {left}")
+        return 130
+    code = 0
+    for row in path.rows:
+        if row.verdict is not Verdict.CERTIFIED:
+            complain(
+                f"{ENTRY}: {PARAMETER} = {row.pi:g}: {row.verdict}, value {row.value:.9g}, bound "
+                f"{row.lower_bound:.9g}"
+            )
+            code = 1
+    return code
+
+
+FAMILY = Family(lambda _: PARAMETER, _asked, _solve, _document, _draw, _page, _judge, (GRID,))

@@ -1,0 +1,88 @@
+"""What the path command needs of a family of problems, and the files it writes."""
+
+from __future__ import annotations
+
+import csv as csv_format
+import json as json_format
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tightmargin.experiments.cli.settings import Settings
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.result import SCHEMA, checksum
+from tightmargin.solvers.versions import versions
+
+# Of a row, left out of the table of numbers.
+ARRAYS = ("w", "alpha", "z", "strengthening", "factor", "coefficients")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of problems that has a path.
+
+    Attributes
+    ----------
+    parameter : callable(name) -> str
+        The hyperparameter that is followed.
+    asked : callable(name, settings, method) -> settings
+        What the path is asked for; refuses what it cannot take.
+    solve : callable(name, data, asked, time_limit, say) -> path
+    document : callable(name, path, prepared, method) -> dict
+        What --json prints.
+    draw : callable(path, file, title)
+    page : callable(path) -> something to print
+    judge : callable(path) -> exit code
+        Says on standard error why it is not 0.
+    words : tuple of str
+        Settings of the path itself, which no formulation has.
+    """
+
+    parameter: Callable[[str], str]
+    asked: Callable[[str, Settings, str], Settings]
+    solve: Callable[[str, TrainingData | GramData, Settings, float | None, Say], Any]
+    document: Callable[[str, Any, Prepared, str], dict[str, Any]]
+    draw: Callable[[Any, Path, str], None]
+    page: Callable[[Any], Any]
+    judge: Callable[[Any], int]
+    words: tuple[str, ...] = ()
+
+
+def listed(value: Any) -> tuple[Any, ...]:
+    """One value or several as a tuple."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def origin_of(prepared: Prepared) -> dict[str, Any]:
+    """Where the data is from and how it was prepared, with the versions of what solved it."""
+    raw = prepared.raw
+    return {
+        "data": {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256},
+        "normalisation": dict(prepared.record),
+        "versions": versions(),
+    }
+
+
+def with_checksum(document: dict[str, Any]) -> dict[str, Any]:
+    """A plain document with the digest of what is written of it."""
+    whole = {"schema": SCHEMA, "command": "path"} | document
+    return document | {"sha256": checksum(whole)}
+
+
+def write_document(document: dict[str, Any], file: Path) -> None:
+    """Write what --json prints."""
+    whole = {"schema": SCHEMA, "command": "path"} | document
+    file.write_text(json_format.dumps(whole, allow_nan=False, indent=1), encoding="utf-8")
+
+
+def write_table(rows: Sequence[dict[str, Any]], file: Path) -> None:
+    """Write the numbers of every row."""
+    kept = [{k: v for k, v in row.items() if k not in ARRAYS} for row in rows]
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        table = csv_format.DictWriter(stream, list(kept[0]))
+        table.writeheader()
+        table.writerows(kept)

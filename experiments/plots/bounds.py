@@ -1,0 +1,132 @@
+"""Bound and best point of searches against time or the number of cuts, with the gap between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.experiments.plots.bound_traces import BoundTrace
+from tightmargin.experiments.plots.style import (
+    COLUMN,
+    LARGE,
+    LOOKS,
+    PAGE,
+    axis_limits,
+    folded,
+    new_figure,
+    plain_logarithm,
+    shared_legend,
+    tidy,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+AGAINST = {"seconds": "seconds", "cuts": "cuts"}
+WIDE = 100.0  # latest over earliest time from which on the axis of time is logarithmic
+MARKED = 12  # marks on a line, about
+SHADE = 0.16
+
+
+def draw_bounds(
+    axes: Any, traces: Sequence[BoundTrace], *, against: str = "seconds", title: str = ""
+) -> None:
+    """Draw lower bound (thick) and best objective (thin) of every run as steps.
+
+    A run that proves its bounds has the gap shaded. Of a run whose bound is a solver's claim the
+    gap is hatched instead, the bound says so in the legend, and what our own proof reached stands
+    at the end as a filled triangle.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    traces : sequence of BoundTrace
+        Of one problem, see bound_traces.bound_trace.
+    against : "seconds" or "cuts"
+        The axis of time is logarithmic where the runs span more than a factor of 100.
+    title : str
+
+    Raises
+    ------
+    ValueError
+        No traces, more than there are looks, another word, a run that counts no cuts.
+    """
+    if not 1 <= len(traces) <= len(LOOKS):
+        raise ValueError(f"draw 1 to {len(LOOKS)} traces in one picture, got {len(traces)}")
+    if against not in AGAINST:
+        raise ValueError(f"against must be one of {', '.join(AGAINST)}, got {against!r}")
+    places = [_places(trace, against) for trace in traces]
+    logarithmic, positive = False, np.concatenate(places)
+    positive = positive[positive > 0]
+    if against == "seconds" and positive.size and positive.max() > WIDE * positive.min():
+        logarithmic = True
+        places = [np.maximum(place, positive.min()) for place in places]
+    for number, (trace, place) in enumerate(zip(traces, places, strict=True)):
+        _draw_run(axes, number, trace, place)
+    known = np.concatenate([np.append(t.lower, t.upper) for t in traces])
+    axes.set_ylim(axis_limits(known))
+    if logarithmic:
+        plain_logarithm(axes.xaxis)
+    else:
+        axes.set_xlim(left=min(0.0, float(np.concatenate(places).min())))
+    axes.set_xlabel(AGAINST[against])
+    axes.set_ylabel("objective")
+    tidy(axes)
+    if title:
+        axes.set_title(title, fontsize=LARGE, parse_math=False)
+
+
+def bound_figure(
+    traces: Sequence[BoundTrace], *, against: str = "seconds", title: str = ""
+) -> Figure:
+    """One panel as draw_bounds draws it, with its legend below."""
+    figure = new_figure(PAGE, COLUMN + 0.22 * len(traces))
+    draw_bounds(figure.subplots(), traces, against=against, title=folded(title, PAGE, LARGE))
+    shared_legend(figure, columns=2)
+    return figure
+
+
+def save_bounds(
+    traces: Sequence[BoundTrace],
+    path: str | Path,
+    *,
+    against: str = "seconds",
+    title: str = "",
+) -> None:
+    """Write the picture; the suffix says how."""
+    bound_figure(traces, against=against, title=title).savefig(path)
+
+
+def _places(trace: BoundTrace, against: str) -> Array:
+    if against == "seconds":
+        return trace.seconds
+    if trace.cuts is None:
+        raise ValueError(f"{trace.name} counts no cuts: draw it against seconds")
+    return trace.cuts
+
+
+def _draw_run(axes: Any, number: int, trace: BoundTrace, place: Array) -> None:
+    look = LOOKS[number]
+    every = max(1, len(place) // MARKED)
+    style: dict[str, Any] = {"color": look.colour, "ls": look.line, "drawstyle": "steps-post"}
+    word = "lower bound, proven" if trace.proven else "lower bound, the solver's claim"
+    axes.plot(
+        place, trace.lower, marker=look.mark, ms=4, markevery=every, lw=1.8,
+        mfc=look.colour if trace.proven else "white", label=f"{trace.name}: {word}", **style,
+    )  # fmt: skip
+    axes.plot(place, trace.upper, lw=0.9, label=f"{trace.name}: best point", **style)
+    gap: dict[str, Any] = {"fc": look.colour, "alpha": SHADE, "lw": 0}
+    if not trace.proven:
+        gap = {"fc": "none", "ec": look.colour, "hatch": "////", "lw": 0, "alpha": 0.5}
+    axes.fill_between(place, trace.lower, trace.upper, step="post", zorder=0, **gap)
+    if trace.proven_bound is not None:
+        axes.plot(
+            place[-1], trace.proven_bound, ">", ms=8, color=look.colour, mec="black", clip_on=False,
+            label=f"{trace.name}: proven by us in the end", zorder=5,
+        )  # fmt: skip

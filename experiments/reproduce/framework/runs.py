@@ -1,0 +1,87 @@
+"""The runs of a reproduction, stored one by one, and what there is of them when Ctrl-C comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tightmargin.experiments.reproduce.framework.registry import Effort
+from tightmargin.experiments.studies.runner import Study, run_study
+
+
+@dataclass(frozen=True)
+class Done:
+    """Results of the first tasks, in their order, and whether Ctrl-C came before the last.
+
+    Attributes
+    ----------
+    results : tuple
+        Plain values. After Ctrl-C those of all tasks before the first that is missing, so that
+        results and tasks go together.
+    interrupted : bool
+    """
+
+    results: tuple[Any, ...]
+    interrupted: bool = False
+
+
+def run_tasks(
+    work: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    effort: Effort,
+    *,
+    stopped: Callable[[Any], bool] | None = None,
+    reads: Sequence[str | Path] = (),
+) -> Done:
+    """work(*task) for every task, by one thread each; see `run_study`.
+
+    Parameters
+    ----------
+    work : callable
+        A function of a module that returns a plain value: dict, list, str, int, float, bool, None.
+    tasks : sequence of tuple
+        Words and numbers, each tuple once.
+    effort : Effort
+    stopped : callable(result) -> bool, optional
+        Whether a result is what Ctrl-C left of a task; nothing is run after it, and it is not
+        stored. Without it a task during which Ctrl-C came is left out.
+    reads : sequence of path
+        Files that the tasks read; stored results of other files are not used.
+
+    Raises
+    ------
+    StudyError
+        Tasks failed; everything else was run first, and is stored.
+    KeyboardInterrupt
+        It came before the first result.
+    """
+    study = run_study(
+        work, tasks, name=effort.study or work.__qualname__, store=effort.store,
+        backend=effort.backend, jobs=effort.jobs, scheduler=effort.scheduler, reads=reads,
+        stopped=stopped, say=effort.say, tell=effort.tell,
+    )  # fmt: skip
+    if not study.interrupted:
+        return Done(tuple(study.complete().values()))
+    if study.kept:
+        effort.tell(
+            f"{len(study.values)} of {len(tasks)} tasks are kept in {study.kept}; the same command "
+            "runs the others"
+        )
+    first = _first(study)
+    if not first:
+        raise KeyboardInterrupt
+    return Done(first, interrupted=True)
+
+
+def _first(study: Study) -> tuple[Any, ...]:
+    """Results up to the first that is missing; a half one is the last."""
+    found: list[Any] = []
+    for task in study.tasks:
+        if task in study.partial:
+            return (*found, study.partial[task])
+        if task not in study.values:
+            break
+        found.append(study.values[task])
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Sentences of Lee's review put to the test."""

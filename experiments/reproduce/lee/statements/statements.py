@@ -1,0 +1,151 @@
+"""Sentences of a paper that can be put to the test, what our runs say of them, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.solvers.result import SolveResult, Verdict
+
+HOLDS, MISPRINT = "holds", "misprint"
+COUNTEREXAMPLE, NOT_CHECKABLE = "counterexample", "not checkable"
+FAILS = "FAILS"  # neither the print nor its correction: no entry of a list asks for it
+SAME = 2e-6  # relative: values whose proven gaps are at most 1e-6 each
+
+Finding = dict[str, Any]  # plain values, so that a store can keep it
+
+KEYS = (
+    Column("about", "about"), Column("place", "place"), Column("statement", "statement"),
+    Column("finding", "finding"),  # csv and JSON have a verdict of the certificate beside it
+)  # fmt: skip
+COLUMNS = (
+    Column("as stated", "as stated", ".6g"), Column("ours", "ours", ".6g"),
+    Column("corrected", "corrected", ".6g"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence, formula or condition of the paper.
+
+    Attributes
+    ----------
+    key : str
+        By which its finding is found.
+    place, text : str
+        Where it stands, and what it says, in plain words.
+    verdict : str
+        What our runs, or a look at the page, have to say of it.
+    shown : bool
+        Whether there are numbers; False for slips of the pen, and for what no run can show.
+    about : str
+        A word for the group of statements that it belongs to.
+    """
+
+    key: str
+    place: str
+    text: str
+    verdict: str
+    shown: bool = True
+    about: str = ""
+
+
+def group(about: str, *statements: Statement) -> tuple[Statement, ...]:
+    """Statements of one group."""
+    return tuple(replace(one, about=about) for one in statements)
+
+
+def finding(
+    key: str,
+    *,
+    stated: float,
+    ours: float,
+    holds: bool,
+    corrected: float | None = None,
+    corrected_holds: bool | None = None,
+    counterexample: bool = False,
+    results: Sequence[SolveResult] = (),
+) -> Finding:
+    """What a run says of one statement.
+
+    Parameters
+    ----------
+    stated, ours, corrected : float
+        The number that the statement is about, as printed, as measured, as corrected.
+    holds, corrected_holds : bool
+        Whether measured and printed, or corrected, agree in the way that the statement says.
+    counterexample : bool
+        Whether the run is a proof that it is false, without anything that could be corrected.
+    results : sequence of SolveResult
+        What the numbers rest on; empty for closed forms.
+    """
+    gaps = [result.relative_gap for result in results]
+    proven = all(result.certificate.verdict is Verdict.CERTIFIED for result in results)
+    return {
+        "key": key, "stated": float(stated), "ours": float(ours), "holds": bool(holds),
+        "corrected": None if corrected is None else float(corrected),
+        "corrected_holds": None if corrected_holds is None else bool(corrected_holds),
+        "counterexample": bool(counterexample),
+        "gap": max((gap for gap in gaps if gap is not None), default=None),
+        "proven": proven if results else None,
+    }  # fmt: skip
+
+
+def verdict_of(found: Mapping[str, Any]) -> str:
+    """What the numbers of a finding say."""
+    if found["holds"]:
+        return HOLDS
+    if found["corrected_holds"]:
+        return MISPRINT
+    return COUNTEREXAMPLE if found["counterexample"] else FAILS
+
+
+def same(one: float, other: float, tolerance: float = SAME) -> bool:
+    """Whether two numbers are equal but for what their proofs leave open."""
+    return abs(one - other) <= tolerance * max(1.0, abs(one), abs(other))
+
+
+def statement_table(
+    name: str, title: str, statements: Sequence[Statement], found: Iterable[Finding]
+) -> Table:
+    """The statements in the order of the paper, with the verdict that the numbers give."""
+    by_key = {one["key"]: one for one in found}
+    rows = tuple(
+        _row(one, by_key.get(one.key)) for one in statements if one.key in by_key or not one.shown
+    )
+    return Table(name, title, KEYS, COLUMNS, rows)
+
+
+def _row(one: Statement, found: Finding | None) -> Row:
+    if found is None:
+        return Row((one.about, one.place, one.text, one.verdict), {})
+    cells = {"as stated": Cell(found["stated"]), "ours": Cell(found["ours"])}
+    if found["corrected"] is not None:
+        cells["corrected"] = Cell(found["corrected"])
+    proven = found["proven"]
+    verdict = None if proven is None else Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
+    key = (one.about, one.place, one.text, verdict_of(found))
+    return Row(key, cells, found["gap"], verdict)
+
+
+def statement_claim(statements: Sequence[Statement], found: Iterable[Finding]) -> Claim:
+    """How many hold, and whether every verdict is the one that the list has."""
+    by_key = {one["key"]: verdict_of(one) for one in found}
+    wrong = [
+        f"{one.key} is {by_key.get(one.key, 'missing')}, not {one.verdict}"
+        for one in statements
+        if one.shown and by_key.get(one.key) != one.verdict
+    ]
+    count = {
+        word: sum(one.verdict == word for one in statements)
+        for word in (HOLDS, MISPRINT, COUNTEREXAMPLE, NOT_CHECKABLE)
+    }
+    text = (
+        f"of {len(statements)} statements {count[HOLDS]} hold, {count[MISPRINT]} are misprints, "
+        f"{count[COUNTEREXAMPLE]} have a counterexample and {count[NOT_CHECKABLE]} cannot be "
+        "checked by a run"
+    )
+    return Claim(text + (f"; BUT {'; '.join(wrong)}" if wrong else ""), not wrong)

@@ -1,0 +1,212 @@
+"""A saved result proven again from its data, by our own computation.
+
+Objective, violation and bound are computed anew from the saved point and multipliers; that a model
+has no point, or no least value, from the saved Farkas multipliers or ray, in exact arithmetic; the
+bound of a search by a search. No solver is called, but that a search beyond four dimensions, and a
+bound at nu_bar, need the linear programs of highspy. What cannot be computed (a solver's bound, or
+one whose multipliers are not in the file) is listed as a claim.
+
+Nothing that a file says of itself is believed: not its checksum, which anybody can compute, not its
+verdict, and no fact. Numbers that contradict each other are refused, whichever of them is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.cuts.methods import ENGINE, SEARCHED
+from tightmargin.cuts.saved_bounds import bound_again
+from tightmargin.experiments.data.prepared import Prepared, origin_of
+from tightmargin.experiments.saved_results.verification_verdict import (
+    NO_OPTIMUM,
+    Recheck,
+    compared,
+    reaches,
+    refuse_missing,
+)
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.reliances import why_infeasible
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
+from tightmargin.solvers.certificates.certify import Case, certify_point
+from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
+from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.exact.infeasibility import checked_infeasibility
+from tightmargin.solvers.exact.unboundedness import ray_proof
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations.quotients import without_quotients
+from tightmargin.solvers.zero_one.closing_bounds import (
+    RELAXATION_METHOD,
+    STRENGTHENING,
+    bound_of_strengthening,
+    closed_bound,
+)
+
+Array = NDArray[np.float64]
+
+MISSING = "with multipliers that are not in the file"
+# What a file raises whose arrays do not belong to its model.
+_ILL_FITTING = (KeyError, IndexError, TypeError, AttributeError, np.linalg.LinAlgError)
+
+
+def refuse_other_data(result: SolveResult, raw: TrainingData | MulticlassData) -> None:
+    """Raise ValueError unless the data is that of the result, to the last bit and class name."""
+    found, stated = raw.sha256, str(result.data.get("sha256"))
+    if found != stated:
+        raise ValueError(
+            f"the result was saved for other data: its sha256 begins {stated[:12]}, that of "
+            f"{raw.spec or 'this data'} {found[:12]}"
+        )
+    names = result.data.get("classes")
+    if isinstance(raw, MulticlassData) and names is not None and tuple(names) != raw.classes:
+        raise ValueError(
+            f"the result names the classes {', '.join(map(str, names))}; those of "
+            f"{raw.spec or 'this data'} are {', '.join(raw.classes)}"
+        )
+
+
+def recheck(result: SolveResult, prepared: Prepared) -> Recheck:
+    """Prove a saved result again.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        The training data, preprocessed as recorded in the result.
+
+    Raises
+    ------
+    ValueError
+        Other data, no formulation of the catalogue, an edited model, a result with neither a point
+        nor a proof, or arrays that do not fit the model.
+    """
+    refuse_other_data(result, prepared.raw)
+    origin = origin_of(result, prepared)
+    entry = CATALOGUE[origin.entry]
+    proven_empty = result.status in NO_OPTIMUM and result.certificate.verdict is Verdict.CERTIFIED
+    if result.objective is None and not proven_empty:
+        raise ValueError(f"the result holds no point to prove: its status is {result.status}")
+    as_written = proven_empty and result.certificate.unproven == why_infeasible(origin) != ""
+    if entry.check is None or not (as_written or result.certificate.level == "paper"):
+        raise ValueError(
+            f"the result belongs to a {origin.entry} model that was edited: its hyperparameters do "
+            "not say how, so it cannot be built again"
+        )
+    case = _rebuilt(origin, _stated_gap(result))
+    try:
+        return _no_optimum(result, case) if proven_empty else _with_point(result, case)
+    except _ILL_FITTING as error:
+        raise ValueError(f"the saved arrays do not fit the model: {error!r}") from error
+
+
+def _with_point(result: SolveResult, case: Case) -> Recheck:
+    """Everything that can be computed of a result with a point, compared with the file."""
+    origin = case.origin
+    assert origin is not None
+    check = CATALOGUE[origin.entry].check
+    assert check is not None
+    checked = check(origin, result.values)
+    bound, method = checked.bound, checked.bound_method
+    for value, how in _own_bounds(result, case, checked):
+        if value is not None and (bound is None or value > bound):
+            bound, method = value, how
+    why = MISSING
+    if _was_searched(result, bound):
+        value, how, reason = bound_again(origin, result.values, result.seconds)
+        if value is not None and (bound is None or value > bound):
+            bound, method = value, how
+        why = f"but not again here: {reason}" if reason else MISSING
+    return compared(result, case, checked, bound, method, why)
+
+
+def _was_searched(result: SolveResult, bound: float | None) -> bool:
+    """Whether the saved bound is that of a search of ours, and better than what is known here."""
+    if ENGINE not in result.certificate.facts or result.formulation not in SEARCHED:
+        return False
+    if result.bound is None:
+        return False
+    return not reaches(bound, result.bound, 0.0)
+
+
+def _stated_gap(result: SolveResult) -> float:
+    """The absolute gap the result was asked for, which its page and this recheck print."""
+    stated = result.certificate.facts.get("absolute_gap", 0.0)
+    return stated if isinstance(stated, float) and 0 <= stated < math.inf else 0.0
+
+
+def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
+    """The model built again from its hyperparameters."""
+    model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
+    if is_disjunctive(model):
+        model = transformed(model, origin.parameters["transformation"])
+    model = without_quotients(model)
+    form = standard_form(model)
+    return Case(model, form, classify(form), origin, Limits(absolute_gap=absolute_gap))
+
+
+def _no_optimum(result: SolveResult, case: Case) -> Recheck:
+    """Check the saved Farkas multipliers, or the saved point and ray, in exact arithmetic."""
+    words = ""
+    if result.objective is not None or result.bound is not None:
+        said = f"it is {result.status} and has an objective or a bound"
+        return Recheck((), Verdict.NOT_CERTIFIED, "", (), said, result.status)
+    if result.status is Status.INFEASIBLE:
+        form = replace(case.form, sense=1)
+        multipliers = multipliers_by_name(result.duals, form, case.classification)
+        proof = checked_infeasibility(form, multipliers.rows)
+        what, words = "no point", "" if proof is None else proof.words
+    else:
+        form, zero = case.form, np.zeros(case.form.n)
+        refuse_missing(result.values, case)
+        refuse_missing(result.ray, case, "the ray")
+        point = point_with(case.model, form, zero, result.values)
+        way = ray_proof(form, point_with(case.model, form, zero, result.ray), point)
+        what, words = "no least value", "" if way is None else way.words
+    reason = "" if words else f"that the model has {what} could not be proven again"
+    verdict = Verdict.CERTIFIED if words else Verdict.NOT_CERTIFIED
+    return Recheck((), verdict, words, (), reason, result.status)
+
+
+def _own_bounds(
+    result: SolveResult, case: Case, checked: PaperCheck
+) -> list[tuple[float | None, str]]:
+    """Every bound of ours that the file and the data allow.
+
+    Where nothing proves that the model keeps an optimum of the paper's problem, as with an M that
+    is too small, a bound of the model is none of the problem.
+    """
+    found = [closed_bound(case.origin, result.values)]
+    gamma = result.certificate.facts.get(STRENGTHENING)
+    if gamma is not None and case.origin is not None and _is_numbers(gamma):
+        found.append((bound_of_strengthening(case.origin, gamma), RELAXATION_METHOD))
+    duals = result.duals or result.certificate.facts.get(BOUND_DUALS, {})
+    restricts = bool(checked.unproven) and not case.classification.convex
+    if duals and case.classification.relaxes_to_convex and not restricts:
+        found.append(_bound_from_multipliers(result, case, duals))
+    return found
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(x, int | float) for x in value)
+
+
+def _bound_from_multipliers(
+    result: SolveResult, case: Case, duals: Mapping[str, Any]
+) -> tuple[float | None, str]:
+    """Weak duality at the saved multipliers on the model built again."""
+    refuse_missing(result.values, case)
+    at = result.certificate.facts.get(BOUND_POINT, {})
+    values = dict(result.values) | {name: np.asarray(at[name], dtype=float) for name in at}
+    x = point_with(case.model, case.form, np.zeros(case.form.n), values)
+    claim = Claim(Status.OPTIMAL, x, multipliers_by_name(duals, case.form, case.classification))
+    found = certify_point(case, claim, closing=False).certificate
+    return found.bound, found.bound_method

@@ -1,0 +1,100 @@
+"""What a saved result says beside its numbers, compared with what is computed again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tightmargin.solvers.result import SolveResult, plain
+
+# Counts are equal; numbers may differ by what arithmetic on another machine does, and by what a
+# fact of a point lost that was repaired before it was saved.
+RELATIVE = 1e-6
+SPREAD = 1e-6  # of the largest number of a variable: what a point may be off its rows by
+NOUGHT = 1e-12  # rounding beside numbers near 1
+
+
+def contradicted_fact(saved: Mapping[str, Any], again: Mapping[str, Any]) -> str:
+    """The first saved fact that is another one when computed again, in words; empty if none is.
+
+    Parameters
+    ----------
+    saved : mapping
+        Facts of the file.
+    again : mapping
+        Facts computed from the point and the data.
+    """
+    for name, value in plain(dict(again)).items():
+        if name in saved and not same_fact(saved[name], value):
+            return f"the saved {_words(name)} {_short(saved[name])} is {_short(value)} " + (
+                "when computed again"
+            )
+    return ""
+
+
+def unchecked_parts(result: SolveResult, again: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the file says and nothing here computes: its own word and no more.
+
+    Multipliers are tried for what they prove, which a repair may make of wrong ones too.
+    """
+    saved = result.certificate
+    parts = [_words(name) for name in ("dual_residual", "complementarity")
+             if getattr(saved, name) is not None]  # fmt: skip
+    parts += [f"multipliers of {name}" for name in result.duals]
+    return (*parts, *(_words(name) for name in saved.facts if name not in again))
+
+
+def contradicted_variable(result: SolveResult, again: Mapping[str, Any]) -> str:
+    """The first saved variable that is not what the others make it, in words; empty if none is.
+
+    Parameters
+    ----------
+    again : mapping
+        Variables computed from the hyperplane, or from whatever names it.
+    """
+    for name, array in again.items():
+        if name not in result.values:
+            continue
+        saved, computed = np.asarray(result.values[name]), np.asarray(array, dtype=float)
+        if saved.shape != computed.shape:
+            continue  # one of them square, the other a triangle
+        size = max(float(np.abs(computed).max(initial=0.0)), NOUGHT)
+        apart = float(np.abs(saved - computed).max(initial=0.0))
+        if not apart <= SPREAD * size:
+            return f"the saved {name} is {apart:.2e} away from what is computed again"
+    return ""
+
+
+def same_fact(one: Any, other: Any) -> bool:
+    """Whether two facts agree: numbers relative to their size, all else exactly."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        if isinstance(one, int) and isinstance(other, int):
+            return one == other
+        return math.isclose(one, other, rel_tol=RELATIVE, abs_tol=NOUGHT)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and _same_numbers(one, other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same_fact(one[k], other[k]) for k in one)
+    return bool(one == other)
+
+
+def _same_numbers(one: list[Any], other: list[Any]) -> bool:
+    """Lists entry by entry, numbers relative to the largest of the list."""
+    if not all(isinstance(x, int | float) for x in (*one, *other)):
+        return all(same_fact(a, b) for a, b in zip(one, other, strict=True))
+    size = max((abs(x) for x in (*one, *other)), default=0.0)
+    return all(abs(a - b) <= max(RELATIVE * size, NOUGHT) for a, b in zip(one, other, strict=True))
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _short(value: Any) -> str:
+    text = f"{value:.9g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,262 @@
+"""The verdict on a saved result: what it says against itself and against what is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.experiments.saved_results.verification_facts import (
+    contradicted_fact,
+    contradicted_variable,
+    unchecked_parts,
+)
+from tightmargin.formulations.catalogue import PaperCheck
+from tightmargin.solvers.canonical_form.named_values import is_triangle, point_with, variables
+from tightmargin.solvers.certificates.certify import CLAIM_TOLERANCE, FEASIBILITY_TOLERANCE, Case
+from tightmargin.solvers.certificates.gap import CLOSED, unit
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.standard_form.residuals import primal_residual
+
+Array = NDArray[np.float64]
+
+# Arithmetic repeated in double precision, perhaps on another machine: of the objective, and of the
+# sum of its absolute terms, which may cancel.
+OBJECTIVE_TOLERANCE, TERM_TOLERANCE = 1e-9, 1e-13
+# A bound proven again is a proof by itself; it may lie this far below the saved one.
+BOUND_TOLERANCE = 1e-7
+
+NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """One number of a result, as saved and as computed again."""
+
+    name: str
+    saved: float | None
+    recomputed: float | None
+    confirmed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Recheck:
+    """A saved result beside its recomputation.
+
+    Attributes
+    ----------
+    numbers : tuple of Repeated
+        Empty for a result without a point.
+    verdict : Verdict
+        What our own computation makes of the file.
+    bound_method : str
+        How the bound, or that there is no optimum, was proven again; empty when it was not.
+    claims : tuple of str
+        What stays the word of the solver, or of whoever saved the file.
+    reason : str
+        Why the file is not confirmed; empty when it is.
+    status : Status
+        That of the file.
+    unchecked : tuple of str
+        Facts of the file that nothing here computes again.
+    """
+
+    numbers: tuple[Repeated, ...]
+    verdict: Verdict
+    bound_method: str
+    claims: tuple[str, ...]
+    reason: str
+    status: Status = Status.OPTIMAL
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether everything the file states was proven again or is marked as a claim."""
+        return not self.reason
+
+    @property
+    def without_optimum(self) -> bool:
+        """Whether what was proven again is that there is no point or no least value."""
+        return self.confirmed and self.status in NO_OPTIMUM
+
+
+def compared(
+    result: SolveResult,
+    case: Case,
+    checked: PaperCheck,
+    bound: float | None,
+    method: str,
+    why: str,
+) -> Recheck:
+    """The file beside what is computed again, and what our own computation makes of it.
+
+    Parameters
+    ----------
+    checked : PaperCheck
+        Of the saved point.
+    bound, method : float or None, str
+        The best lower bound that was proven here.
+    why : str
+        Why that may be less than the saved one.
+    """
+    saved, stated = result.certificate, result.objective
+    assert stated is not None
+    k = case.form.objective.constant
+    violation = _violation(result, case, checked)
+    rounding = _rounding(result, case, checked.objective)
+    same = abs(checked.objective - stated) <= rounding
+    feasible = violation <= FEASIBILITY_TOLERANCE
+    held = result.bound is None or reaches(bound, result.bound, k)
+    claims = []
+    if saved.solver_bound is not None:
+        claims.append(f"bound {saved.solver_bound:.17g}: the word of {result.solver}")
+    if saved.facts.get("second_solver"):
+        claims.append(_second_claim(saved.facts))
+    if not held:
+        claims.append(
+            f"bound {result.bound:.17g}: proven when it was saved ({saved.bound_method}), {why}"
+        )
+    if checked.unproven:
+        claims.append(f"that an optimum of the problem is one of the model: {checked.unproven}")
+    reason = ""
+    if not same:
+        reason = (
+            f"the saved objective {stated:.17g} is {checked.objective:.17g} when computed again"
+        )
+    elif not feasible:
+        reason = f"the point is infeasible by {violation:.2e}"
+    else:
+        reason = (
+            _against_itself(result, checked.objective, bound, k, rounding)
+            or contradicted_variable(result, checked.repaired)
+            or _other_objective(result, case, rounding)
+            or contradicted_fact(saved.facts, checked.facts)
+            or _unfounded(result, case, checked, bound, claims)
+        )
+    numbers = (
+        Repeated("objective", stated, checked.objective, same),
+        Repeated("violation", saved.primal_residual, violation, feasible),
+        Repeated("bound", result.bound, bound, held),
+    )
+    verdict = Verdict.NOT_CERTIFIED if reason else saved.verdict
+    unchecked = unchecked_parts(result, checked.facts)
+    return Recheck(
+        numbers, verdict, method, tuple(claims), reason, result.status, unchecked=unchecked
+    )
+
+
+def _violation(result: SolveResult, case: Case, checked: PaperCheck) -> float:
+    """Of the paper's constraints at the point, and of the model's rows at all saved variables."""
+    refuse_missing(result.values, case)
+    if not all(np.isfinite(array).all() for array in result.values.values()):
+        return float("inf")
+    for component in variables(case.model):
+        # A matrix is read by its lower triangle, and shown as a whole.
+        array = result.values.get(component.name)
+        if array is None or array.ndim != 2 or not is_triangle(component):
+            continue
+        if not np.array_equal(array, array.T):
+            return float("inf")
+    x = point_with(case.model, case.form, np.full(case.form.n, np.nan), result.values)
+    if np.isnan(x).any():
+        # Variables of disjuncts are in no file: the hyperplane says all there is.
+        return checked.violation
+    return max(checked.violation, primal_residual(case.form, x)[0])
+
+
+def _other_objective(result: SolveResult, case: Case, rounding: float) -> str:
+    """Where the objective of all saved variables is not the saved one; empty if it is."""
+    stated = result.objective
+    assert stated is not None
+    x = point_with(case.model, case.form, np.full(case.form.n, np.nan), result.values)
+    if np.isnan(x).any():
+        return ""
+    value = case.form.sense * case.form.objective.at(x)
+    room = CLOSED * unit(stated, value, case.form.objective.constant) + rounding
+    if abs(value - stated) <= room:
+        return ""
+    return f"the saved variables have the objective {value:.17g}, not {stated:.17g}"
+
+
+def _rounding(result: SolveResult, case: Case, objective: float) -> float:
+    """How far two computations of the objective may lie apart."""
+    x = point_with(case.model, case.form, np.zeros(case.form.n), result.values)
+    x = np.where(np.isfinite(x), x, 0.0)
+    goal, size = case.form.objective, np.abs(x)
+    terms = float(size @ (abs(goal.Q) @ size)) + float(np.abs(goal.a) @ size) + abs(goal.constant)
+    apart = unit(objective, objective, goal.constant)
+    return OBJECTIVE_TOLERANCE * apart + TERM_TOLERANCE * (terms + abs(objective))
+
+
+def _against_itself(
+    result: SolveResult, objective: float, bound: float | None, constant: float, rounding: float
+) -> str:
+    """Where the numbers of the file contradict each other or what is computed; empty if nowhere."""
+    saved = result.certificate
+    if result.status in NO_OPTIMUM:
+        return f"it is {result.status} and has a feasible point"
+    for name, number, room in (
+        ("saved bound", result.bound, CLOSED),
+        ("bound proven here", bound, CLOSED),
+        ("solver's bound", saved.solver_bound, CLAIM_TOLERANCE),
+    ):
+        if number is None:
+            continue
+        if not number <= objective + rounding + room * unit(objective, number, constant):
+            return f"the {name} {number:.17g} exceeds the objective {objective:.17g}"
+    if saved.bound != result.bound:
+        return f"the saved bound is {result.bound} and that of its certificate {saved.bound}"
+    residual, gap = saved.primal_residual, saved.gap
+    if residual is not None and not 0 <= residual <= FEASIBILITY_TOLERANCE:
+        return f"the saved violation {residual:.3g} is not that of a feasible point"
+    if gap is not None and result.bound is not None:
+        apart, own = max(objective - result.bound, 0.0), unit(objective, result.bound, constant)
+        sizes = [size for size in (max(1.0, abs(objective)), own) if size > 0]
+        if not any(abs(gap - apart / size) <= CLOSED * max(1.0, gap) for size in sizes):
+            return f"the saved gap {gap:.3g} is that of another bound, {apart:.3g} away"
+    return ""
+
+
+def _unfounded(
+    result: SolveResult,
+    case: Case,
+    checked: PaperCheck,
+    bound: float | None,
+    claims: list[str],
+) -> str:
+    """Why the saved verdict does not follow from what was proven again; empty if it does."""
+    saved, k = result.certificate, case.form.objective.constant
+    last = "".join(f": {claim}" for claim in claims[-1:])
+    closed = case.closes(checked.objective, bound)
+    if saved.verdict is Verdict.NOT_CERTIFIED:
+        return f"it was saved as NOT_CERTIFIED: {saved.reason}"
+    if saved.verdict is Verdict.CERTIFIED and not closed:
+        return f"the saved bound could not be proven again{last}"
+    if result.bound is not None and not reaches(bound, result.bound, k):
+        return f"the saved bound could not be proven again{last}"
+    # A bound on the problem itself needs no proof that the model keeps its optimum.
+    if checked.unproven and not saved.unproven and (case.classification.convex or not closed):
+        return f"the saved bounds rest on what nothing proves: {checked.unproven}"
+    if saved.verdict is Verdict.SOLVER_BOUND and saved.solver_bound is None:
+        return "it rests on a solver's bound and holds none"
+    return ""
+
+
+def reaches(bound: float | None, stated: float, constant: float) -> bool:
+    """Whether a bound proven here is as good as the saved one, up to repeated arithmetic."""
+    return bound is not None and bound >= stated - BOUND_TOLERANCE * unit(stated, bound, constant)
+
+
+def _second_claim(facts: Mapping[str, Any]) -> str:
+    name, value, bound = (facts.get(f"second_{w}") for w in ("solver", "objective", "bound"))
+    return f"{name} was asked as well: objective {value}, bound {bound}"
+
+
+def refuse_missing(values: Mapping[str, Array], case: Case, what: str = "the result") -> None:
+    """Raise ValueError unless there is an array for every variable of the model."""
+    missing = [c.name for c in variables(case.model) if len(c) and c.name not in values]
+    if missing:
+        raise ValueError(f"{what} holds no values of {', '.join(missing)}")

@@ -1,0 +1,1 @@
+"""Learning theory that is evaluated, not solved: capacity, risk bounds, sample complexity."""

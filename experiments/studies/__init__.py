@@ -1,0 +1,1 @@
+"""One function over many tasks: runner, pools, store, frames."""

@@ -1,0 +1,108 @@
+"""What a study has found, and which of its tasks failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Task = tuple[Any, ...]
+NAMED = 5  # failures that one message names
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that raised an error, or ended its process.
+
+    Attributes
+    ----------
+    name : str
+        The function and the task.
+    message, trace : str
+    """
+
+    name: str
+    message: str
+    trace: str = ""
+
+
+class StudyError(RuntimeError):
+    """Some tasks failed; the message names them, and says where the others are."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What has been found.
+
+    Attributes
+    ----------
+    tasks : tuple of tuple
+        As asked.
+    values : dict
+        By task, in their order; without those that failed or were left.
+    failures : tuple of Failure
+    interrupted : bool
+        Whether Ctrl-C came.
+    partial : dict
+        By task, what Ctrl-C left of it; not stored.
+    kept : str
+        Where finished tasks are stored; empty for nowhere.
+    names : tuple of str
+        What the function calls the words and numbers of a task.
+    """
+
+    tasks: tuple[Task, ...]
+    values: dict[Task, Any]
+    failures: tuple[Failure, ...] = ()
+    interrupted: bool = False
+    partial: dict[Task, Any] = field(default_factory=dict)
+    kept: str = ""
+    names: tuple[str, ...] = ()
+
+    def complete(self) -> dict[Task, Any]:
+        """The values, if there are all.
+
+        Raises
+        ------
+        StudyError
+            Naming the tasks that failed and their errors.
+        KeyboardInterrupt
+            Ctrl-C came before the last.
+        """
+        if self.interrupted:
+            raise KeyboardInterrupt
+        if self.failures:
+            raise StudyError(self._failed())
+        return self.values
+
+    def to_frame(self, names: Sequence[str] = ()) -> DataFrame:
+        """One row for every task that has a value, as pandas has it.
+
+        Columns are the words and numbers of the task, by the names that the function has for
+        them or by `names`, then the keys of the value, or value where it is no dict. Lists stay
+        in their cells: `.explode([...])` makes rows of them.
+
+        Raises
+        ------
+        ValueError
+            A key of a value has the name of a column of the task.
+        """
+        from tightmargin.experiments.studies.frames import frame
+
+        return frame(list(self.values), list(self.values.values()), names or self.names)
+
+    def _failed(self) -> str:
+        named = [f"{one.name}: {one.message}" for one in self.failures[:NAMED]]
+        more = len(self.failures) - len(named)
+        named += [f"and {more} more"] if more else []
+        kept = (
+            f"; the other {len(self.values)} are kept in {self.kept}, and the same command runs "
+            "only those that failed"
+            if self.kept
+            else ""
+        )
+        count = f"{len(self.failures)} of {len(self.tasks)} tasks failed"
+        return f"{count}{kept}: {'; '.join(named)}"

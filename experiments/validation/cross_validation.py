@@ -1,0 +1,183 @@
+"""Choose the hyperparameter of an estimator by the fewest misclassified validation points.
+
+Cepeda, Gomez & Han 2024, section 5.1.2 and Appendix C. The paper does not say what happens when
+several values are equally good, so the choice by every tie rule is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tightmargin.experiments.data.preparation import prepare
+from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.validation.error_rates import ErrorRate, Samples, mistakes
+from tightmargin.experiments.validation.folds import splits
+from tightmargin.experiments.validation.loss_grids import (
+    GRID,
+    Array,
+    Fit,
+    Say,
+    checked_grid,
+    fits,
+    papers_grid,
+)
+from tightmargin.experiments.validation.result import TIES, Choice, CrossValidation, GridRow, choose
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import one_of
+
+
+def cross_validate(
+    method: str,
+    samples: Samples,
+    *,
+    grid: int | Sequence[float] | Array = GRID,
+    tie: str = "first",
+    preprocessing: Mapping[str, Any] | None = None,
+    include_uncertified: bool = False,
+    say: Say = lambda text: None,
+    **settings: Any,
+) -> CrossValidation:
+    """Train on one sample, choose on a second one, judge by a third one.
+
+    Parameters
+    ----------
+    method : str
+        hinge or conic, see `tightmargin.experiments.validation.loss_grids.fits`.
+    samples : Samples
+        See `tightmargin.experiments.validation.error_rates.synthetic_samples`.
+    grid : int or sequence of float
+        So many values of the paper's grid, or the values themselves.
+    tie : str
+        first, middle or last, see `tightmargin.experiments.validation.result.choose`.
+    preprocessing : mapping, optional
+        Fitted on the training points and applied to the others, see
+        `tightmargin.experiments.data.preparation`.
+    include_uncertified : bool
+        Let fits that are NOT_CERTIFIED take part in the choice; they stay named.
+    say : callable(str)
+        Told what is being done.
+    settings
+        intercept, solver and time_limit of `tightmargin.experiments.validation.loss_grids.fits`.
+
+    Raises
+    ------
+    ValueError
+        Bad method, grid, tie rule or intercept, before anything is solved; or no fit is certified.
+    """
+    values = _values(method, grid, tie)
+    prepared = _prepared(samples.train, preprocessing)
+    found = fits(method, _points(prepared), values, say=say, **settings)
+    rows = [
+        _judged(
+            GridRow(fit.hyperparameter, (fit,), _mistakes(fit, prepared, samples.validation)),
+            include_uncertified,
+        )
+        for fit in found
+    ]
+    exact = samples.exact if not prepared.record else None
+    choices = {}
+    for rule in TIES:
+        row = rows[choose([r.mistakes for r in rows], rule)]
+        choices[rule] = _tested(Choice(row, row.fits[0]), prepared, samples.test, exact)
+    return CrossValidation(method, tuple(rows), choices, tie, samples.validation.n, samples.test.n)
+
+
+def cross_validate_folds(
+    method: str,
+    data: TrainingData,
+    *,
+    folds: int = 5,
+    fold_seed: int = 0,
+    grid: int | Sequence[float] | Array = GRID,
+    tie: str = "first",
+    preprocessing: Mapping[str, Any] | None = None,
+    include_uncertified: bool = False,
+    say: Say = lambda text: None,
+    **settings: Any,
+) -> CrossValidation:
+    """Choose by the mistakes on every fold of a machine trained on the others, added up.
+
+    The chosen machine is trained once more, on all points. Parameters as for `cross_validate`; the
+    preprocessing is fitted again for every training part.
+
+    Parameters
+    ----------
+    folds, fold_seed : int
+        See `tightmargin.experiments.validation.folds.fold_numbers`.
+
+    Raises
+    ------
+    ValueError
+        As `cross_validate`, and for folds that are no whole number, or more than the smaller class
+        has points.
+    """
+    values = _values(method, grid, tie)
+    found: list[tuple[Fit, ...]] = []
+    counts: list[list[int | None]] = []
+    for k, (train, validation) in enumerate(splits(data, folds, seed=fold_seed), start=1):
+        prepared = _prepared(train, preprocessing)
+        tell = _about(say, f"fold {k} of {folds}: ")
+        found.append(fits(method, _points(prepared), values, say=tell, **settings))
+        counts.append([_mistakes(fit, prepared, validation) for fit in found[-1]])
+    rows = []
+    for value, of_value, counted in zip(
+        values.tolist(), zip(*found, strict=True), zip(*counts, strict=True), strict=True
+    ):
+        total = None if None in counted else sum(count or 0 for count in counted)
+        rows.append(_judged(GridRow(value, of_value, total), include_uncertified))
+    chosen = {rule: rows[choose([row.mistakes for row in rows], rule)] for rule in TIES}
+    wanted = sorted({row.hyperparameter for row in chosen.values()})
+    all_points = _points(_prepared(data, preprocessing))
+    tell = _about(say, "all points: ")
+    again = {
+        fit.hyperparameter: fit for fit in fits(method, all_points, wanted, say=tell, **settings)
+    }
+    choices = {rule: Choice(row, again[row.hyperparameter]) for rule, row in chosen.items()}
+    return CrossValidation(method, tuple(rows), choices, tie, data.n, folds=folds)
+
+
+def _values(method: str, grid: int | Sequence[float] | Array, tie: str) -> Array:
+    """Values of the grid, after all words are known to be right."""
+    one_of("tie", tie, TIES)
+    return checked_grid(method, papers_grid(method, grid) if isinstance(grid, int) else grid)
+
+
+def _prepared(data: TrainingData, preprocessing: Mapping[str, Any] | None) -> Prepared:
+    prepared = prepare(data, preprocessing or {})
+    _points(prepared)
+    return prepared
+
+
+def _points(prepared: Prepared) -> TrainingData:
+    if not isinstance(prepared.data, TrainingData):
+        raise ValueError("cross-validation reads points, not a kernel matrix: leave kernel out")
+    return prepared.data
+
+
+def _about(say: Say, where: str) -> Say:
+    return lambda text: say(f"{where}{text}")
+
+
+def _mistakes(fit: Fit, prepared: Prepared, points: TrainingData) -> int | None:
+    if fit.w is None:
+        return None
+    return mistakes(points.y, prepared.scores(points.X, fit.w, fit.b))
+
+
+def _judged(row: GridRow, include_uncertified: bool) -> GridRow:
+    """The row without its mistakes when it must take no part in the choice."""
+    return replace(row, mistakes=None) if row.complaint and not include_uncertified else row
+
+
+def _tested(
+    choice: Choice, prepared: Prepared, test: TrainingData, exact: ErrorRate | None
+) -> Choice:
+    fit = choice.fit
+    assert fit.w is not None
+    return replace(
+        choice,
+        test_mistakes=_mistakes(fit, prepared, test),
+        exact_error=None if exact is None else exact(fit.w, fit.b),
+    )

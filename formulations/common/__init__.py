@@ -1,0 +1,1 @@
+"""What every support vector machine shares: hyperplane, hinge losses, multipliers, intercept."""

@@ -1,0 +1,202 @@
+"""Points of the conic relaxations re-evaluated from the data, with their closed-form bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
+from tightmargin.formulations.common.hyperplane import augmented, norm_of, signed_scores
+from tightmargin.formulations.conic.closed_form_bound import budget_bound, strengthening_bound
+from tightmargin.formulations.conic.loss import conic_loss, least_indicator
+from tightmargin.formulations.conic.strengthening import strengthening_values
+from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.formulations.zero_one.intercept_bound import (
+    derive_intercept_bound,
+    intercept_bound_value,
+)
+from tightmargin.formulations.zero_one.trivial import degenerate
+
+Array = NDArray[np.float64]
+
+LITTLE = 1e-6  # of a part of W
+RANK_TOLERANCE = 1e-6  # of the size of W
+
+
+def check_fixed(origin: Origin, values: Values) -> PaperCheck:
+    """Norm plus conic losses, and the z, s, r that attain them."""
+    u, w, b = signed_scores(origin.data, values)
+    penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
+    gamma = strengthening_values(
+        augmented(origin.data, intercept), origin.parameters["strengthening"]
+    )
+    v = 1 - u
+    objective = norm_of(w, b, intercept) + float(conic_loss(v, gamma, penalty).sum())
+    p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
+    z = least_indicator(v, gamma, penalty)
+    active = gamma > 0
+    s = p**2 / np.where((p > 0) & active, z, 1.0)
+    repaired = {"p": p, "q": q, "z": z, "s": s[active], "r": q[active] ** 2}
+    return PaperCheck(objective, repaired=repaired, facts=_facts(origin, values, gamma, penalty))
+
+
+def _facts(origin: Origin, values: Values, gamma: Array, penalty: float) -> dict[str, object]:
+    """Errors, the strengthening with the loss that it puts on every point, and a trivial w."""
+    u, w, b = signed_scores(origin.data, values)
+    facts: dict[str, object] = {
+        "errors": int((u <= 0).sum()),
+        "strengthening": gamma.tolist(),
+        "conic_losses": conic_loss(1 - u, gamma, penalty).tolist(),
+    }
+    trivial = degenerate(origin.data, w, b, origin.parameters["intercept"])
+    return facts | ({"degenerate": trivial} if trivial else {})
+
+
+def _lifted(origin: Origin, values: Values) -> tuple[Array, Array, Array, Array]:
+    """Points, repaired W, v and T: W is raised until W - w~ w~' is semidefinite."""
+    intercept = origin.parameters["intercept"]
+    points = augmented(origin.data, intercept)
+    u, w, b = signed_scores(origin.data, values)
+    weight = w if intercept == "none" else np.append(w, b)
+    W = symmetric(values["W"]) if values["W"].ndim == 1 else values["W"]
+    W = _raised(W, weight, origin.data.d)
+    T = np.einsum("ij,jk,ik->i", points, W, points) - 2 * u + 1
+    return points, W, 1 - u, T
+
+
+def _raised(W: Array, weight: Array, d: int) -> Array:
+    """W with what it lacks added to its diagonal.
+
+    In proportion to the size of its two parts, because that of the features goes with their units
+    and that of the intercept, if there is one, does not; but the same everywhere where the
+    features are no more than noise beside it, and the proportion says nothing.
+    """
+    own = np.maximum(np.diag(W), weight**2)
+    parts = np.r_[np.full(d, own[:d].max()), own[d:]]
+    for sizes in (parts, np.full(len(W), own.max())):
+        size = np.sqrt(np.where(sizes > 0, sizes, sizes.max() or 1.0))
+        lack = (W - np.outer(weight, weight)) / np.outer(size, size)
+        shift = max(0.0, -float(np.linalg.eigvalsh(lack)[0]))
+        if shift <= LITTLE:
+            break
+    return W if shift == 0 else W + np.diag((shift * (1 + 1e-9) + 1e-15) * size**2)
+
+
+def _ratio(v: Array, T: Array) -> Array:
+    """v_i / T_i where v_i > 0; T_i >= v_i^2 there."""
+    inside = v > 0
+    return np.where(inside, v / np.maximum(T, np.where(inside, v * v, 1.0)), 0.0)
+
+
+def _repaired(W: Array, v: Array, T: Array) -> dict[str, Array]:
+    """The least z for (w, b, W), with every auxiliary variable of the three forms."""
+    inside = v > 0
+    p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
+    z = _ratio(v, T) * p
+    s, r = np.where(inside, T, 0.0), np.where(inside, 0.0, T)
+    return {"W": W, "z": z, "p": p, "q": q, "T": np.maximum(T, 0.0), "s": s, "r": r}
+
+
+def _norm(W: Array, intercept: str) -> float:
+    counted = np.diag(W)[:-1] if intercept == "free" else np.diag(W)
+    return float(counted.sum())  # without W_bb, not minus it: it may be 1e16 times the rest
+
+
+def _bound_on_b(origin: Origin) -> float | None:
+    p = origin.parameters
+    return intercept_bound_value(
+        origin.data, p.get("penalty"), p["intercept"], p["intercept_bound"]
+    )
+
+
+def _overrun(W: Array, bound_on_b: float | None) -> float:
+    return 0.0 if bound_on_b is None else max(0.0, float(W[-1, -1]) / bound_on_b**2 - 1)
+
+
+def check_sdp(origin: Origin, values: Values) -> PaperCheck:
+    """Objective of (w, b, W) with the least z, and the bound of the strengthening it implies.
+
+    gamma_i = penalty v_i^2 / T_i^2 and alpha_i = penalty v_i / T_i are the multipliers of `lifted`
+    and `hinge` at the optimum.
+    """
+    penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
+    points, W, v, T = _lifted(origin, values)
+    ratio = _ratio(v, T)
+    z = ratio * np.maximum(v, 0.0)
+    unproven = _unproven_bound(origin)
+    bound_on_b = _bound_on_b(origin)
+    proof = strengthening_bound(
+        points,
+        origin.data.y,
+        penalty * ratio**2,
+        penalty * ratio,
+        penalty=penalty,
+        bound_on_b=bound_on_b,
+    )
+    objective = _norm(W, intercept) + penalty * float(z.sum())
+    # The proven one, if there is one: conic_fixed accepts it as it stands.
+    gamma = penalty * ratio**2 if proof is None else proof.gamma
+    facts = _facts(origin, values, gamma, penalty) | _rank_facts(points, W, values, objective)
+    return PaperCheck(
+        objective,
+        violation=_overrun(W, bound_on_b),
+        repaired=_repaired(W, v, T),
+        bound=None if proof is None else proof.value,
+        bound_method="" if proof is None else "closed form of the strengthening dual",
+        unproven=unproven,
+        facts=facts,
+    )
+
+
+def check_eliminated(origin: Origin, values: Values) -> PaperCheck:
+    """Like check_sdp; the z that is no variable there is the value of a quotient."""
+    found = check_sdp(origin, values)
+    return replace(found, repaired={**found.repaired, "quotients.value": found.repaired["z"]})
+
+
+def _unproven_bound(origin: Origin) -> str:
+    """Why a stated intercept_bound may cut the 0-1 optimum off, or an empty string."""
+    stated = _bound_on_b(origin)
+    if stated is None:
+        return ""
+    needed = derive_intercept_bound(origin.data.points, penalty=origin.parameters["penalty"])
+    if stated >= needed * (1 - 1e-9):
+        return ""
+    return f"intercept_bound = {stated:.6g} is below the proven value {needed:.6g}"
+
+
+def _rank_facts(points: Array, W: Array, values: Values, objective: float) -> dict[str, object]:
+    """Rank of W - w~ w~', and the size up to which an eigenvalue of it counts as 0.
+
+    A W below 1 / ||x~_i||^2 for every i moves no score by as much as the margin 1.
+    """
+    weight = np.append(values["w"], values["b"]) if "b" in values else values["w"]
+    eigenvalues = np.linalg.eigvalsh(W - np.outer(weight, weight))
+    unit = 1 / max(float((points**2).sum(axis=1).max()), 1e-300)
+    tolerance = RANK_TOLERANCE * max(objective, float(np.trace(W)), unit)
+    return {"rank_of_lift": int((eigenvalues > tolerance).sum()), "rank_tolerance": tolerance}
+
+
+def check_budget(origin: Origin, values: Values) -> PaperCheck:
+    """Norm of (w, b, W), the share spent, and the bound at the best penalty."""
+    points, W, v, T = _lifted(origin, values)
+    ratio = _ratio(v, T)
+    spend = origin.parameters["budget"] * origin.data.n
+    used = float((ratio * np.maximum(v, 0.0)).sum())
+    bound_on_b = _bound_on_b(origin)
+    proof = budget_bound(points, origin.data.y, ratio, spend, bound_on_b)
+    objective = _norm(W, origin.parameters["intercept"])
+    facts: dict[str, object] = {"errors": int((v >= 1).sum()), "spent": used / origin.data.n}
+    if proof is not None:
+        penalty = proof[1]
+        facts |= _facts(origin, values, penalty * ratio**2, penalty) | {"penalty": penalty}
+    return PaperCheck(
+        objective,
+        violation=max(_overrun(W, bound_on_b), used / spend - 1, 0.0),
+        repaired=_repaired(W, v, T),
+        bound=None if proof is None else proof[0],
+        bound_method="" if proof is None else "closed form of the strengthening dual",
+        facts=facts | _rank_facts(points, W, values, objective),
+    )

@@ -1,0 +1,202 @@
+"""Products of z_i and 1 - z_i with the rows of the strengthened SDP: reformulation-linearisation.
+
+z_i and 1 - z_i are nonnegative, so every row of the 0-1 problem may be multiplied by either
+(Sherali & Adams, SIAM Journal on Discrete Mathematics 3, 1990). The new terms get variables,
+for points i != j that are undecided,
+
+    Y_i = z_i w~      Z_ij = z_i z_j = Z_ji      P_ij = z_i p_j
+    t_i = z_i norm2   k_i = (1 - z_i) norm2
+
+and v_j = 1 - y_j <w~, x~_j> = p_j - q_j gives z_i v_j = z_i - y_j <Y_i, x~_j> and
+Q_ij = z_i q_j = P_ij - z_i v_j, written out below: with variables for Q solves were slower.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.conic.norm_products import add_cutoff, add_norm
+from tightmargin.formulations.conic.pair_terms import Pairs, Terms, pair_number, picked
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.modeling.affine_rows import AffineRows, equal_rows
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+PRODUCTS = ("none", "linear", "norm", "cutoff")
+
+
+def add_products(
+    m: pyo.ConcreteModel,
+    data: TrainingData,
+    bounds: SlackBounds,
+    *,
+    penalty: float,
+    intercept: str,
+    products: str,
+    room: float,
+) -> None:
+    """Rows of the products, each kind together with those before it.
+
+    linear   of z_i and of 1 - z_i with 0 <= p_j <= U_j z_j, 0 <= q_j <= L_j (1 - z_j),
+             0 <= z_j <= 1 and v_j = p_j - q_j:
+
+                 z_i v_i = p_i
+                 P_ij <= U_j Z_ij                      p_j - P_ij <= U_j (z_j - Z_ij)
+                 Q_ij <= L_j (z_i - Z_ij)              q_j - Q_ij <= L_j (1 - z_i - z_j + Z_ij)
+                 0 <= P_ij <= p_j                      0 <= Q_ij <= q_j
+                 0 <= Z_ij <= z_i                      Z_ij >= z_i + z_j - 1
+
+             with l_j <= v_j <= u_j of a decided point, with |w_k| <= sqrt(norm2),
+             b_low <= b <= b_high, and of 1 - z_i with sum_S z >= 1 for the i of S.
+
+    norm     with norm2 = <D, W>, which needs cones:
+
+                 t_i + k_i = <D, W>          t_i <= norm2 z_i      k_i <= norm2 (1 - z_i)
+                 ||D Y_i||^2 <= t_i z_i      ||D (w~ - Y_i)||^2 <= k_i (1 - z_i)
+
+    cutoff   with <D, W> + penalty sum z <= cutoff, in long rows that cost much from n = 60 on:
+
+                 t_i + penalty (z_i + sum_j Z_ij)        <= cutoff z_i
+                 k_i + penalty sum_j (z_j - Z_ij)        <= cutoff (1 - z_i)
+
+    Parameters
+    ----------
+    products : "linear", "norm" or "cutoff"
+    room : float
+        Least width U_j, L_j of a side, as for the rows that are multiplied.
+    """
+    at = np.asarray(list(m.O), dtype=np.intp)
+    if not at.size:
+        return
+    signed = data.y[:, None] * augmented(data, intercept)
+    _add_variables(m, signed.shape[1])
+    here = Pairs(m, signed, at, at, np.arange(len(at)))
+    m.own = equal_rows(m.O, [here.product(1.0), here.z(1.0), (-1.0, m.p)], 0.0)
+    if len(at) > 1:
+        _add_pairs(m, bounds, signed, at, room)
+    _add_decided(m, bounds, signed, at)
+    _add_boxes(m, data, bounds, at, intercept)
+    if bounds.conflicts and len(at) > 1:
+        _add_conflicts(m, bounds, at)
+    if products != "linear":
+        add_norm(m, data, bounds, at, intercept)
+    if products == "cutoff":
+        add_cutoff(m, bounds, at, penalty)
+
+
+def _add_variables(m: pyo.ConcreteModel, width: int) -> None:
+    m.K = pyo.RangeSet(0, width - 1)
+    m.Y = ArrayVar(m.O * m.K)
+    points = list(m.O)
+    m.IJ = pyo.Set(initialize=[(i, j) for i in points for j in points if i != j], dimen=2)
+    m.H = pyo.Set(initialize=[(i, j) for i in points for j in points if i < j], dimen=2)
+    m.Z, m.P = (ArrayVar(index, lower=0.0) for index in (m.H, m.IJ))
+
+
+def _add_pairs(
+    m: pyo.ConcreteModel, bounds: SlackBounds, signed: Array, at: Index, room: float
+) -> None:
+    k = len(at)
+    i, j = (side[~np.eye(k, dtype=bool)] for side in np.indices((k, k)))
+    pairs = Pairs(m, signed, at[i], at[j], i)
+    far = np.maximum(bounds.upper[at[j]], room)
+    near = np.maximum(-bounds.lower[at[j]], room)
+
+    def both(factor: Any) -> tuple[Any, Any]:
+        return picked(pair_number(i, j, k), len(m.Z), factor), m.Z
+
+    def of_second(factor: float, variable: Any) -> tuple[Any, Any]:
+        return picked(j, k, factor), variable
+
+    def rows(terms: Terms, **sides: Any) -> AffineRows:
+        return AffineRows(m.IJ, terms, **sides)
+
+    p, less_p = (1.0, m.P), (-1.0, m.P)
+    q: Terms = [p, pairs.product(-1.0)]  # Q_ij = P_ij - z_i v_j, up to its z_i
+    less_q: Terms = [less_p, pairs.product(1.0)]
+    m.paid_both = rows([p, both(-far)], upper=0.0)
+    m.paid_first = rows([*q, pairs.z(-1 - near), both(near)], upper=0.0)
+    m.paid_second = rows(
+        [of_second(1.0, m.p), less_p, (picked(at[j], len(signed), -far), m.z), both(far)],
+        upper=0.0,
+    )
+    m.paid_neither = rows(
+        [of_second(1.0, m.q), *less_q, pairs.z(1 + near, near), both(-near)], upper=near
+    )
+    m.part_of_p = rows([p, of_second(-1.0, m.p)], upper=0.0)
+    m.part_of_q = rows([*q, pairs.z(-1.0), of_second(-1.0, m.q)], upper=0.0)
+    m.no_less = rows([*q, pairs.z(-1.0)], lower=0.0)
+    m.part_of_z = rows([both(1.0), pairs.z(-1.0)], upper=0.0)
+    low, high = np.triu_indices(k, 1)
+    ends = picked(at[low], len(signed), 1.0) + picked(at[high], len(signed), 1.0)
+    m.cover = AffineRows(m.H, [(ends, m.z), (-1.0, m.Z)], upper=1.0)
+
+
+def _add_decided(m: pyo.ConcreteModel, bounds: SlackBounds, signed: Array, at: Index) -> None:
+    decided = np.flatnonzero(bounds.kept | bounds.violated)
+    if not decided.size:
+        return
+    m.IF = m.O * m.F
+    i, j = (side.ravel() for side in np.meshgrid(np.arange(len(at)), decided, indexing="ij"))
+    pairs = Pairs(m, signed, at[i], j, i)
+    low, high = bounds.lower[j], bounds.upper[j]
+    m.within_high = AffineRows(m.IF, [pairs.product(1.0), pairs.z(1 - high)], upper=0.0)
+    m.within_low = AffineRows(m.IF, [pairs.product(1.0), pairs.z(1 - low)], lower=0.0)
+    rest = [*pairs.slope(1.0), pairs.product(-1.0)]
+    m.without_high = AffineRows(m.IF, [*rest, pairs.z(high - 1)], upper=high - 1)
+    m.without_low = AffineRows(m.IF, [*rest, pairs.z(low - 1)], lower=low - 1)
+
+
+def _add_boxes(
+    m: pyo.ConcreteModel, data: TrainingData, bounds: SlackBounds, at: Index, intercept: str
+) -> None:
+    width, radius = len(m.K), np.sqrt(bounds.norm2) * (1 + 1e-12)
+    low, high = np.full(width, -radius), np.full(width, radius)
+    if intercept != "none":
+        low[-1], high[-1] = bounds.intercept
+    low, high = np.tile(low, len(at)), np.tile(high, len(at))
+    points = np.repeat(at, width)
+    m.OK = m.O * m.K
+    weight: Terms = [(np.tile(np.eye(width), (len(at), 1))[:, : data.d], m.w)]
+    if intercept != "none":
+        weight.append((np.tile(np.eye(width)[-1], len(at)), m.b))
+
+    def z(factor: Array) -> tuple[Any, Any]:
+        return picked(points, data.n, factor), m.z
+
+    m.box_high = AffineRows(m.OK, [(1.0, m.Y), z(-high)], upper=0.0)
+    m.box_low = AffineRows(m.OK, [(1.0, m.Y), z(-low)], lower=0.0)
+    m.rest_high = AffineRows(m.OK, [*weight, (-1.0, m.Y), z(high)], upper=high)
+    m.rest_low = AffineRows(m.OK, [*weight, (-1.0, m.Y), z(low)], lower=low)
+
+
+def _add_conflicts(m: pyo.ConcreteModel, bounds: SlackBounds, at: Index) -> None:
+    """(1 - z_i) (sum_S z - 1) >= 0 for i in S: the others of S alone pay where i is kept."""
+    place = {int(point): k for k, point in enumerate(at)}
+    rows = []
+    for points in bounds.conflicts:
+        if bounds.violated[list(points)].any():
+            continue
+        left = [place[i] for i in points if i in place]
+        rows += [(i, [j for j in left if j != i]) for i in left]
+    if not rows:
+        return
+    m.E = pyo.RangeSet(0, len(rows) - 1)
+    r = np.repeat(np.arange(len(rows)), [len(others) for _, others in rows])
+    first = np.array([i for i, others in rows for _ in others], dtype=np.intp)
+    others = np.array([j for _, group in rows for j in group], dtype=np.intp)
+    ones = np.ones(len(r))
+    n, shape = len(bounds.lower), (len(rows), len(m.Z))
+    z = sp.csr_matrix((ones, (r, at[others])), (len(rows), n))
+    z = z + picked(at[[i for i, _ in rows]], n, 1.0)
+    both = sp.csr_matrix((ones, (r, pair_number(first, others, len(at)))), shape)
+    m.conflict_kept = AffineRows(m.E, [(z, m.z), (-both, m.Z)], lower=1.0)

@@ -1,0 +1,1 @@
+"""What a builder reads: points, kernels and labels, checked once, and what is done to them."""

@@ -1,0 +1,272 @@
+"""What happens to points before a model sees them: scaling and the unit sphere.
+
+Everything fitted here is fitted on training points and applied, with the same numbers, to new
+ones; kernels.py does the same for kernel matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.formulations.data.training_data import Array, TrainingData
+
+NORMALISERS = ("none", "zscore", "unit", "centred", "zscore_unit")
+ROUNDING = 32 * np.finfo(float).eps  # of the numbers a mean is made of: what is left on it
+
+
+def known_word(word: str, argument: str, allowed: tuple[str, ...]) -> str:
+    if word in allowed:
+        return word
+    close = get_close_matches(str(word), allowed, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise ValueError(f"{argument} {word!r} is not known: {hint}choose one of {', '.join(allowed)}")
+
+
+def finite_points(name: str, values: ArrayLike, d: int | None = None) -> Array:
+    """`values` as finite float64 rows, with `d` columns when that is given."""
+    if sp.issparse(values):
+        raise ValueError(f"{name} is sparse: pass a dense array")
+    try:
+        points = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers: {error}") from None
+    if points.ndim != 2 or 0 in points.shape or (d is not None and points.shape[1] != d):
+        wanted = "d" if d is None else str(d)
+        raise ValueError(f"{name} must have shape (m, {wanted}) with m >= 1, got {points.shape}")
+    bad = np.argwhere(~np.isfinite(points))
+    if bad.size:
+        row, column = bad[0]
+        raise ValueError(f"{name} holds {points[row, column]} in row {row}, column {column}")
+    return points
+
+
+def _on_sphere(points: Array, smallest: Array | float, complaint: str) -> Array:
+    """Rows divided by their norms; a row with no entry above `smallest` is refused."""
+    directionless = np.flatnonzero((np.abs(points) <= smallest).all(axis=1))
+    if directionless.size:
+        raise ValueError(
+            f"row {directionless[0]} of X {complaint} and has no direction "
+            f"({directionless.size} such rows): remove it, or choose normalise none or zscore"
+        )
+    scaled = points / np.abs(points).max(axis=1, keepdims=True)
+    return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Normaliser:
+    """A map of points fitted on training data.
+
+    Attributes
+    ----------
+    kind : str
+        `none`, `zscore` z = (x - mean) / sd, `unit` x / ||x||, `centred`
+        (x - mean) / ||x - mean||, and `zscore_unit` z / ||z|| without the constant columns, which
+        is what Bi & Vapnik 2003 do in section 6.
+    d : int
+        Number of features, before any is dropped.
+    shift : array (d,) or None
+        Mean of the training points, for all kinds but `none` and `unit`.
+    scale : array (d,) or None
+        Standard deviation (ddof = 0) of the training points, for `zscore` and `zscore_unit`.
+    constant_columns : tuple of int
+        Columns without spread in the training points. `zscore` gives them scale 1, so that they
+        are 0 on the training points but not on new ones; `zscore_unit` drops them, whatever new
+        points hold there.
+    largest : float or None
+        Largest |cell| of the training points, for `centred`: a mean is known to its rounding.
+        Results saved before it was kept lack it.
+    """
+
+    kind: str
+    d: int
+    shift: Array | None = None
+    scale: Array | None = None
+    constant_columns: tuple[int, ...] = ()
+    largest: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, expected in (
+            ("shift", self.kind not in ("none", "unit")),
+            ("scale", self.kind in ("zscore", "zscore_unit")),
+        ):
+            values = getattr(self, name)
+            if (values is not None) != expected:
+                raise ValueError(
+                    f"a {self.kind} normaliser {'needs' if expected else 'has no'} {name}"
+                )
+            if values is None:
+                continue
+            array = np.array(values, dtype=np.float64)
+            if array.shape != (self.d,) or not np.isfinite(array).all():
+                raise ValueError(f"{name} must hold {self.d} finite numbers, one for each column")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if self.scale is not None and not (self.scale > 0).all():
+            raise ValueError("scale must hold positive numbers")
+        if self.largest is not None and not 0 <= self.largest < np.inf:
+            raise ValueError(f"largest must be a finite number, got {self.largest}")
+        if not set(self.constant_columns) <= set(range(self.d)):
+            raise ValueError(f"constant_columns must lie in 0 to {self.d - 1}")
+        if self.kind == "zscore_unit" and not self.kept.size:
+            raise ValueError("every column of X is constant: normalise zscore_unit drops them all")
+
+    @property
+    def kept(self) -> NDArray[np.intp]:
+        """Columns of X that a mapped point is made of."""
+        if self.kind != "zscore_unit":
+            return np.arange(self.d)
+        return np.setdiff1d(np.arange(self.d), self.constant_columns)
+
+    def apply(self, X: ArrayLike) -> Array:
+        """Map points.
+
+        Parameters
+        ----------
+        X : array (m, d)
+            Training or new points.
+
+        Returns
+        -------
+        array (m, len(kept))
+            A new array.
+
+        Raises
+        ------
+        ValueError
+            Wrong shape or non-finite cell; for `unit` a zero row, for `centred` and `zscore_unit`
+            a row that is the training mean (to rounding, in the columns kept): neither has a
+            direction. The row is named.
+        """
+        points = finite_points("X", X, self.d)
+        if self.kind == "none":
+            return points.copy()
+        if self.kind == "unit":
+            return _on_sphere(points, 0.0, "is zero")
+        assert self.shift is not None
+        points, shift = points[:, self.kept], self.shift[self.kept]
+        scale = 1.0 if self.scale is None else self.scale[self.kept]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (points - shift) / scale
+        away = np.flatnonzero(~np.isfinite(scaled).all(axis=1))
+        if away.size:
+            raise ValueError(f"row {away[0]} of X lies beyond double precision: rescale it")
+        if self.kind == "zscore":
+            return scaled
+        # The mean itself is rounded: what is left of a point on it is noise, not a direction.
+        if self.kind == "zscore_unit":
+            noise = ROUNDING * np.maximum(np.abs(points), np.maximum(np.abs(shift), scale)) / scale
+            return _on_sphere(scaled, noise, "is the training mean in every column that varies")
+        size = np.maximum(np.abs(points).max(axis=1, keepdims=True), np.abs(shift).max())
+        size = np.maximum(size, self.largest or 0.0)
+        return _on_sphere(scaled, ROUNDING * size, "is the mean of the training points")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers and lists, to be saved beside a result."""
+        return {
+            "kind": self.kind,
+            "d": self.d,
+            "shift": None if self.shift is None else self.shift.tolist(),
+            "scale": None if self.scale is None else self.scale.tolist(),
+            "constant_columns": list(self.constant_columns),
+            "largest": self.largest,
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Normaliser:
+        """Read back what `to_json` wrote; numbers survive bit for bit.
+
+        Raises
+        ------
+        ValueError
+            Naming the missing key, or the entry that does not fit the others.
+        """
+        missing = [
+            key for key in ("kind", "d", "shift", "scale", "constant_columns") if key not in saved
+        ]
+        if missing:
+            raise ValueError(f"the saved normaliser lacks {', '.join(missing)}")
+        return cls(
+            known_word(saved["kind"], "normalise", NORMALISERS),
+            int(saved["d"]),
+            saved["shift"],
+            saved["scale"],
+            tuple(int(column) for column in saved["constant_columns"]),
+            saved.get("largest"),
+        )
+
+
+def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:
+    """Fit a normaliser on training points.
+
+    Parameters
+    ----------
+    kind : str
+        One of `NORMALISERS`.
+    X : array (n, d)
+        Training points.
+
+    Raises
+    ------
+    ValueError
+        Unknown kind, wrong shape, a non-finite cell, a column whose spread overflows, or, for
+        `zscore_unit`, no column that varies.
+    """
+    known_word(kind, "normalise", NORMALISERS)
+    points = finite_points("X", X)
+    low, high = points.min(axis=0), points.max(axis=0)
+    constant = low == high
+    columns = tuple(np.flatnonzero(constant).tolist())
+    if kind in ("none", "unit"):
+        return Normaliser(kind, points.shape[1], constant_columns=columns)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The computed mean of equal numbers may be one unit off: the number itself is exact.
+        shift = np.where(constant, low, points.mean(axis=0))
+        moved = points - shift
+        largest = np.where(constant, 1.0, np.abs(moved).max(axis=0))
+        spread = largest * np.sqrt(np.mean((moved / largest) ** 2, axis=0))
+    scale = np.where(constant, 1.0, spread)
+    bad = np.flatnonzero(~(np.isfinite(shift) & np.isfinite(scale) & (scale > 0)))
+    if bad.size:
+        raise ValueError(f"column {bad[0]} of X spreads beyond double precision: rescale it")
+    d = points.shape[1]
+    if kind == "centred":
+        return Normaliser(kind, d, shift, None, columns, float(np.abs(points).max()))
+    return Normaliser(kind, d, shift, scale, columns)
+
+
+def normalise(data: TrainingData, kind: str) -> tuple[TrainingData, Normaliser]:
+    """Fit a normaliser on the points of `data` and apply it to them.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Points and labels. The constant column of the intercept is never part of them.
+    kind : str
+        One of `NORMALISERS`.
+
+    Returns
+    -------
+    TrainingData, Normaliser
+        The mapped points, with the same labels and spec; the map, to be applied to new points.
+
+    Raises
+    ------
+    TypeError
+        For a kernel matrix: `gram_data` normalises those.
+    ValueError
+        See `fit_normaliser` and `Normaliser.apply`.
+    """
+    if not isinstance(data, TrainingData):
+        raise TypeError(
+            f"normalise takes TrainingData, got {type(data).__name__}: "
+            "for a kernel matrix write gram_data(data, kernel=..., normalise=...)"
+        )
+    fitted = fit_normaliser(kind, data.X)
+    return TrainingData(fitted.apply(data.X), data.y, spec=data.spec), fitted

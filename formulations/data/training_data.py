@@ -1,0 +1,222 @@
+"""Training data: the only thing every builder reads, checked once and read-only ever after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.data.arrays import (
+    checked_labels,
+    digest,
+    real_array,
+    refuse_non_finite,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """n labelled points.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Points, converted to float64. Sparse matrices are made dense up to 2 GiB.
+    y : array (n,)
+        Labels, -1 or +1, both present.
+    spec : str
+        Where the data came from, kept for the record of a result.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, and the row and column of the first bad cell.
+    """
+
+    X: Array
+    y: Array
+    spec: str = ""
+
+    def __post_init__(self) -> None:
+        points = real_array("X", self.X)
+        if points.ndim != 2 or 0 in points.shape:
+            raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {points.shape}")
+        refuse_non_finite("X", points)
+        labels = checked_labels(self.y, points.shape[0])
+        points.setflags(write=False)
+        labels.setflags(write=False)
+        object.__setattr__(self, "X", points)
+        object.__setattr__(self, "y", labels)
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.X.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self.X.shape[1]
+
+    @property
+    def n_pos(self) -> int:
+        """Number of points labelled +1."""
+        return int((self.y > 0).sum())
+
+    @property
+    def n_neg(self) -> int:
+        """Number of points labelled -1."""
+        return int((self.y < 0).sum())
+
+    @property
+    def factor(self) -> Array:
+        """Rows whose inner products are the (linear) kernel: the points themselves."""
+        return self.X
+
+    @property
+    def points(self) -> TrainingData:
+        """The data itself; see `GramData.points`."""
+        return self
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of X and y, independent of memory layout."""
+        return digest(self.X, self.y)
+
+
+def _checked_shift(shift: float | str, smallest: float, noise: float) -> float:
+    """Number to add to the diagonal; that of "smallest" is 0 where rounding is all there is."""
+    if isinstance(shift, str):
+        if shift != "smallest":
+            raise ValueError(f"shift must be a number or smallest, got {shift!r}")
+        return -smallest if smallest < -100 * noise else 0.0
+    if isinstance(shift, bool | np.bool_) or not isinstance(shift, Real):
+        raise ValueError(f"shift must be a number or smallest, got {shift!r}")
+    number = float(shift)
+    if not 0 <= number < np.inf:
+        raise ValueError(f"shift must be a finite number of at least 0, got {shift!r}")
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class GramData:
+    """A positive semidefinite kernel matrix with labels.
+
+    Parameters
+    ----------
+    gram : array (n, n)
+        Inner products of the points in feature space.
+    y : array (n,)
+        Labels, -1 or +1, both present.
+    spec : str
+        Where the data came from.
+    shift : number or "smallest"
+        Added to the diagonal, 0 by default: the kernel of another problem, on purpose. "smallest"
+        takes the least number that makes the matrix semidefinite, minus its smallest eigenvalue.
+
+    Attributes
+    ----------
+    smallest_eigenvalue : float
+        Of the matrix as given, before the shift.
+
+    Raises
+    ------
+    ValueError
+        Not square, not symmetric, not finite, or not positive semidefinite; the last names the
+        smallest eigenvalue and the ways out.
+    """
+
+    gram: Array
+    y: Array
+    spec: str = ""
+    shift: float | str = 0.0
+
+    def __post_init__(self) -> None:
+        gram = real_array("gram", self.gram)
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.size == 0:
+            raise ValueError(f"gram must be square, got shape {gram.shape}")
+        refuse_non_finite("gram", gram)
+        scale = float(np.abs(gram).max())
+        if np.abs(gram - gram.T).max() > 1e-10 * max(scale, 1e-300):
+            raise ValueError("gram must be symmetric")
+        gram = (gram + gram.T) / 2
+        labels = checked_labels(self.y, gram.shape[0])
+        eigenvalues, vectors = np.linalg.eigh(gram)
+        smallest = float(eigenvalues[0])
+        noise = len(gram) * np.finfo(float).eps * max(abs(eigenvalues[-1]), abs(smallest))
+        shift = _checked_shift(self.shift, smallest, noise)
+        if smallest + shift < -100 * noise:
+            small = f", and shift={shift:.6g} is too small" if shift else ""
+            raise ValueError(
+                f"gram is not positive semidefinite: smallest eigenvalue {smallest:.6g}{small}; "
+                f"choose another kernel, or shift=smallest, which adds {-smallest:.6g} to the "
+                "diagonal and is recorded"
+            )
+        gram = gram + shift * np.eye(len(gram))
+        eigenvalues = eigenvalues + shift
+        keep = eigenvalues > 100 * noise
+        factor = np.ascontiguousarray(vectors[:, keep] * np.sqrt(eigenvalues[keep]))
+        if not shift:
+            # Equal points stay equal: told apart by roundings, opposite labels would be separable.
+            _, first, which = np.unique(gram, axis=0, return_index=True, return_inverse=True)
+            factor = factor[first[which.reshape(-1)]]
+        for array in (gram, labels, factor):
+            array.setflags(write=False)
+        object.__setattr__(self, "gram", gram)
+        object.__setattr__(self, "y", labels)
+        object.__setattr__(self, "_factor", factor)
+        object.__setattr__(self, "shift", shift)
+        object.__setattr__(self, "_smallest", smallest)
+
+    @property
+    def factor(self) -> Array:
+        """Rows F (n, rank) with gram = F F' to rounding; zero eigenvalues are left out."""
+        return self.__dict__["_factor"]
+
+    @cached_property
+    def points(self) -> TrainingData:
+        """Rows of the factor as points: an algorithm on them is one on the kernel.
+
+        Raises
+        ------
+        ValueError
+            The kernel matrix is 0.
+        """
+        if not self.d:
+            raise ValueError("gram is 0: all points lie in one place and have no features")
+        return TrainingData(self.factor, self.y, spec=self.spec)
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Smallest eigenvalue of the matrix as given, before the shift."""
+        return self.__dict__["_smallest"]
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.gram.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Rank of the kernel matrix: the dimension of the factor."""
+        return self.factor.shape[1]
+
+    @property
+    def n_pos(self) -> int:
+        """Number of points labelled +1."""
+        return int((self.y > 0).sum())
+
+    @property
+    def n_neg(self) -> int:
+        """Number of points labelled -1."""
+        return int((self.y < 0).sum())
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the kernel matrix and y."""
+        return digest(self.gram, self.y)

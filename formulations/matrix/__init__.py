@@ -1,0 +1,1 @@
+"""Predictors that are matrices of bounded rank: the exact bilinear model and convex relaxations."""

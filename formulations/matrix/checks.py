@@ -1,0 +1,176 @@
+"""Points of the matrix SVM re-evaluated from the data: hinge losses, norms of B, its rank.
+
+With the singular values sigma of B every norm here has a closed form, so that the lifted variables
+of a solver play no part in an objective:
+
+    ||B||_F^2  = sum sigma_i^2          ||B||_*  = sum sigma_i
+    least tr T of the projection SDP    = least sum sigma_i^2 / p_i, 0 <= p <= 1, sum p <= r
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
+from tightmargin.formulations.common.hyperplane import weight_and_intercept
+from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.matrix.shapes import (
+    checked_rank,
+    checked_shape,
+    frame,
+    nearest_of_rank,
+    numerical_rank,
+    singular_values,
+    spread_norm,
+)
+from tightmargin.formulations.modeling.semidefinite import lower_pairs
+
+Array = NDArray[np.float64]
+
+NO_PART = 1e-14  # of the largest singular value: rounding, for which there is no direction
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixPoint:
+    """B (flat, row by row) and b with what their losses and norms are.
+
+    Attributes
+    ----------
+    loss : float
+        Sum of the hinge losses xi (n,).
+    price_of_b : float
+        b^2 with a penalised intercept, otherwise 0.
+    values : array (min(m, n),)
+        Singular values of B, largest first.
+    """
+
+    w: Array
+    b: float
+    xi: Array
+    loss: float
+    price_of_b: float
+    values: Array
+    errors: int
+
+    def facts(self) -> dict[str, Any]:
+        """What a reader of a result wants to know."""
+        return {
+            "errors": self.errors,
+            "singular_values": self.values.tolist(),
+            "rank": numerical_rank(self.values),
+        }
+
+
+def matrix_point(
+    data: TrainingData, w: Array, b: float, shape: tuple[int, int], intercept: str
+) -> MatrixPoint:
+    """Evaluate a hyperplane; a free intercept is replaced by the best where that is better."""
+    scores = data.factor @ w
+    xi = np.maximum(0.0, 1 - data.y * (scores + b))
+    if intercept == "free":
+        best = hinge_intercept(scores, data.y, np.ones(data.n))
+        better = np.maximum(0.0, 1 - data.y * (scores + best))
+        if better.sum() < xi.sum():
+            b, xi = best, better
+    return MatrixPoint(
+        w, b, xi, float(xi.sum()), b * b if intercept == "penalised" else 0.0,
+        singular_values(w, *shape), int((data.y * (scores + b) <= 0).sum()),
+    )  # fmt: skip
+
+
+def bounded_objective(
+    data: TrainingData, w: Array, b: float, ridge: float, shape: tuple[int, int], intercept: str
+) -> float:
+    """Sum of the hinge losses plus ridge / 2 ||B||_F^2 (and b^2 if penalised)."""
+    found = matrix_point(data, w, b, shape, intercept)
+    return found.loss + ridge / 2 * (float(found.values @ found.values) + found.price_of_b)
+
+
+def _point(origin: Origin, w: Array, b: float) -> MatrixPoint:
+    return matrix_point(origin.data, w, b, _shape(origin), origin.parameters["intercept"])
+
+
+def _shape(origin: Origin) -> tuple[int, int]:
+    return checked_shape(origin.parameters["shape"], origin.data.d)
+
+
+def _named(origin: Origin, found: MatrixPoint) -> dict[str, Array]:
+    named = {"w": found.w, "xi": found.xi}
+    return named | ({} if origin.parameters["intercept"] == "none" else {"b": np.array(found.b)})
+
+
+def _triangle(matrix: Array) -> Array:
+    """Entries of the lower triangle in the order of `lower_pairs`."""
+    return np.array([matrix[i, j] for i, j in lower_pairs(len(matrix))])
+
+
+def check_full(origin: Origin, values: Values) -> PaperCheck:
+    """Objective from (w, b) alone."""
+    found = _point(origin, *weight_and_intercept(origin, values, {}))
+    norm = float(found.values @ found.values) + found.price_of_b
+    objective = found.loss + origin.parameters["ridge"] / 2 * norm
+    return PaperCheck(objective, repaired=_named(origin, found), facts=found.facts())
+
+
+def check_bilinear(origin: Origin, values: Values) -> PaperCheck:
+    """B = U V' of the bounded rank whatever w says, and the objective there."""
+    m, n = _shape(origin)
+    rank = checked_rank(origin.parameters["rank"], m, n)
+    _, b = weight_and_intercept(origin, values, {})
+    product = np.reshape(values["U"], (m, rank)) @ np.reshape(values["V"], (n, rank)).T
+    U, V = frame(product.ravel(), m, n, rank)
+    found = _point(origin, (U @ V.T).ravel(), b)
+    norm = float(found.values @ found.values) + found.price_of_b
+    return PaperCheck(
+        found.loss + origin.parameters["ridge"] / 2 * norm,
+        repaired=_named(origin, found) | {"U": U.ravel(), "V": V.ravel()},
+        facts=found.facts(),
+    )
+
+
+def check_projection(origin: Origin, values: Values) -> PaperCheck:
+    """The best T and P for B in closed form, and the objective of the SDP there.
+
+    The facts hold the objective of the exact problem at the nearest B of the bounded rank.
+    """
+    m, n = _shape(origin)
+    ridge, intercept = origin.parameters["ridge"], origin.parameters["intercept"]
+    rank = checked_rank(origin.parameters["rank"], m, n)
+    found = _point(origin, *weight_and_intercept(origin, values, {}))
+    left, sizes, right = np.linalg.svd(np.reshape(found.w, (m, n)), full_matrices=False)
+    sizes = np.where(sizes > NO_PART * sizes[0], sizes, 0.0)
+    norm, p = spread_norm(sizes, rank)
+    inside = np.divide(sizes**2, p, out=np.zeros_like(sizes), where=p > 0)
+    near = nearest_of_rank(found.w, m, n, rank)
+    facts = found.facts() | {
+        "trace_P": float(p.sum()),
+        "rounded_objective": bounded_objective(
+            origin.data, near, found.b, ridge, (m, n), intercept
+        ),
+    }
+    return PaperCheck(
+        found.loss + ridge / 2 * (norm + found.price_of_b),
+        repaired=_named(origin, found)
+        | {"T": _triangle((right.T * inside) @ right), "P": _triangle((left * p) @ left.T)},
+        facts=facts,
+    )
+
+
+def check_nuclear(origin: Origin, values: Values) -> PaperCheck:
+    """Objective with the sum of the singular values for the traces."""
+    m, n = _shape(origin)
+    found = _point(origin, *weight_and_intercept(origin, values, {}))
+    left, sizes, right = np.linalg.svd(np.reshape(found.w, (m, n)), full_matrices=False)
+    norm = float(sizes @ sizes) + found.price_of_b
+    words = origin.parameters
+    return PaperCheck(
+        found.loss + words["ridge"] / 2 * norm + words["tau"] * float(sizes.sum()),
+        repaired=_named(origin, found)
+        | {"W1": _triangle((left * sizes) @ left.T), "W2": _triangle((right.T * sizes) @ right)},
+        facts=found.facts() | {"nuclear_norm": float(sizes.sum())},
+    )

@@ -1,0 +1,73 @@
+"""Rotated second-order cones x_i^2 <= s_i t_i, one for each element of an index, kept as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.core.expr.relational_expr import InequalityExpression
+
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.modeling.lazy_constraints import LazyRows
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """constant + slope x_i of a variable x."""
+
+    variable: ArrayVar
+    slope: float = 1.0
+    constant: float = 0.0
+
+
+def complement(variable: ArrayVar) -> Factor:
+    """1 - x_i."""
+    return Factor(variable, -1.0, 1.0)
+
+
+class RotatedCones(LazyRows):
+    """x_i^2 <= s_i t_i, or x_i^2 <= t s_i with a Param t, for every i of an index.
+
+    The factors are nonnegative by the bounds of their variables, not by the row.
+
+    Parameters
+    ----------
+    index : Pyomo Set
+    x : ArrayVar
+    s : ArrayVar
+    t : ArrayVar, Factor or positive Param
+        t may be an affine function of a variable such as `complement(z)`. Each variable is
+        indexed at least by the elements of `index`.
+    """
+
+    def __init__(
+        self, index: pyo.Set, x: ArrayVar, s: ArrayVar, t: ArrayVar | Factor | pyo.Param
+    ) -> None:
+        self.x, self.s = x, s
+        # Not a dataclass: clone() must replace the variable by that of the copied model.
+        factor = t if isinstance(t, Factor) else Factor(t)
+        self.t, self.slope, self.constant = factor.variable, factor.slope, factor.constant
+        super().__init__(index)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether t is a Param: a second-order cone of x and s alone."""
+        return self.t.ctype is pyo.Param
+
+    def _written(self, k: int) -> Any:
+        index = self.row_key(k)
+        t = self.t if self.scaled else self.t[index]
+        if (self.slope, self.constant) != (1.0, 0.0):
+            t = self.constant + self.slope * t
+        return InequalityExpression((self.x[index] ** 2, self.s[index] * t), False)
+
+    def element_numbers(self, variable: ArrayVar, rows: Index) -> Index:
+        """Positions in a variable of its elements in some rows."""
+        if variable.index_set() is self.index_set():
+            return rows
+        return np.array([variable.number_of(key) for key in self.row_keys(rows)], dtype=np.int64)

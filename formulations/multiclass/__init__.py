@@ -1,0 +1,1 @@
+"""Hinge and truncated hinge loss of several classes."""

@@ -1,0 +1,1 @@
+"""nu-SVC, reduced convex hulls, and the extended nu-SVC with its linear relaxations and CVaR."""

@@ -1,0 +1,151 @@
+"""Features that say the same twice: where the extended nu family has a meaningless optimum of 0.
+
+If some w != 0 gives every point the same score (a constant column, a one-hot group, an exact copy,
+as many features as points), a free intercept cancels it: no loss, no margin, objective 0, however
+well another w would separate. Takeda & Sugiyama and Perez-Cruz et al. both assume it away. Such
+features are refused by name, and `orthonormal_reduction` states the problem without them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr, solve_triangular
+
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import INTERCEPTS, one_of
+
+Array = NDArray[np.float64]
+
+# Relative to features of length 1: below it, a combination of features is taken for constant.
+TOLERANCE = 1e-10
+SAFE_EIGENVALUE = 1e-8  # of the Gram matrix of the features: far above its rounding
+
+
+def dependent_features(data: TrainingData, intercept: str) -> tuple[int, tuple[str, ...]]:
+    """Rank of the features and a sentence for each one that the others determine.
+
+    Centred features where there is an intercept, free or penalised; the features themselves
+    without. The scale of a feature does not matter.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    known = _KNOWN.setdefault(data, {})
+    centred = intercept != "none"
+    if centred not in known:
+        known[centred] = _dependent(data.X, centred)
+    return known[centred]
+
+
+# By data set: a builder runs again at every solve, to see whether its model was edited.
+_KNOWN: WeakKeyDictionary[TrainingData, dict[bool, tuple[int, tuple[str, ...]]]] = (
+    WeakKeyDictionary()
+)
+
+
+def _dependent(X: Array, centred: bool) -> tuple[int, tuple[str, ...]]:
+    if _plainly_independent(X, centred):
+        return X.shape[1], ()
+    columns = X - X.mean(axis=0) if centred else X
+    length = np.linalg.norm(columns, axis=0)
+    rounding = 1e-13 * np.sqrt(len(X)) * np.abs(X).max(axis=0)
+    alive = np.flatnonzero(length > rounding)
+    word = "constant" if centred else "zero"
+    lines = [f"feature {j} is {word}" for j in np.setdiff1d(np.arange(X.shape[1]), alive)]
+    scaled = columns[:, alive] / length[alive]
+    if len(alive) == 0 or np.linalg.eigvalsh(scaled.T @ scaled)[0] > SAFE_EIGENVALUE:
+        return len(alive), tuple(lines)
+    r, pivots = qr(scaled, mode="r", pivoting=True)
+    rank = int((np.abs(np.diag(r)) > TOLERANCE * abs(r[0, 0])).sum())
+    shares = solve_triangular(r[:rank, :rank], r[:rank, rank:])
+    kept = alive[pivots[:rank]]
+    for j, share in zip(alive[pivots[rank:]], shares.T, strict=True):
+        factors = share * length[j] / length[kept]
+        terms = [
+            f"{factor:.6g} * feature {k}"
+            for k, factor, size in zip(kept, factors, np.abs(share), strict=True)
+            if size > 1e-8
+        ]
+        lines.append(f"feature {j} = " + " + ".join(terms) + (" + a constant" if centred else ""))
+    return rank, tuple(lines)
+
+
+def _plainly_independent(X: Array, centred: bool) -> bool:
+    """Whether one product X'X settles it: no column and no combination of them near a constant.
+
+    The product loses the digits that a column's mean has more than its deviations, hence the
+    second condition; what it leaves open is looked at again with centred columns.
+    """
+    gram = X.T @ X
+    size = np.diag(gram).copy()
+    if centred:
+        mean = X.mean(axis=0)
+        gram -= len(X) * np.outer(mean, mean)
+    length = np.diag(gram).copy()
+    if not (length > 1e-4 * size).all() or not (length > 0).all():
+        return False
+    root = np.sqrt(length)
+    return bool(np.linalg.eigvalsh(gram / np.outer(root, root))[0] > SAFE_EIGENVALUE * 1e4)
+
+
+def refuse_dependent_features(data: TrainingData, intercept: str) -> None:
+    """Raise ValueError, naming the features, where a w != 0 gives every point the same score."""
+    rank, lines = dependent_features(data, intercept)
+    if not lines:
+        return
+    kind = "linearly" if intercept == "none" else "affinely"
+    more = f" (and {len(lines) - 3} more)" if len(lines) > 3 else ""
+    raise ValueError(
+        f"the features are {kind} dependent, rank {rank} of {data.d}, and the optimum would be a "
+        f"meaningless 0: {'; '.join(lines[:3])}{more}; drop what is named, or build on "
+        "orthonormal_reduction(data).data"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Points in orthonormal coordinates of their own span.
+
+    Attributes
+    ----------
+    data : TrainingData
+        The same points with r independent features, r the rank.
+    basis : array (d, r)
+        Orthonormal columns: the reduced points are X @ basis.
+    """
+
+    data: TrainingData
+    basis: Array
+
+    def weight(self, w: ArrayLike) -> Array:
+        """Return a weight (r,) in the original features (d,): the same scores, norm and b."""
+        return self.basis @ np.asarray(w, dtype=np.float64)
+
+
+def orthonormal_reduction(data: TrainingData, *, intercept: str = "free") -> Reduction:
+    """State the points in as many features as they have rank.
+
+    With a free intercept the basis spans the differences of points; what a w has outside it adds
+    the same to every score, which b does for nothing. Without one it spans the points. In both
+    cases w = basis @ w_reduced keeps scores, intercept and norm, hence objective and optimum.
+
+    Raises
+    ------
+    ValueError
+        Points that all coincide, or a penalised intercept: there w outside the span shares the
+        price of b, so append a column of ones and use intercept="none".
+    """
+    if intercept == "penalised":
+        raise ValueError(
+            "with intercept=penalised the reduced problem has another form: append a column of "
+            "ones to the points and use intercept=none"
+        )
+    rank, _ = dependent_features(data, intercept)
+    if rank == 0:
+        raise ValueError("all points coincide: there is no feature to keep")
+    centred = data.X if intercept == "none" else data.X - data.X.mean(axis=0)
+    basis = np.ascontiguousarray(np.linalg.svd(centred, full_matrices=False)[2][:rank].T)
+    basis.setflags(write=False)
+    return Reduction(TrainingData(data.X @ basis, data.y, spec=data.spec), basis)

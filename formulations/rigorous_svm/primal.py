@@ -1,0 +1,75 @@
+"""Rigorous SVM: least hinge loss at a capacity set by hand, and without a limit on it."""
+
+from __future__ import annotations
+
+import pyomo.environ as pyo
+
+from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.common.hyperplane import (
+    add_hyperplane,
+    signed_score,
+    squared_norm,
+    weight_and_intercept,
+)
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.parameters import add_parameter, positive
+from tightmargin.formulations.rigorous_svm.checks import ball_check, loss_check
+
+
+def _least_loss(data: TrainingData, intercept: str) -> pyo.ConcreteModel:
+    """Everything but the norm row."""
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    m.xi = ArrayVar(m.I, lower=0.0)
+    m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
+    m.objective = pyo.Objective(expr=dot(1.0, m.xi))
+    return m
+
+
+@formulation(
+    ProblemClass.SOCP,
+    "Bi & Vapnik 2003, (3)-(5)",
+    paper_class="QCQP",
+    check=ball_check,
+    classifier=weight_and_intercept,
+)
+def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> pyo.ConcreteModel:
+    """Rigorous SVM: least sum of hinge losses with ||w|| at most norm_bound.
+
+        min   sum_i xi_i
+        s.t.  margin[i]   y_i (<w, x_i> + b) + xi_i >= 1,   xi_i >= 0
+              norm        ||w||^2 <= H^2
+
+    H^2 + 1 estimates the VC dimension, so that H sets the capacity. The multiplier of half the
+    norm row is gamma = sqrt(S) / H and dE/dH = -gamma H; up to the length of the shortest w that
+    solves rsvm_relaxed the row is active, above it gamma = 0. c_svc with C = 1 / gamma has the
+    same hyperplane. Misprinted in the paper: Proposition 2 has sqrt(S) / H for C = H / sqrt(S), and
+    (6) has gamma for the gamma / 2 that (7), (11) and (12) follow from. Its notion of a valid H,
+    some solution has ||w|| = H, is not the one that matters: on separable points every large H is
+    valid in that sense. Names here -> in the paper: norm_bound -> H, n -> l.
+    """
+    m = _least_loss(data, intercept)
+    add_parameter(m, "norm_bound", positive("norm_bound", norm_bound))
+    m.norm = pyo.Constraint(expr=squared_norm(m, intercept) <= m.norm_bound**2)
+    return m
+
+
+@formulation(
+    ProblemClass.LP,
+    "Bi & Vapnik 2003, (13)",
+    relaxes="rsvm",
+    check=loss_check,
+    classifier=weight_and_intercept,
+)
+def rsvm_relaxed(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
+    """Least sum of hinge losses at any norm.
+
+        min   sum_i xi_i
+        s.t.  margin[i]   y_i (<w, x_i> + b) + xi_i >= 1,   xi_i >= 0
+
+    Equal to rsvm from the norm of its shortest solution on, and below it for smaller H; 0 exactly
+    when the points are separable. A penalised intercept costs nothing without a norm.
+    """
+    return _least_loss(data, intercept)

@@ -1,0 +1,1 @@
+"""Hard margin, C-SVC and soft margin, primal and dual."""

@@ -1,0 +1,206 @@
+"""C-SVC: margin against the sum of hinge losses, primal and dual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.common.hyperplane import (
+    add_hyperplane,
+    norm_of,
+    signed_score,
+    signed_scores,
+    squared_norm,
+    weight_and_intercept,
+)
+from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.nu_property import ON_MARGIN, has_multiplier
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.modeling.affine_rows import (
+    AffineRows,
+    dot,
+    equal_rows,
+    shared,
+    squares,
+)
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.parameters import (
+    INTERCEPTS,
+    add_parameter,
+    one_of,
+    per_point,
+    positive,
+)
+
+Array = NDArray[np.float64]
+ClassWeight = Sequence[float] | None
+
+
+def point_weights(data: TrainingData | GramData, class_weight: ClassWeight) -> Array:
+    """Weight of each point (n,) from weights in label order: of label -1, then of label +1."""
+    if class_weight is None:
+        return np.ones(data.n)
+    if np.ndim(class_weight) != 1:
+        raise ValueError(
+            f"class_weight must be two numbers, of label -1 and of label +1; got {class_weight!r}"
+        )
+    negative_weight, positive_weight = per_point("class_weight", class_weight, 2)
+    return np.where(data.y > 0, positive_weight, negative_weight)
+
+
+def hinge_check(origin: Origin, values: Values, norm_cost: float, costs: Array) -> PaperCheck:
+    """norm_cost * norm + sum of costs times hinge losses, recomputed from (w, b)."""
+    u, w, b = signed_scores(origin.data, values)
+    xi = np.maximum(0.0, 1 - u)
+    objective = norm_cost * norm_of(w, b, origin.parameters["intercept"]) + float(costs @ xi)
+    facts = {
+        "errors": int((u <= 0).sum()),
+        "margin_violations": int((u < 1 - 1e-9).sum()),
+        "support_vectors": int((u <= 1 + ON_MARGIN * max(1.0, float(np.abs(u).max()))).sum()),
+    }
+    return PaperCheck(objective, repaired={"xi": xi}, facts=facts)
+
+
+def _costs(origin: Origin) -> Array:
+    return origin.parameters["C"] * point_weights(origin.data, origin.parameters["class_weight"])
+
+
+def _check_primal(origin: Origin, values: Values) -> PaperCheck:
+    return hinge_check(origin, values, 0.5, _costs(origin))
+
+
+@formulation(
+    ProblemClass.QP,
+    "Takeda & Sugiyama 2008, sec. 2.3; Perez-Cruz et al. 2003, (1)-(3)",
+    check=_check_primal,
+    classifier=weight_and_intercept,
+)
+def c_svc(
+    data: TrainingData, *, C: float, class_weight: ClassWeight = None, intercept: str = "free"
+) -> pyo.ConcreteModel:
+    """C-SVC, the soft margin with a cost on every slack.
+
+        min   1/2 ||w||^2 + C sum_i s_i xi_i
+        s.t.  margin[i]   y_i (<w, x_i> + b) + xi_i >= 1,   xi_i >= 0
+
+    s_i is the weight of the class of i, 1 by default. Names here -> in the papers: n -> m, l;
+    Perez-Cruz et al. write C / n for C.
+    """
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    add_parameter(m, "C", positive("C", C))
+    m.xi = ArrayVar(m.I, lower=0.0)
+    m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
+    loss = dot(point_weights(data, class_weight), m.xi)
+    m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)
+    return m
+
+
+def dual_weight(origin: Origin, values: Values) -> Array:
+    """Weight vector w = sum_i alpha_i y_i x_i in the coordinates of the factor."""
+    return origin.data.factor.T @ (origin.data.y * values["alpha"])
+
+
+def balanced_alpha(alpha: Array, y: Array, caps: Array, intercept: str) -> Array:
+    """Nearest-by-scaling multipliers that satisfy the box and, if b is free, y'alpha = 0.
+
+    Shrinking the heavier class keeps the box, so the result is feasible to rounding.
+    """
+    alpha = np.clip(alpha, 0.0, caps)
+    if intercept != "free":
+        return alpha
+    mass = {sign: float(alpha[y == sign].sum()) for sign in (-1.0, 1.0)}
+    target = min(mass.values())
+    scale = {sign: target / total if total > 0 else 1.0 for sign, total in mass.items()}
+    return alpha * np.where(y > 0, scale[1.0], scale[-1.0])
+
+
+def dual_norm(origin: Origin, alpha: Array) -> tuple[Array, float, float]:
+    """w, the homogeneous intercept y'alpha, and the squared norm the dual objective halves."""
+    w = dual_weight(origin, {"alpha": alpha})
+    b = float(origin.data.y @ alpha)
+    return w, b, norm_of(w, b, origin.parameters["intercept"])
+
+
+def _check_dual(origin: Origin, values: Values) -> PaperCheck:
+    costs = _costs(origin)
+    alpha = balanced_alpha(values["alpha"], origin.data.y, costs, origin.parameters["intercept"])
+    w, _, norm = dual_norm(origin, alpha)
+    objective = norm / 2 - float(alpha.sum())
+    repaired = {"alpha": alpha, "v": w}
+    if origin.parameters["intercept"] == "penalised":
+        repaired["v_b"] = np.array(origin.data.y @ alpha)
+    weight, offset = _dual_classifier(origin, {"alpha": alpha}, {})
+    u = origin.data.y * (origin.data.factor @ weight + offset)
+    facts = {
+        "errors": int((u <= 0).sum()),
+        "support_vectors": int(has_multiplier(alpha, costs, u).sum()),
+    }
+    return PaperCheck(objective, repaired=repaired, facts=facts)
+
+
+def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
+    w = dual_weight(origin, values)
+    match origin.parameters["intercept"]:
+        case "none":
+            return w, 0.0
+        case "penalised":
+            return w, float(origin.data.y @ values["alpha"])
+    return w, hinge_intercept(origin.data.factor @ w, origin.data.y, _costs(origin))
+
+
+@formulation(
+    ProblemClass.QP,
+    "Bi & Vapnik 2003, (15); dual of Takeda & Sugiyama 2008, sec. 2.3",
+    dual_of="c_svc",
+    takes=(TrainingData, GramData),
+    check=_check_dual,
+    classifier=_dual_classifier,
+)
+def c_svc_dual(
+    data: TrainingData | GramData,
+    *,
+    C: float,
+    class_weight: ClassWeight = None,
+    intercept: str = "free",
+) -> pyo.ConcreteModel:
+    """Dual of c_svc, on points or on a kernel matrix.
+
+        min   1/2 ||v||^2 - sum_i alpha_i
+        s.t.  weight[j]    v = sum_i alpha_i y_i f_i,   0 <= alpha_i <= C s_i
+              balance      sum_i y_i alpha_i = 0
+
+    f_i are the rows of a factor F with kernel matrix F F' (the points themselves for the linear
+    kernel): ||v||^2 = alpha' Q alpha without spelling out n^2 terms. The balance row belongs to
+    the free intercept; a penalised one adds v_b = sum_i y_i alpha_i to the norm instead.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    m = pyo.ConcreteModel()
+    add_parameter(m, "C", positive("C", C))
+    m.I = pyo.RangeSet(0, data.n - 1)
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=(point_weights(data, class_weight), m.C))
+    norm = add_dual_weight(m, data, intercept)
+    m.objective = pyo.Objective(expr=0.5 * norm - dot(1.0, m.alpha))
+    return m
+
+
+def add_dual_weight(
+    m: pyo.ConcreteModel, data: TrainingData | GramData, intercept: str
+) -> pyo.Expression:
+    """Variables v = F'(y o alpha) with their rows; returns ||v||^2 (plus v_b^2 if penalised)."""
+    m.J = pyo.RangeSet(0, data.d - 1)
+    m.v = pyo.Var(m.J)
+    m.weight = equal_rows(
+        m.J, [(shared((data.y[:, None] * data.factor).T), m.alpha), (-1.0, m.v)], 0.0
+    )
+    if intercept == "free":
+        m.balance = pyo.Constraint(expr=dot(data.y, m.alpha) == 0)
+    if intercept == "penalised":
+        m.v_b = pyo.Var()
+        m.weight_b = pyo.Constraint(expr=dot(data.y, m.alpha) == m.v_b)
+        return squares(m.v) + m.v_b**2
+    return squares(m.v)

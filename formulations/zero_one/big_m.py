@@ -1,0 +1,242 @@
+"""Big-M values that are proven to keep an optimum.
+
+A row  y_i (<w, x_i> + b) >= 1 - M_i z_i  is harmless at z_i = 1 when M_i >= 1 - u_i there, with
+u_i = y_i (<w, x_i> + b). All proofs below bound 1 - u_i at points no worse than a known one, whose
+objective is UB; they differ by what the objective says about b. R_i = max ||x_k - x_i|| over the
+points k of the class of i is the reach of point i.
+
+A given M below these values may still be valid, but nobody has shown it: results are then upper
+bounds only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import INTERCEPTS, one_of, per_point, positive
+from tightmargin.formulations.zero_one.class_reach import same_class_reach
+from tightmargin.formulations.zero_one.loss import EPS, trivial_points
+
+Array = NDArray[np.float64]
+
+OUTWARD = 1 + 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class BigM:
+    """Values of M with the reason why they keep an optimum.
+
+    Attributes
+    ----------
+    values : array (n,)
+        M_i, rounded upwards.
+    proof : str
+        The argument in one sentence, with its numbers.
+    upper_bound : float
+        Objective of the known point the argument starts from.
+    """
+
+    values: Array
+    proof: str
+    upper_bound: float
+
+
+def derive_big_m(
+    data: TrainingData, *, penalty: float, intercept: str, upper_bound: float | None = None
+) -> BigM:
+    """M_i for  min norm2 + penalty sum z_i,  u_i >= 1 - M_i z_i,  z binary.
+
+    Let a point be no worse than UB and violate i. One violation is paid, so norm2 <= UB - penalty.
+
+    penalised, none: |u_i| <= ||(x_i, 1)|| sqrt(norm2) by Cauchy-Schwarz (||x_i|| without an
+        intercept), hence  M_i = 1 + ||(x_i, 1)|| sqrt(UB - penalty)  keeps every such point.
+
+    free: the objective says nothing about b, but one optimum is kept by
+        M_i = max(2, R_i sqrt(UB - penalty)).
+        Suppose the optimum keeps no point of some class. It pays for all of them, and w = 0 with b
+        the label of the other class pays for no one else: this is an optimum too, and there
+        1 - u_i = 2 for every violated i. Otherwise each class has a kept point; let k be the one
+        in the class of i. From u_k >= 1: y_i b >= 1 - y_i <w, x_k>, so
+        1 - u_i <= y_i <w, x_k - x_i> <= ||w|| R_i.
+        The formula for a penalised intercept is too small here and cuts optima off.
+
+    When UB < penalty no such point violates anything, and the square root is taken of 0.
+
+    Parameters
+    ----------
+    upper_bound : float, optional
+        Objective of any known point; the best closed-form point (w = 0) is used if it is better,
+        and when nothing is given.
+
+    Raises
+    ------
+    ValueError
+        Bad penalty or intercept, or an upper bound that no point can have (negative, NaN).
+    """
+    cost = positive("penalty", penalty)
+    trivial = trivial_points(data, penalty=cost, intercept=intercept)[0].objective
+    return big_m_below(data, cost, intercept, best_known(trivial, upper_bound))
+
+
+def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -> BigM:
+    """M_i of `derive_big_m` for a stated objective that some point is known to reach."""
+    radius = _root(known, cost)
+    if intercept == "free":
+        values = np.maximum(2.0, same_class_reach(data) * radius)
+        reason = (
+            f"with one violation paid ||w|| <= sqrt({known:.9g} - {cost:.9g}) = {radius:.9g}; if a "
+            "class has no kept point, w = 0 is optimal with 1 - u_i <= 2, otherwise a kept point "
+            f"x_k of the same class gives 1 - u_i <= ||w|| ||x_k - x_i||: largest M "
+            f"{values.max():.9g}"
+        )
+    else:
+        values = 1.0 + _row_norms(data, intercept) * radius
+        what, row = _symbols(intercept)
+        reason = (
+            f"with one violation paid {what} <= sqrt({known:.9g} - {cost:.9g}) = {radius:.9g}, so "
+            f"1 - u_i <= 1 + {row} {radius:.9g} by Cauchy-Schwarz: largest M {values.max():.9g}"
+        )
+    return _outward(values, reason, known)
+
+
+def derive_ramp_big_m(
+    data: TrainingData, *, C: float, intercept: str, upper_bound: float | None = None
+) -> BigM:
+    """M_i for the ramp loss,  min 1/2 norm2 + C (sum xi_i + 2 sum z_i),  0 <= xi_i <= 2.
+
+    Rows u_i >= 1 - xi_i - M_i z_i. Without the row, point i costs C min(2, max(0, 1 - u_i)): take
+    z_i = 1, xi_i = 0 if 1 - u_i > 2 and z_i = 0, xi_i = max(0, 1 - u_i) otherwise. So M_i must
+    reach 1 - u_i only where z_i = 1, and each of these pays 2 C: norm2 <= 2 (UB - 2 C).
+
+    penalised, none: M_i = 1 + ||(x_i, 1)|| sqrt(2 (UB - 2 C)) by Cauchy-Schwarz (||x_i|| without
+        an intercept).
+
+    free: M_i = 2 + R_i sqrt(2 (UB - 2 C)) keeps one optimum.
+        If all points of a class have z_i = 1, each pays 2 C, and w = 0 with b the label of the
+        other class pays the same for them (u_i = -1, xi_i = 2, z_i = 0) and nothing else: it is an
+        optimum without any z. Otherwise the class of i has a point k with z_k = 0, so
+        u_k >= -1 and y_i b >= -1 - y_i <w, x_k>; hence
+        1 - u_i <= 2 + y_i <w, x_k - x_i> <= 2 + ||w|| R_i.
+
+    Parameters
+    ----------
+    upper_bound : float, optional
+        Objective of any known point, in this normalisation (with 1/2).
+
+    Raises
+    ------
+    ValueError
+        Bad C or intercept, or an upper bound that no point can have.
+    """
+    cost = positive("C", C)
+    known = best_known(_trivial_ramp(data, cost, intercept), upper_bound)
+    radius = _root(2 * known, 4 * cost)
+    if intercept == "free":
+        values = 2.0 + same_class_reach(data) * radius
+        reason = (
+            f"where z_i = 1, 2 C is paid and ||w|| <= sqrt(2 ({known:.9g} - {2 * cost:.9g})) = "
+            f"{radius:.9g}; if a class has z_i = 1 throughout, w = 0 with xi_i = 2 is optimal "
+            "without any z, otherwise a point x_k of the same class with z_k = 0 gives "
+            f"1 - u_i <= 2 + ||w|| ||x_k - x_i||: largest M {values.max():.9g}"
+        )
+    else:
+        values = 1.0 + _row_norms(data, intercept) * radius
+        what, row = _symbols(intercept)
+        reason = (
+            f"where z_i = 1, 2 C is paid and {what} <= sqrt(2 ({known:.9g} - {2 * cost:.9g})) = "
+            f"{radius:.9g}, so 1 - u_i <= 1 + {row} {radius:.9g} by Cauchy-Schwarz: largest M "
+            f"{values.max():.9g}"
+        )
+    return _outward(values, reason, known)
+
+
+def unproven_rows(
+    values: ArrayLike,
+    data: TrainingData,
+    *,
+    penalty: float,
+    intercept: str,
+    upper_bound: float | None = None,
+) -> NDArray[np.intp]:
+    """Rows whose M is below the value derived from the best known objective.
+
+    Parameters
+    ----------
+    values : number or array (n,)
+        The M in use.
+    """
+    needed = derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=upper_bound)
+    return np.flatnonzero(per_point("values", values, data.n) < needed.values)
+
+
+def is_proven(
+    values: ArrayLike,
+    data: TrainingData,
+    *,
+    penalty: float,
+    intercept: str,
+    upper_bound: float | None = None,
+) -> bool:
+    """Whether every M reaches its derived value; False means unknown, not invalid."""
+    rows = unproven_rows(
+        values, data, penalty=penalty, intercept=intercept, upper_bound=upper_bound
+    )
+    return rows.size == 0
+
+
+def _row_norms(data: TrainingData, intercept: str) -> Array:
+    squares = np.einsum("ij,ij->i", data.factor, data.factor)
+    return np.sqrt(squares + 1.0) if intercept == "penalised" else np.sqrt(squares)
+
+
+def _symbols(intercept: str) -> tuple[str, str]:
+    return ("||(w, b)||", "||(x_i, 1)||") if intercept == "penalised" else ("||w||", "||x_i||")
+
+
+def _trivial_ramp(data: TrainingData, C: float, intercept: str) -> float:
+    """Best ramp objective with w = 0.
+
+    For b = +-t with the label of the larger class and 0 <= t <= 1 the majority loses 1 - t each
+    and the minority 1 + t: t^2 / 2 + C n - C |n_pos - n_neg| t, least at t = min(1, C |...|).
+    Without a price on b this is t = 1, and without an intercept t = 0.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    lead = abs(data.n_pos - data.n_neg)
+    if intercept == "free":
+        return 2 * C * min(data.n_pos, data.n_neg)
+    t = min(1.0, C * lead) if intercept == "penalised" else 0.0
+    return t * t / 2 + C * data.n - C * lead * t
+
+
+def best_known(trivial: float, upper_bound: float | None) -> float:
+    """The lower of the objective of a closed-form point and that of another known point, if any.
+
+    Raises
+    ------
+    ValueError
+        An upper bound that no point can have (negative, NaN).
+    """
+    if upper_bound is None:
+        return trivial
+    known = float(upper_bound)
+    if math.isnan(known) or known < 0:
+        raise ValueError(
+            f"upper_bound must be the objective of a known point, so at least 0; got {upper_bound}"
+        )
+    return min(trivial, known)
+
+
+def _root(known: float, paid: float) -> float:
+    """sqrt(max(known - paid, 0)), with the rounding error of the difference added to it."""
+    return math.sqrt(max(known - paid, 0.0) + 4 * EPS * known)
+
+
+def _outward(values: Array, reason: str, known: float) -> BigM:
+    values = values * OUTWARD
+    values.setflags(write=False)
+    return BigM(values, reason, known)

@@ -1,0 +1,125 @@
+"""Points that cannot all be kept below a known objective: single ones and pairs, in closed form.
+
+Let rho(S) be the least norm2 of a hyperplane with u_i >= 1 for every i in S. At a point that keeps
+all of S nothing else is known to be violated, so rho(S) above the known objective, and nothing
+less, proves that S holds a violated point:  sum_S z_i >= 1.
+
+By weak duality, at its best multiple, any alpha >= 0 proves
+
+    rho(S) >= (sum alpha_i)^2 / ||sum alpha_i y_i x~_i||^2,      sum alpha_i y_i = 0 if b is free,
+
+so rounding matters in the norm only, which is taken too large here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import INTERCEPTS, one_of
+from tightmargin.formulations.zero_one.loss import EPS
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Conflicts = tuple[tuple[int, ...], ...]
+
+NUMBERS_AT_ONCE = 2**20
+
+
+def single_norms(data: TrainingData, intercept: str) -> Array:
+    """rho({i}) = 1 / ||x~_i||^2, or 0 with a free intercept (w = 0, b = y_i), (n,).
+
+    Never too large; inf for x~_i = 0, which nothing keeps.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    if intercept == "free":
+        return np.zeros(data.n)
+    points = augmented(data, intercept)
+    return _bound(np.sqrt((points**2).sum(axis=1)), np.zeros(data.n))
+
+
+def pair_norms(data: TrainingData, intercept: str, rows: Index | None = None) -> Array:
+    """rho({i, j}) for some rows i, all by default, and every j, (m, n); never too large.
+
+    penalised, none: a_i = y_i x~_i are the signed points and g_ij their Gram entries. The point of
+        least norm of the segment from a_i to a_j is s a_i + (1 - s) a_j with
+        s = (g_jj - g_ij) / ||a_i - a_j||^2 cut off at 0 and 1, and rho is one over its squared
+        norm: (g_ii + g_jj - 2 g_ij) / (g_ii g_jj - g_ij^2) where 0 < s < 1, otherwise
+        1 / min(g_ii, g_jj).
+
+    free: two points of one class are kept by w = 0, so 0. For two classes sum alpha_i y_i = 0
+        leaves alpha_i = alpha_j, and rho = 4 / ||x_i - x_j||^2.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    chosen = np.arange(data.n) if rows is None else rows
+    step = max(1, NUMBERS_AT_ONCE // (data.n * (data.d + 1)))
+    parts = [chosen[start : start + step] for start in range(0, len(chosen), step)]
+    of = _across if intercept == "free" else _along
+    points = data.y[:, None] * augmented(data, "none" if intercept == "free" else intercept)
+    return np.vstack([np.empty((0, data.n)), *(of(data.y, points, part) for part in parts)])
+
+
+def _across(y: Array, points: Array, rows: Index) -> Array:
+    """Free intercept: with labels +1 and -1 the difference of x is the sum of y x."""
+    c = points[rows][:, None, :] + points[None, :, :]
+    size = np.sqrt((points**2).sum(axis=1))
+    rho = 4 * _bound(np.sqrt((c**2).sum(axis=2)), size[rows][:, None] + size[None, :])
+    return np.where(y[rows][:, None] != y[None, :], rho, 0.0)
+
+
+def _along(_: Array, points: Array, rows: Index) -> Array:
+    a, b = points[rows][:, None, :], points[None, :, :]
+    difference = b - a
+    length2 = (difference**2).sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(length2 > 0, (b * difference).sum(axis=2) / length2, 0.0)
+    share = np.clip(share, 0.0, 1.0)[:, :, None]
+    size = np.sqrt((points**2).sum(axis=1))
+    shared = share[:, :, 0] * size[rows][:, None] + (1 - share[:, :, 0]) * size[None, :]
+    c = share * a + (1 - share) * b
+    return _bound(np.sqrt((c**2).sum(axis=2)), shared)
+
+
+def _bound(norm: Array, size: Array) -> Array:
+    """1 / norm^2 for a computed norm of a sum of vectors whose norms sum to `size`.
+
+    Each entry of the sum was rounded at most three times, relative to its terms; the sum of squares
+    of k < 2^20 entries is off by k roundings, relative.
+    """
+    upper = norm * (1 + 1e-9) + 4 * EPS * size
+    with np.errstate(divide="ignore", over="ignore"):
+        return (1 - 8 * EPS) / upper**2
+
+
+def pair_conflicts(data: TrainingData, *, cutoff: float, intercept: str) -> Conflicts:
+    """Single points and pairs, of other points, of which one is violated wherever norm2 <= cutoff.
+
+    Parameters
+    ----------
+    cutoff : float
+        A known objective, or a bound on norm2.
+    """
+    alone = single_norms(data, intercept) > cutoff
+    found: list[tuple[int, ...]] = [(int(i),) for i in np.flatnonzero(alone)]
+    left = np.flatnonzero(~alone)
+    step = max(1, NUMBERS_AT_ONCE // data.n)
+    for start in range(0, len(left), step):
+        rows = left[start : start + step]
+        i, j = np.nonzero(pair_norms(data, intercept, rows) > cutoff)
+        first = rows[i]
+        wanted = (first < j) & ~alone[j]
+        found += zip(first[wanted].tolist(), j[wanted].tolist(), strict=True)
+    return tuple(found)
+
+
+def disjoint(conflicts: Conflicts) -> Conflicts:
+    """Conflicts without common points, smallest first: each holds a violated point of its own."""
+    taken: set[int] = set()
+    chosen = []
+    for points in sorted(conflicts, key=len):
+        if taken.isdisjoint(points):
+            taken.update(points)
+            chosen.append(points)
+    return tuple(chosen)

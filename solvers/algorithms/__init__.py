@@ -1,1 +1,0 @@
-"""Methods that solve a sequence of models; the only place in solvers/ that knows formulations."""

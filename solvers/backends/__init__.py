@@ -1,0 +1,1 @@
+"""One file for each solver, what each can take, and which one is preferred."""

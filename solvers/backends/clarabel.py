@@ -1,0 +1,144 @@
+"""Clarabel: interior point for LP, QP, SOCP and SDP, straight from the conic form.
+
+Ctrl-C and the clock stop it between two iterations. It draws no random numbers: there is no seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds, reported, unused
+from tightmargin.solvers.backends.options import apply_options
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.canonical_form.conic_form import (
+    Block,
+    ConicForm,
+    conic_form,
+    conic_multipliers,
+    multipliers,
+    unpack,
+)
+from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.transformations.scaling import Scaling, scaling
+
+# A ray of the dual says that no least value exists, not that a point does.
+# An almost solved or stalled run still returns its last iterate; whether that is good enough is
+# for the certificate to say.
+_STATUS = {
+    "Solved": Status.OPTIMAL,
+    "AlmostSolved": Status.INACCURATE,
+    "PrimalInfeasible": Status.INFEASIBLE,
+    "DualInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
+    "AlmostPrimalInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
+    "AlmostDualInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
+    "InsufficientProgress": Status.INACCURATE,
+    "NumericalError": Status.INACCURATE,
+    "MaxIterations": Status.INACCURATE,
+    "MaxTime": Status.INACCURATE,
+    "CallbackTerminated": Status.INTERRUPTED,
+}
+# In numbers near 1 an optimum may still be small, and Clarabel's tolerances are absolute below 1.
+CLOSER = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+_WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
+
+
+def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
+    """Solve a convex model."""
+    refuse_huge_bounds("clarabel", form)
+    return run_conic(conic_form(form, classification), len(form.rows), limits)
+
+
+def run_scaled(
+    form: StandardForm,
+    classification: Classification,
+    limits: Limits,
+    factors: Scaling | None = None,
+) -> Claim:
+    """Solve a convex model in numbers near 1, the first attempt on badly scaled data."""
+    n_rows = len(form.rows)
+    conic = conic_form(form, classification)
+    scaled = (factors or scaling(form)).conic(conic)
+    claim = run_conic(scaled.conic, n_rows, replace(limits, options={**CLOSER, **limits.options}))
+    if claim.x is None or claim.duals is None:
+        return claim
+    z = scaled.multipliers(conic_multipliers(scaled.conic, claim.duals))
+    return replace(
+        claim,
+        x=scaled.point(claim.x),
+        duals=multipliers(conic, z, n_rows),
+        bound=None,
+        objective=None,
+        message=f"{claim.message}, after scaling",
+    )
+
+
+def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
+    """Solve a conic form; `n_rows` linear rows of the model receive multipliers."""
+    import clarabel
+
+    settings = clarabel.DefaultSettings()
+    settings.verbose = limits.log
+    if limits.time_limit is not None:
+        settings.time_limit = float(limits.time_limit)
+    if limits.threads is not None:
+        settings.max_threads = int(limits.threads)
+    apply_options("clarabel", settings, limits.options)
+    solver = clarabel.DefaultSolver(
+        sp.triu(conic.P).tocsc(), conic.q, conic.A, conic.b, cones(conic, clarabel), settings
+    )
+    pressed = Event()
+    solver.set_termination_callback(lambda info: pressed.is_set())
+    try:
+        finished = supervised(solver.solve, pressed.set, log=limits.log)
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        return Claim(Status.ERROR, message=f"broke down: {error}", version=clarabel.__version__)
+    claim = _claim(finished.value, conic, n_rows)
+    words = unused("clarabel", limits, "seed")
+    message = claim.message + (words and f"; {words}")
+    return reported(replace(claim, message=message, version=clarabel.__version__), finished)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether Rust code broke down, as Clarabel does where it meets a NaN: this is no Exception."""
+    return type(error).__name__ == "PanicException"
+
+
+def _claim(solution: Any, conic: ConicForm, n_rows: int) -> Claim:
+    status = _STATUS.get(str(solution.status), Status.ERROR)
+    message = f"{solution.status} after {solution.iterations} iterations"
+    x, z = np.array(solution.x), np.array(solution.z)
+    if status not in _WITH_POINT or not (np.isfinite(x).all() and np.isfinite(z).all()):
+        if status is Status.INACCURATE:
+            status = Status.LIMIT_NO_SOLUTION
+        return Claim(status, message=message)
+    # Short of the end the dual objective is that of a point that is not dual feasible.
+    bound = float(solution.obj_val_dual) + conic.offset if status is Status.OPTIMAL else None
+    return Claim(
+        status, x=x, duals=multipliers(conic, z, n_rows), bound=bound, message=message,
+        objective=float(solution.obj_val) + conic.offset,
+    )  # fmt: skip
+
+
+def cones(conic: ConicForm, clarabel: Any) -> list[Any]:
+    """Clarabel's cone objects for the blocks."""
+
+    def of(block: Block) -> Any:
+        match block.kind:
+            case "zero":
+                return clarabel.ZeroConeT(block.size)
+            case "nonneg":
+                return clarabel.NonnegativeConeT(block.size)
+            case "soc":
+                return clarabel.SecondOrderConeT(block.size)
+        return clarabel.PSDTriangleConeT(len(unpack(np.zeros(block.size))))
+
+    return [of(block) for block in conic.blocks]

@@ -1,0 +1,373 @@
+"""What each solver can take, under which limits, and how to get it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+
+import numpy as np
+
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.solvers.backends.preference import CLOCKLESS, ORDER, order, reason
+from tightmargin.solvers.errors import (
+    NumberError,
+    ProblemClassError,
+    RefusedError,
+    SizeLimitError,
+    SolverNotInstalledError,
+)
+from tightmargin.solvers.standard_form.coefficients import coefficient_outside
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
+MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
+LRCP, NONCONVEX = ProblemClass.LRCP, ProblemClass.NONCONVEX
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """Capabilities of one solver.
+
+    Attributes
+    ----------
+    package : str
+        Module to import.
+    distribution : str
+        Name to install.
+    classes : frozenset
+    coefficients : (float, float)
+        Row coefficients outside this open interval are silently dropped or rejected by the
+        solver, so the model is refused.
+    licence : str
+    tolerance : float
+        How far its optimum may be from the true one, relative to max(1, |optimum|).
+    tolerance_because : str
+        Where that comes from.
+    tolerance_on_cones : float or None
+        The same for SOCP and MISOCP models, where it is larger.
+    limits : callable(form) -> str
+        Sentence naming the exceeded limit, or an empty string.
+    unlicensed : callable() -> str
+        Why the solver finds no licence here, or an empty string.
+    by_name : frozenset
+        Classes it takes when it is named, through a method of ours around it; never chosen for
+        them, and not asked where all solvers of a class are.
+    """
+
+    name: str
+    package: str
+    distribution: str
+    classes: frozenset[ProblemClass]
+    coefficients: tuple[float, float]
+    licence: str
+    tolerance: float
+    tolerance_because: str
+    tolerance_on_cones: float | None = None
+    limits: Callable[[StandardForm], str] = lambda form: ""
+    unlicensed: Callable[[], str] = lambda: ""
+    by_name: frozenset[ProblemClass] = frozenset()
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package can be imported here."""
+        return importlib.util.find_spec(self.package) is not None
+
+    @property
+    def broken(self) -> str:
+        """Why an installed package cannot be imported, or an empty string."""
+        try:
+            importlib.import_module(self.package)
+        except Exception as error:  # whatever a damaged installation raises is the answer
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    @property
+    def free(self) -> bool:
+        """Whether it solves models of any size without a licence."""
+        return "free" in self.licence
+
+    def tolerance_for(self, problem_class: str) -> float:
+        """Tolerance on models of a class."""
+        if self.tolerance_on_cones is not None and problem_class in (SOCP, MISOCP):
+            return self.tolerance_on_cones
+        return self.tolerance
+
+    @property
+    def version(self) -> str:
+        """Installed version, or an empty string."""
+        return version(self.distribution) if self.installed else ""
+
+
+@cache
+def gurobi_is_restricted() -> bool:
+    """Whether Gurobi runs under the size-limited licence of its wheel: asked by a probe model."""
+    import gurobipy
+
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
+        model.addMVar(2001)
+        try:
+            model.optimize()
+        except gurobipy.GurobiError:
+            return True
+    return False
+
+
+@cache
+def mosek_unlicensed() -> str:
+    """Why MOSEK finds no licence, in its own words; an empty string when it does."""
+    import mosek
+
+    with mosek.Env() as env:
+        try:
+            env.checkoutlicense(mosek.feature.pts)
+        except mosek.Error as error:
+            return mosek.Env.getcodedesc(error.errno)[1].rstrip(".")
+    return ""
+
+
+def _gurobi_limits(form: StandardForm) -> str:
+    """Limits of the wheel's licence, found by trying models on both sides of each of them.
+
+    Linear and quadratic rows count together; a row with two different sides costs a column more.
+    """
+    rows = len(form.rows) + len(form.quadratic)
+    most = 200 if form.is_quadratic else 2000
+    if max(form.n, rows) <= most // 2 or not gurobi_is_restricted():
+        return ""
+    two_sided = np.isfinite(form.row_lower) & np.isfinite(form.row_upper)
+    columns = form.n + int((two_sided & (form.row_lower != form.row_upper)).sum())
+    if columns > most:
+        kind = "quadratic models" if form.is_quadratic else "linear models"
+        extra = "" if columns == form.n else f" ({columns - form.n} of them for two-sided rows)"
+        return f"{columns} variables{extra}, and its restricted licence takes {most} in {kind}"
+    return f"{rows} rows, and its restricted licence takes 2000" if rows > 2000 else ""
+
+
+SOLVERS = {
+    info.name: info
+    for info in (
+        SolverInfo(
+            "highs", "highspy", "highspy", frozenset({LP, QP, MILP}), (1e-9, 1e15), "MIT, free",
+            1e-6, "rows and reduced costs within 1e-7, integers within 1e-6",
+            by_name=frozenset({MIQP}),
+        ),
+        SolverInfo(
+            "clarabel", "clarabel", "clarabel", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf),
+            "Apache 2.0, free", 1e-6, "it stops at a gap and residuals of 1e-8 of its scaled model",
+        ),
+        SolverInfo(
+            "scip", "pyscipopt", "pyscipopt",
+            frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-9, 1e15),
+            "Apache 2.0, free", 1e-5,
+            "a quadratic objective becomes a row, and rows are met by cuts to 1e-8; the square "
+            "root in a cone makes 1e-4 of that",
+            1e-4,
+        ),
+        SolverInfo(
+            "gurobi", "gurobipy", "gurobipy",
+            frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-13, 1e15),
+            "commercial; the wheel solves small models", 1e-6,
+            "rows within 1e-6, and the barrier method to 1e-6 of a norm where rows are quadratic",
+            1e-5,
+            limits=_gurobi_limits,
+        ),
+        SolverInfo(
+            "scs", "scs", "scs", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf), "MIT, free",
+            1e-5, "operator splitting: the last digits come slowly",
+        ),
+        SolverInfo(
+            "piqp", "piqp", "piqp", frozenset({QP}), (0.0, np.inf), "BSD 2-clause, free",
+            1e-6, "it stops at absolute residuals of 1e-8 of its scaled model",
+        ),
+        SolverInfo(
+            "mosek", "mosek", "mosek", frozenset({LP, QP, SOCP, SDP, MILP, MIQP, MISOCP}),
+            (1e-12, 1e20), "commercial; exports without one", 1e-6,
+            "it stops at a gap and residuals of 1e-8 of its scaled model",
+            unlicensed=mosek_unlicensed,
+        ),
+    )
+}  # fmt: skip
+
+PREFERENCE = ORDER
+
+
+def capable(problem_class: ProblemClass) -> list[str]:
+    """Installed solvers for a class that find their licence, preferred first."""
+    return list(_capable(problem_class))
+
+
+def _capable(problem_class: ProblemClass) -> Iterator[str]:
+    """One at a time: asking the last ones for their licence takes a while."""
+    for name in ORDER[problem_class]:
+        info = SOLVERS[name]
+        if info.installed and not info.broken and not info.unlicensed():
+            yield name
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The solver that gets a model, and why.
+
+    Attributes
+    ----------
+    why : str
+        What speaks for it; empty when the user named it.
+    how : str
+        What else the user should know of the way it is used, such as "in dual form".
+    """
+
+    info: SolverInfo
+    why: str = ""
+    how: str = ""
+
+    @property
+    def reason(self) -> str:
+        """One sentence for the result; empty when the user named the solver."""
+        way = f" {self.how}" if self.how else ""
+        return f"auto took {self.info.name}{way}: {self.why}" if self.why else ""
+
+
+def choose(
+    solver: str, problem_class: ProblemClass, form: StandardForm, *, timed: bool = False
+) -> Choice:
+    """Resolve "auto" or check a named solver against the model, before anything is started.
+
+    Parameters
+    ----------
+    timed : bool
+        Whether there is a time limit: "auto" then takes a solver that it can stop.
+
+    Raises
+    ------
+    ValueError
+        Unknown name.
+    SolverNotInstalledError, ProblemClassError, SizeLimitError, NumberError
+        Each naming what would work.
+    """
+    info = None if solver == "auto" else solver_named(solver)
+    _refuse_mixed_semidefinite(problem_class, form)
+    if info is None:
+        return _choose_automatically(problem_class, form, timed)
+    objection_to_class = _not_of_its_classes(info, problem_class, form)
+    if objection_to_class is not None:
+        raise objection_to_class
+    absent = _absence(info)
+    if absent:
+        raise SolverNotInstalledError(
+            f"{absent}; installed solvers for {problem_class}: "
+            f"{', '.join(capable(problem_class)) or 'none'}"
+        )
+    objection = _objection(info, problem_class, form)
+    if objection is not None:
+        raise objection
+    return Choice(info)
+
+
+def _refuse_mixed_semidefinite(problem_class: ProblemClass, form: StandardForm) -> None:
+    """Raise for a semidefinite row beside what only solvers without such rows can take."""
+    if not form.psd or problem_class is SDP:
+        return
+    row = form.psd[0].data.name
+    if form.integer.any():
+        k = int(np.flatnonzero(form.integer)[0])
+        beside = f"the integer variable {form.columns.name(k)}: relax its domain to an interval"
+    else:
+        beside = "something that is not convex: replace or relax that"
+    raise ProblemClassError(
+        f"no solver here takes the semidefinite row {row} beside {beside}, or write the row with "
+        "second-order cones"
+    )
+
+
+def _not_of_its_classes(
+    info: SolverInfo, problem_class: ProblemClass, form: StandardForm
+) -> ProblemClassError | None:
+    if problem_class in info.classes:
+        return None
+    why = ""
+    if problem_class in info.by_name:
+        from tightmargin.solvers.outer_approximation import takes
+
+        why = takes(form)
+        if not why:
+            return None
+    said = f"{info.name} cannot take {problem_class} models"
+    if why:
+        said = f"{info.name} cannot take this {problem_class} model: {why}"
+    others = ", ".join(capable(problem_class)) or "none"
+    return ProblemClassError(f"{said}; installed solvers that can: {others}")
+
+
+def solver_named(name: str) -> SolverInfo:
+    """Look a solver up; ValueError, with the nearest name, when there is none."""
+    if isinstance(name, str) and name in SOLVERS:
+        return SOLVERS[name]
+    hint = did_you_mean(name, SOLVERS)
+    raise ValueError(f"unknown solver {name!r}; choose auto, {', '.join(SOLVERS)}{hint}")
+
+
+def _absence(info: SolverInfo) -> str:
+    """Why a solver cannot be called at all, with the command that mends it; empty if it can."""
+    if not info.installed:
+        return f"{info.name} is not installed (pip install {info.distribution})"
+    if info.broken:
+        mend = f"pip install --force-reinstall {info.distribution}"
+        return f"{info.name} is installed and cannot be imported, {info.broken} ({mend})"
+    return ""
+
+
+def _choose_automatically(problem_class: ProblemClass, form: StandardForm, timed: bool) -> Choice:
+    """The first free solver that is there and does not object; why the ones before it are not."""
+    passed: list[str] = []
+    objections: list[RefusedError] = []
+    for name in order(problem_class, form):
+        info = SOLVERS[name]
+        if not info.free:
+            continue
+        if timed and name in CLOCKLESS:
+            passed.append(f"no time limit can stop {name}")
+            continue
+        absent = _absence(info)
+        objection = None if absent else _objection(info, problem_class, form)
+        if not absent and objection is None:
+            return Choice(info, "; ".join([reason(name, problem_class, form), *passed]))
+        if objection is not None:
+            objections.append(objection)
+        passed.append((absent or str(objection)).partition(";")[0])
+    if objections:
+        raise objections[0]
+    names = [SOLVERS[name].distribution for name in ORDER[problem_class] if SOLVERS[name].free]
+    named = capable(problem_class)
+    raise SolverNotInstalledError(
+        f"no installed solver takes {problem_class} models{' of its own accord' if named else ''}; "
+        f"install {_either(names)}{f', or name {_either(named)}' if named else ''}"
+    )
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(names)
+
+
+def _objection(
+    info: SolverInfo, problem_class: ProblemClass, form: StandardForm
+) -> RefusedError | None:
+    limit = info.limits(form)
+    if limit:
+        others = [n for n in capable(problem_class) if not SOLVERS[n].limits(form)]
+        return SizeLimitError(
+            f"{info.name}: the model has {limit}; try {', '.join(others) or 'a smaller model'}"
+        )
+    low, high = info.coefficients
+    entry = coefficient_outside(form, low, high)
+    if entry:
+        return NumberError(
+            f"{info.name} would silently drop or reject {entry}; it keeps magnitudes between "
+            f"{low:g} and {high:g}: scale the data (normalise=zscore), or use clarabel for "
+            "continuous convex models"
+        )
+    return None

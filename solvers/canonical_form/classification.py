@@ -1,0 +1,82 @@
+"""The class of a model, decided from its rows before any solver sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers.canonical_form.cone_recognition import Reading, Shape, read_rows
+from tightmargin.solvers.canonical_form.curvature import curvature
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+CONVEX_CLASSES = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
+INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
+
+
+@dataclass(frozen=True, eq=False)
+class Classification:
+    """Class of a model, its quadratic rows as read, and why it is not convex when it is not.
+
+    Attributes
+    ----------
+    problem_class : ProblemClass
+    readings : tuple of Reading
+        Of the quadratic rows, in order.
+    reason : str
+        What is not convex.
+    curvature : array (n,) or None
+        c with Q - diag(c) proven semidefinite, for the Q of the objective; None where the
+        objective is not convex.
+    """
+
+    problem_class: ProblemClass
+    readings: tuple[Reading, ...]
+    reason: str = ""
+    curvature: NDArray[np.float64] | None = None
+
+    @property
+    def convex(self) -> bool:
+        """Continuous and convex."""
+        return self.problem_class in CONVEX_CLASSES
+
+    @property
+    def relaxes_to_convex(self) -> bool:
+        """Convex once integrality is dropped."""
+        return self.convex or self.problem_class in INTEGER_CLASSES
+
+
+def classify(form: StandardForm) -> Classification:
+    """Classify a model read by standard_form."""
+    readings = read_rows(form)
+    integer = bool(form.integer.any())
+
+    bend = curvature(form.objective.Q)
+
+    def answer(problem_class: ProblemClass, reason: str = "") -> Classification:
+        return Classification(problem_class, readings, reason, bend.least)
+
+    if form.nonlinear:
+        return answer(ProblemClass.NONCONVEX, f"{form.nonlinear[0].name} is not quadratic")
+    if not bend.convex:
+        return answer(
+            ProblemClass.NONCONVEX, f"the objective has negative curvature {bend.negative:.3g}"
+        )
+    bad = [r for r in readings if r.shape is not Shape.CONVEX]
+    if bad:
+        lone_reverse = len(bad) == len(readings) == 1 and bad[0].shape is Shape.REVERSE
+        linear = form.objective.Q.nnz == 0 and not form.psd and not integer
+        if lone_reverse and linear:
+            return answer(ProblemClass.LRCP, bad[0].reason)
+        return answer(ProblemClass.NONCONVEX, bad[0].reason)
+    if form.psd:
+        if integer:
+            return answer(ProblemClass.NONCONVEX, "integer variables beside a semidefinite row")
+        return answer(ProblemClass.SDP)
+    if readings:
+        return answer(ProblemClass.MISOCP if integer else ProblemClass.SOCP)
+    if form.objective.Q.nnz:
+        return answer(ProblemClass.MIQP if integer else ProblemClass.QP)
+    return answer(ProblemClass.MILP if integer else ProblemClass.LP)

@@ -1,0 +1,79 @@
+"""A point of our own for a model that a solver calls infeasible: one is enough to refute it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tightmargin.solvers.backends import clarabel, scip
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.standard_form.quadratic import Quadratic
+from tightmargin.solvers.standard_form.residuals import primal_residual
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+Array = NDArray[np.float64]
+
+# Tighter than what a certificate asks: a model whose rows barely cross is left to the solver.
+TOLERANCE = 1e-9
+PATIENCE = 5.0  # seconds for SCIP, where nothing quicker applies
+
+
+def feasible_point(
+    form: StandardForm, classification: Classification, limits: Limits
+) -> tuple[Array, float] | None:
+    """A point that meets all rows, bounds and integrality, and its largest relative violation.
+
+    Convex models are solved without their objective. Integer variables of a relaxed point are
+    rounded up, to the nearest and down, and the others follow: with all binaries at one a big-M
+    model has a point. For other models SCIP is asked, for seconds.
+    """
+    for x in _candidates(form, classification, limits):
+        if not np.isfinite(x).all():
+            continue
+        x = np.where(form.integer, np.round(x), np.clip(x, form.lower, form.upper))
+        residual, _ = primal_residual(form, x)
+        if residual <= TOLERANCE:
+            return x, residual
+    return None
+
+
+def _candidates(
+    form: StandardForm, classification: Classification, limits: Limits
+) -> Iterator[Array]:
+    yield form.point()
+    nothing = Quadratic(sp.csr_matrix((form.n, form.n)), np.zeros(form.n), 0.0)
+    aimless = replace(form, objective=nothing, sense=1)
+    asked = Limits(limits.time_limit, limits.threads, limits.seed)
+    if classification.relaxes_to_convex:
+        relaxed = clarabel.run(aimless, classification, replace(asked, seed=None)).x
+        if relaxed is None:
+            return
+        yield relaxed
+        if form.integer.any():
+            for whole in (np.ceil, np.round, np.floor):
+                found = _held(aimless, classification, whole(relaxed - 1e-9), asked).x
+                if found is not None:
+                    yield found
+    elif SOLVERS["scip"].installed and not form.nonlinear:
+        seconds = min(PATIENCE, limits.time_limit or PATIENCE)
+        found = scip.run(aimless, replace(asked, time_limit=seconds)).x
+        if found is not None:
+            yield found
+
+
+def _held(
+    form: StandardForm, classification: Classification, whole: Array, limits: Limits
+) -> Claim:
+    """Clarabel's claim with the integer variables held where they are put."""
+    held = replace(
+        form,
+        lower=np.where(form.integer, whole, form.lower),
+        upper=np.where(form.integer, whole, form.upper),
+    )
+    return clarabel.run(held, classification, replace(limits, seed=None))

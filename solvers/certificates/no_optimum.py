@@ -1,0 +1,116 @@
+"""What becomes of a claim without a point: no feasible point, no least value, or nothing proven."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.reliances import unproven_quantities, why_infeasible
+from tightmargin.solvers.backends.base import Claim
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.certificates.feasible_point import feasible_point
+from tightmargin.solvers.certificates.model_bound import Bound, model_bound
+from tightmargin.solvers.exact.infeasibility import Infeasible, find_infeasibility
+from tightmargin.solvers.exact.unboundedness import Unbounded, unboundedness_proof
+from tightmargin.solvers.result import Certificate, Status, Verdict
+
+Array = NDArray[np.float64]
+
+# A solver that gave up, or does not know which of the two it is, may have had either reason.
+_MAY_BE_INFEASIBLE = (
+    Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.UNBOUNDED, Status.ERROR,
+)  # fmt: skip
+_WITHOUT_POINT = (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+_MAY_BE_UNBOUNDED = (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED, Status.INFEASIBLE)
+
+
+def without_point(case: Case, claim: Claim) -> Certified:
+    """Prove that there is no point or no least value; otherwise it stays the solver's word."""
+    proven = no_optimum(
+        case,
+        infeasible_too=claim.status in _MAY_BE_INFEASIBLE,
+        unbounded_too=claim.status in _MAY_BE_UNBOUNDED,
+    )
+    if proven is not None:
+        return proven
+    reason = f"the solver's word: {claim.message or claim.status}"
+    status = claim.status
+    refutation = _refuted(case, claim)
+    if refutation:
+        said = claim.status.replace("_", " ")
+        reason = f"the solver says {said} ({claim.message or claim.status}), and {refutation}"
+        status = Status.ERROR
+    # A stopped dual simplex has no point, but multipliers, and they prove a bound.
+    bound = Bound() if claim.duals is None else model_bound(case, claim)
+    unproven = why_infeasible(case.origin) if status in _WITHOUT_POINT else ""
+    certificate = Certificate(
+        Verdict.NOT_CERTIFIED,
+        reason,
+        level="model" if unproven else case.level,
+        bound=bound.value,
+        bound_method=bound.method,
+        solver_bound=claim.bound,
+        unproven=unproven or _unjudged(case, bound),
+    )
+    return Certified(status, None, None, certificate)
+
+
+def _unjudged(case: Case, bound: Bound) -> str:
+    """Why a bound without a point need not be one on the paper's problem, or an empty string."""
+    if bound.value is None or case.origin is None:
+        return ""
+    words = " and ".join(unproven_quantities(case.model.origin, case.origin))
+    return f"nothing proves the {words} of the model without a point" if words else ""
+
+
+def no_optimum(
+    case: Case, *, infeasible_too: bool = True, unbounded_too: bool = True
+) -> Certified | None:
+    """The proof that a model has no point, or no least value; None when neither is found."""
+    if infeasible_too:
+        proof = find_infeasibility(case.form, case.limits)
+        if proof is not None:
+            return infeasible(case, proof)
+    if unbounded_too and SOLVERS["highs"].installed:
+        way = unboundedness_proof(case.form, case.limits)
+        if way is not None:
+            return unbounded(case, way)
+    return None
+
+
+def _refuted(case: Case, claim: Claim) -> str:
+    """What of our own contradicts the claim that there is no optimum; empty when nothing does."""
+    against = []
+    if claim.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
+        found = feasible_point(case.form, case.classification, case.limits)
+        if found is None:
+            return ""
+        against.append(f"there is a point that is feasible to {found[1]:.1e}")
+    if claim.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
+        bound = model_bound(case, replace(claim, x=None, duals=None))
+        if bound.value is None:
+            return ""
+        side = "below" if case.form.sense == 1 else "above"
+        against.append(f"nothing is {side} {case.form.sense * bound.value:.9g} by {bound.method}")
+    return " and ".join(against)
+
+
+def infeasible(case: Case, proof: Infeasible) -> Certified:
+    """An infeasible model with the Farkas multipliers that prove it."""
+    unproven = why_infeasible(case.origin)
+    level = "model" if unproven else case.level
+    certificate = Certificate(
+        Verdict.CERTIFIED, level=level, bound_method=proof.words, unproven=unproven
+    )
+    multipliers = Multipliers(proof.multipliers, np.zeros(case.form.n), {})
+    return Certified(Status.INFEASIBLE, None, None, certificate, proof=multipliers)
+
+
+def unbounded(case: Case, way: Unbounded) -> Certified:
+    """An unbounded model with the point and the ray that prove it."""
+    certificate = Certificate(Verdict.CERTIFIED, level=case.level, bound_method=way.words)
+    return Certified(Status.UNBOUNDED, way.point, None, certificate, ray=way.ray)

@@ -1,0 +1,303 @@
+"""Proven limits of the variables at every point that matters, from rows, cones and the objective.
+
+A lower bound on f need not hold above a value U that is known, because min(beta, U) is what is
+kept; so only the points with f <= U matter. Their limits follow from the bounds of the variables,
+from an objective whose terms are bounded below, from linear rows, and from the minors of the cones:
+|M_ij| <= sqrt(M_ii M_jj), and no entry of a second-order cone exceeds the first. Every step goes
+outwards by more than what it may have rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.canonical_form.cone_recognition import Cone
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+Array = NDArray[np.float64]
+
+ROUNDS = 6
+OUTWARD = 1e-12
+# Of a known value: points that cost so much more count too, so that a bound above it shows.
+ABOVE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Limits of the variables at every feasible point of objective at most `cutoff`.
+
+    Attributes
+    ----------
+    low, high : arrays (n,)
+        Infinite where none is known. Limits that cross say that there is no such point.
+    cutoff : float
+        Without the constant of the objective.
+    """
+
+    low: Array
+    high: Array
+    cutoff: float
+
+    @property
+    def empty(self) -> bool:
+        """Whether no feasible point has an objective of at most the cutoff."""
+        return bool((self.low > self.high).any())
+
+    def size(self) -> Array:
+        """X (n,) with |x_j| <= X_j."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+@dataclass
+class _Limits:
+    """Intervals of the columns, narrowed step by step."""
+
+    low: Array
+    high: Array
+
+    def rows(self, A: sp.csr_matrix) -> tuple[Array, Array]:
+        """Least and largest value of A x, outwards; infinite where a column without a limit is."""
+        up, down = A.maximum(0), A.minimum(0)
+        low, pad = _product(up, self.low, down, self.high)
+        high, room = _product(up, self.high, down, self.low)
+        return low - pad, high + room
+
+    def narrow(self, columns: NDArray[Any], low: Array, high: Array) -> None:
+        """Intersect, a little outwards."""
+        with np.errstate(invalid="ignore"):
+            low, high = low - OUTWARD * np.abs(low), high + OUTWARD * np.abs(high)
+        np.maximum.at(self.low, columns, np.where(np.isfinite(low), low, -np.inf))
+        np.minimum.at(self.high, columns, np.where(np.isfinite(high), high, np.inf))
+
+
+def _product(A: sp.csr_matrix, x: Array, B: sp.csr_matrix, y: Array) -> tuple[Array, Array]:
+    """A x + B y, where infinite entries count only in columns that occur, and its rounding."""
+    total, size, endless = np.zeros(A.shape[0]), np.zeros(A.shape[0]), np.zeros(A.shape[0])
+    for M, v in ((A, x), (B, y)):
+        finite = np.where(np.isfinite(v), v, 0.0)
+        total += M @ finite
+        size += abs(M) @ np.abs(finite)
+        endless += M @ np.where(np.isfinite(v), 0.0, np.sign(v))
+    count = np.diff(A.indptr) + np.diff(B.indptr)
+    total = np.where(endless != 0, np.copysign(np.inf, endless), total)
+    return total, (count + 8) * 4 * UNIT * size
+
+
+def limits_of_variables(form: StandardForm, classification: Classification, cutoff: float) -> Reach:
+    """Limits at every feasible x of objective at most `cutoff`, the constant left out.
+
+    Parameters
+    ----------
+    form, classification
+        A model that is convex once integrality is dropped.
+    """
+    limits = _Limits(form.lower.copy(), form.upper.copy())
+    cones = _cones(classification, form.n)
+    for _ in range(ROUNDS):
+        before = limits.low.copy(), limits.high.copy()
+        _by_matrices(form, limits)
+        _by_objective(form, classification, limits, cutoff)
+        _by_rows(form.A, form.row_lower, form.row_upper, limits)
+        if cones is not None:
+            _by_cones(cones, limits)
+        if np.array_equal(before[0], limits.low) and np.array_equal(before[1], limits.high):
+            break
+    return Reach(limits.low, limits.high, cutoff)
+
+
+def _by_rows(A: sp.csr_matrix, lower: Array, upper: Array, limits: _Limits) -> None:
+    """a_j x_j <= side - the least of the other terms, and the other way round."""
+    entries = A.tocoo()
+    i, j, a = entries.row, entries.col, entries.data
+    count = np.diff(A.indptr)[i]
+    with np.errstate(invalid="ignore", over="ignore"):
+        least = np.where(a > 0, a * limits.low[j], a * limits.high[j])
+        most = np.where(a > 0, a * limits.high[j], a * limits.low[j])
+        low_rest, low_pad = _others(least, i, A.shape[0], -np.inf)
+        high_rest, high_pad = _others(most, i, A.shape[0], np.inf)
+        rounding = (count + 8) * 4 * UNIT
+        above, below = upper[i] - low_rest, lower[i] - high_rest
+        above = above + rounding * (low_pad + np.abs(upper[i]))
+        below = below - rounding * (high_pad + np.abs(lower[i]))
+        limits.narrow(
+            j, np.where(a > 0, below / a, above / a), np.where(a > 0, above / a, below / a)
+        )
+
+
+def _others(terms: Array, rows: Array, height: int, endless: float) -> tuple[Array, Array]:
+    """Sum of the other terms of each term's row, and of their sizes; `endless` when one is."""
+    finite = np.where(np.isfinite(terms), terms, 0.0)
+    sums = np.bincount(rows, finite, height)
+    sizes = np.bincount(rows, np.abs(finite), height)
+    open_terms = np.bincount(rows, ~np.isfinite(terms), height)
+    rest = open_terms[rows] - ~np.isfinite(terms)
+    return np.where(rest > 0, endless, sums[rows] - finite), sizes[rows]
+
+
+def _by_objective(
+    form: StandardForm, classification: Classification, limits: _Limits, cutoff: float
+) -> None:
+    """Each term c x^2 + a x is what the cutoff leaves beside the least of the others."""
+    a, curved = form.objective.a, classification.curvature
+    assert curved is not None
+    low, high = limits.low, limits.high
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        least = np.where(a > 0, a * low, np.where(a < 0, a * high, 0.0))
+        # Where rounding may have bent the form the wrong way, that is the least.
+        size = np.where(curved < 0, np.maximum(np.abs(low), np.abs(high)), 0.0)
+        least = least + np.where(curved < 0, curved * size**2, 0.0)
+        bend = np.where(curved > 0, curved, 1.0)
+        best = np.clip(-a / (2 * bend), low, high)
+        least = np.where(curved > 0, (curved * best + a) * best, least)
+        # (c x + a) x at its minimum rounds by far less than this share of a^2 / c.
+        sizes = np.where(curved > 0, curved * best**2 + np.abs(a * best), np.abs(least))
+    finite = np.where(np.isfinite(least), least, 0.0)
+    endless = ~np.isfinite(least)
+    if endless.sum() > 1:
+        return
+    pad = (len(a) + 8) * 4 * UNIT * (float(sizes[~endless].sum()) + abs(cutoff))
+    room = cutoff - (float(finite.sum()) - finite) + pad
+    if endless.any():
+        room = np.where(endless, room, np.inf)
+    columns = np.flatnonzero((a != 0) | (curved > 0))
+    room, a, curved = room[columns], a[columns], curved[columns]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        square, rest = a * a, 4 * bend[columns] * room
+        square = square + rest + 8 * UNIT * (square + np.abs(rest))
+        root = np.sqrt(np.maximum(square, 0.0)) * (1 + 8 * UNIT)
+        reach = (np.abs(a) + root) * (8 * UNIT)
+        straight = room / a
+        top = np.where(
+            curved > 0, (-a + root + reach) / (2 * bend[columns]),
+            np.where((a > 0) & (curved == 0), straight, np.inf),
+        )  # fmt: skip
+        bottom = np.where(
+            curved > 0, (-a - root - reach) / (2 * bend[columns]),
+            np.where((a < 0) & (curved == 0), straight, -np.inf),
+        )  # fmt: skip
+        limits.narrow(columns, bottom, top)
+
+
+def _by_matrices(form: StandardForm, limits: _Limits) -> None:
+    """Diagonal entries are at least 0, and M_ij^2 <= M_ii M_jj."""
+    for psd in form.psd:
+        i, j = np.tril_indices(psd.order)
+        F, diagonal = psd.F.tocsr(), np.flatnonzero(i == j)
+        _by_rows(F[diagonal], -psd.g[diagonal], np.full(len(diagonal), np.inf), limits)
+        most = limits.rows(F)[1]
+        top = np.maximum(most + psd.g + 4 * UNIT * np.abs(psd.g), 0.0)[diagonal]
+        with np.errstate(invalid="ignore"):
+            size = np.sqrt(top[i] * top[j]) * (1 + OUTWARD)
+        size = np.where(np.isnan(size), np.inf, size)
+        slack = 4 * UNIT * np.abs(psd.g)
+        _by_rows(F, -size - psd.g - slack, size - psd.g + slack, limits)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cones:
+    """All second-order cones whose entries are right to a few last places, one below the other.
+
+    Attributes
+    ----------
+    product, ends : csr_matrix (2 p, n), array
+        f and g of the cones that are h^2 <= 4 f g, in turn.
+    top, sides : csr_matrix (q, n), array
+        First rows of the others.
+    rest, offsets : csr_matrix, array
+        h of the former, then what is below the first row of the latter.
+    owner : array
+        Number of the cone that each of these rows belongs to, products first.
+    """
+
+    product: sp.csr_matrix
+    ends: Array
+    top: sp.csr_matrix
+    sides: Array
+    rest: sp.csr_matrix
+    offsets: Array
+    owner: NDArray[np.int64]
+
+
+def _cones(classification: Classification, n: int) -> _Cones | None:
+    """The cones of a model; None without any."""
+    found = [r.cone for r in classification.readings if r.cone is not None]
+    cones = [cone for cone in found if cone.excess is None]
+    if not cones:
+        return None
+    products = [cone for cone in cones if cone.factors is not None]
+    others = [cone for cone in cones if cone.factors is None]
+    pairs = [(cone.factors, cone.index) for cone in products if cone.factors is not None]
+    parts = [(cone.A[2:], cone.b[2:], cone.index) for cone in products]
+    parts += [(cone.A[1:], cone.b[1:], cone.index) for cone in others]
+    return _Cones(
+        _spread([(F, index) for (F, _), index in pairs], n),
+        np.concatenate([np.zeros(0), *(ends for (_, ends), _ in pairs)]),
+        _spread([(cone.A[:1], cone.index) for cone in others], n),
+        np.array([cone.b[0] for cone in others], dtype=np.float64),
+        _spread([(A, index) for A, _, index in parts], n),
+        np.concatenate([np.zeros(0), *(b for _, b, _ in parts)]),
+        np.repeat(np.arange(len(parts)), [len(b) for _, b, _ in parts]),
+    )
+
+
+def _spread(blocks: list[tuple[Array, NDArray[np.int64]]], n: int) -> sp.csr_matrix:
+    """Small matrices over few columns, one below the other, over all columns."""
+    height, rows, columns, numbers = 0, [], [], []
+    places: dict[int, tuple[Any, ...]] = {}
+    for A, index in blocks:
+        if id(A) not in places:  # cones of one family share theirs
+            i, j = A.nonzero()
+            places[id(A)] = i, j, A[i, j]
+        i, j, a = places[id(A)]
+        rows.append(height + i)
+        columns.append(index[j])
+        numbers.append(a)
+        height += len(A)
+    empty = np.zeros(0, dtype=np.int64)
+    where = np.concatenate([empty, *rows]), np.concatenate([empty, *columns])
+    return sp.csr_matrix((np.concatenate([np.zeros(0), *numbers]), where), shape=(height, n))
+
+
+def _by_cones(cones: _Cones, limits: _Limits) -> None:
+    """No entry exceeds the first, and h^2 <= 4 f g; entries are right to a few last places."""
+    low = -cones.ends - OUTWARD * np.abs(cones.ends)
+    _by_rows(cones.product, low, np.full(len(low), np.inf), limits)
+    factors = np.maximum(_most(limits, cones.product, cones.ends), 0.0)
+    f, g = np.sqrt(factors[0::2]), np.sqrt(factors[1::2])
+    with np.errstate(invalid="ignore"):
+        products = np.where((f == 0) | (g == 0), 0.0, 2 * f * g)
+    tops = np.maximum(_most(limits, cones.top, cones.sides), 0.0)
+    size = np.concatenate([products, tops])[cones.owner]
+    room = size * (1 + OUTWARD) + OUTWARD * np.abs(cones.offsets)
+    _by_rows(cones.rest, -room - cones.offsets, room - cones.offsets, limits)
+
+
+def _most(limits: _Limits, A: sp.csr_matrix, b: Array) -> Array:
+    """The most that A x + b can be, outwards."""
+    return limits.rows(A)[1] + b + OUTWARD * np.abs(b)
+
+
+def excess_of(cone: Cone, reach: Reach) -> float:
+    """What raising the first entry of a cone must make up for at the points that matter."""
+    found = cone.excess
+    if found is None:
+        return 0.0
+    size = reach.size()[cone.index]
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = found.constant
+        if found.squares:
+            total += found.squares * float(size @ size)
+        if found.linear:
+            total += found.linear * float(size.sum())
+    total *= 1 + OUTWARD
+    if total == 0.0:
+        return 0.0
+    steps = [np.sqrt(total)] if cone.slope == 0 else [np.sqrt(total), total / cone.slope]
+    return float(min(steps)) * (1 + OUTWARD)

@@ -1,0 +1,185 @@
+"""A gap table: lower bounds from relaxations beside the best point of the exact problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny, scale_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ORDER_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """One row of a gap table.
+
+    Attributes
+    ----------
+    label : str
+        What the reader sees; the entry's name with its own parameters by default.
+    value : float or None
+        Objective of the relaxation (minus the objective for a dual).
+    bound : float or None
+        What of it is a proven lower bound on the exact problem; None when nothing is.
+    remark : str
+        Why the row is no bound, or what is odd about it.
+    claimed : float or None
+        What stands in the place of `bound` when uncertified rows are asked for: of a NOT_CERTIFIED
+        row the bound that was proven all the same, or else its value.
+    """
+
+    label: str
+    entry: str
+    parameters: Mapping[str, Any]
+    value: float | None
+    bound: float | None
+    status: Status
+    solver: str
+    seconds: float
+    verdict: Verdict
+    remark: str
+    result: SolveResult
+    claimed: float | None = None
+
+    @property
+    def certified(self) -> bool:
+        """Whether the row may enter a gap."""
+        return self.bound is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """An upper bound (the best point known) and lower bounds from relaxations.
+
+    Attributes
+    ----------
+    exact : SolveResult or None
+        Result of the exact formulation; None when only a known upper bound was given.
+    upper : float or None
+        Objective of the best feasible point, re-proven.
+    rows : tuple of Bound
+    include_uncertified : bool
+        Whether rows that are NOT_CERTIFIED get a gap; they stay marked. An unproven big-M is no
+        bound either way.
+    """
+
+    exact: SolveResult | None
+    exact_label: str
+    upper: float | None
+    rows: tuple[Bound, ...]
+    data: Mapping[str, Any]
+    include_uncertified: bool = False
+
+    def bound_of(self, row: Bound) -> float | None:
+        """What of a row enters a gap; None when nothing does."""
+        return row.claimed if row.bound is None and self.include_uncertified else row.bound
+
+    def absolute_gap(self, row: Bound) -> float | None:
+        """Upper minus bound; None when either is missing or the gap is negative: see violations."""
+        bound = self.bound_of(row)
+        if self.upper is None or bound is None:
+            return None
+        gap = self.upper - bound
+        return None if gap < -self._tolerance else max(gap, 0.0)
+
+    def relative_gap(self, row: Bound) -> float | None:
+        """Absolute gap over |upper|; None when |upper| is 0 up to rounding."""
+        gap = self.absolute_gap(row)
+        if gap is None or self.upper is None or self._is_tiny:
+            return None
+        return gap / abs(self.upper)
+
+    @property
+    def _is_tiny(self) -> bool:
+        assert self.upper is not None
+        known = Certificate(Verdict.CERTIFIED) if self.exact is None else self.exact.certificate
+        return is_tiny(self.upper, known)
+
+    @property
+    def _tolerance(self) -> float:
+        return order_tolerance(self.upper or 0.0, self.exact)
+
+    def violations(self) -> list[str]:
+        """Rows whose bound exceeds the best known point: one of the two is wrong."""
+        if self.upper is None:
+            return []
+        found = [(row, self.bound_of(row)) for row in self.rows]
+        return [
+            f"{row.label}: bound {bound:.9g} exceeds the best point {self.upper:.9g}"
+            for row, bound in found
+            if bound is not None and bound > self.upper + self._tolerance
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table with one row a formulation, the exact one last."""
+        import pandas as pd
+
+        records = [
+            {
+                "formulation": row.label,
+                "value": row.value,
+                "certified bound": row.bound,
+                "absolute gap": self.absolute_gap(row),
+                "relative gap": self.relative_gap(row),
+                "solver": row.solver,
+                "status": str(row.status),
+                "seconds": row.seconds,
+                "certificate": mark(row),
+            }
+            for row in self.rows
+        ]
+        if self.exact is not None:
+            exact = self.exact
+            records.append(
+                {
+                    "formulation": f"{self.exact_label} (exact)",
+                    "value": self.upper,
+                    "certified bound": exact.bound,
+                    "absolute gap": None if self.upper is None else exact.absolute_gap,
+                    "relative gap": None if self.upper is None else exact.relative_gap,
+                    "solver": exact.solver,
+                    "status": str(exact.status),
+                    "seconds": exact.seconds,
+                    "certificate": exact_remark(exact),
+                }
+            )
+        return pd.DataFrame.from_records(records)
+
+    def to_latex(self) -> str:
+        """LaTeX table (booktabs), percentages for relative gaps."""
+        frame = self.to_frame()
+        frame["relative gap"] = [
+            "" if gap != gap or gap is None else f"{100 * gap:.1f}" for gap in frame["relative gap"]
+        ]
+        frame = frame.rename(columns={"relative gap": "relative gap (%)"})
+        return frame.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
+
+
+def order_tolerance(value: float, result: SolveResult | None) -> float:
+    """How far a bound may exceed a value before one of the two is called wrong."""
+    if abs(value) >= 1 or result is None:
+        return ORDER_TOLERANCE * max(1.0, abs(value))
+    return ORDER_TOLERANCE * scale_of(result.certificate)
+
+
+def mark(row: Bound) -> str:
+    """Verdict of a row with a remark on it, or why it is none; only the first begins with it."""
+    if not row.certified:
+        return row.remark
+    return f"{row.verdict} ({row.remark})" if row.remark else str(row.verdict)
+
+
+def exact_remark(result: SolveResult) -> str:
+    """Verdict of an exact solve with how its bound is proven, or whose word it is."""
+    certificate = result.certificate
+    if certificate.verdict is Verdict.CERTIFIED:
+        return f"CERTIFIED ({certificate.bound_method})"
+    if certificate.verdict is Verdict.SOLVER_BOUND:
+        claim = certificate.solver_bound
+        return f"SOLVER_BOUND ({result.solver} claims {claim:.6g})"
+    return f"NOT_CERTIFIED ({certificate.reason})"

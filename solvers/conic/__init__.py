@@ -1,0 +1,1 @@
+"""The conic relaxations over many penalties or budgets in low-rank form."""

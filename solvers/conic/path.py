@@ -1,0 +1,113 @@
+"""The conic estimator for many penalties or budgets, every value with its proof.
+
+Cepeda, Gomez & Han 2024, Theorem 2 and appendix C. A value is found in low-rank form from its
+neighbour (low_rank_point.py), bounded from below by the closed form of the strengthening that its
+point implies (conic_bound.py), and found again by an interior-point solver where the two are
+further apart than the tolerance. Large penalties on separable points end at the hard-margin machine
+(hard_margin_limit.py). With V(penalty) the value of the SDP,
+
+    V is nondecreasing      multipliers for a penalty are multipliers for every larger one
+    V is concave            with the slope sum z: a larger penalty spends less
+    budget kappa            its value is the largest V(penalty) - penalty kappa n
+
+so that a budget is a penalty too: the one at which sum z = kappa n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tightmargin.formulations.conic.budget import budget_share
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.parameters import one_of, positive
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.certificates.gap import CLOSED
+from tightmargin.solvers.conic.budget_search import refuse_unreachable
+from tightmargin.solvers.conic.low_rank import LowRank
+from tightmargin.solvers.conic.path_result import ConicPath, ConicRow
+from tightmargin.solvers.conic.path_rows import ConicRows
+from tightmargin.solvers.conic.penalty_grid import (
+    low_rank_problem,
+    penalty_grid,
+    refuse_free_intercept,
+)
+
+__all__ = ["ConicPath", "ConicRow", "conic_path", "penalty_grid"]
+
+
+def conic_path(
+    data: TrainingData | GramData,
+    *,
+    penalties: Iterable[float] | None = None,
+    budgets: Iterable[float] | None = None,
+    intercept: str = "penalised",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    solver: str = "auto",
+    say: Callable[[str], None] | None = None,
+) -> ConicPath:
+    """Solve conic_sdp for many penalties, or conic_sdp_budget for many budgets.
+
+    Parameters
+    ----------
+    penalties, budgets : iterable of float
+        One of the two; by default penalty_grid(data). Sorted here, one row for each number.
+    intercept : "penalised" or "none"
+    tolerance : float
+        Relative gap up to which a value counts as proven, at most 1e-6.
+    time_limit : float, optional
+        Seconds for each row.
+    solver : str
+        For the rows that need an interior-point solver.
+    say : callable(str), optional
+        Told what is being done.
+
+    Raises
+    ------
+    ValueError
+        Both or an empty list; a penalty that is not positive, a budget outside (0, 1] or out of
+        reach; a free intercept, which is solved value by value; bad arguments.
+    """
+    refuse_free_intercept(intercept)
+    if not 0 < tolerance <= CLOSED:
+        raise ValueError(
+            f"tolerance must lie above 0 and be at most {CLOSED:g}, what CERTIFIED means; "
+            f"got {tolerance!r}"
+        )
+    if time_limit is not None:
+        positive("time_limit", time_limit)
+    one_of("solver", solver, ("auto", *SOLVERS))
+    if penalties is not None and budgets is not None:
+        raise ValueError("give penalties or budgets, not both: a budget is a penalty of its own")
+    problem = low_rank_problem(data, intercept)
+    if penalties is None and budgets is None:
+        penalties = penalty_grid(data, intercept=intercept).tolist()
+    wanted = _wanted(problem, penalties, None if budgets is None else list(budgets))
+    path = ConicRows(data, problem, intercept, tolerance, time_limit, solver, budgets is not None)
+    waiting = list(wanted)
+    while waiting:
+        if say is not None:
+            say(f"{path.parameter} {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
+        try:
+            path.visit(waiting[0])
+        except KeyboardInterrupt:
+            if not path.rows:
+                raise
+            break
+        waiting.pop(0)
+    return ConicPath(tuple(path.rows), path.parameter, data, intercept, tolerance, tuple(waiting))
+
+
+def _wanted(
+    problem: LowRank, penalties: Iterable[float] | None, budgets: Iterable[float] | None
+) -> list[float]:
+    """Rising penalties, or falling budgets, checked."""
+    if penalties is not None:
+        found = sorted({positive("penalty", penalty) for penalty in penalties})
+    else:
+        found = sorted({budget_share(budget) for budget in budgets or ()}, reverse=True)
+        for budget in found:
+            refuse_unreachable(problem, budget * problem.n)
+    if not found:
+        raise ValueError(f"{'penalties' if budgets is None else 'budgets'} is empty: name one")
+    return found

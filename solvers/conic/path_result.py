@@ -1,0 +1,112 @@
+"""What a conic path is made of: one row for each penalty or budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.result import Verdict
+
+Array = NDArray[np.float64]
+
+LOW_RANK, HARD_MARGIN, INTERIOR = "low-rank", "hard margin", "interior point"
+
+
+@dataclass(frozen=True, eq=False)
+class ConicRow:
+    """The SDP at one penalty, or with one budget.
+
+    Attributes
+    ----------
+    penalty : float
+        Given; for a budget the penalty that spends it and proves the bound.
+    budget : float
+        Given, or sum z / n.
+    spent : float
+        sum z / n of the point.
+    value : float
+        trace W + penalty sum z at the point; trace W alone with a budget.
+    lower_bound : float
+        Proven, of the same problem; -inf where there is none, or where it contradicts the value.
+    verdict : Verdict
+        CERTIFIED where the gap is within 1e-6, or the tolerance, of the value; see gap.py.
+    method : str
+        "low-rank", "interior point", or "hard margin" where a large penalty keeps every point.
+    stop : str
+        What the interior-point solver said, if one was asked, and a contradiction if there is one.
+    w : array (d,)
+    b : float
+        0 without an intercept.
+    factor : array (1 + r, k)
+        Rows w~ = (w, b) and R': W = factor' factor.
+    z, strengthening : array (n,)
+        Of the point, and gamma of the bound (NaN where it is not known).
+    rank : int
+        Of W - w~ w~': eigenvalues above 1e-6 of the trace of W.
+    errors : int
+        Training points on the wrong side or on the hyperplane.
+    seconds : float
+    """
+
+    penalty: float
+    budget: float
+    spent: float
+    value: float
+    lower_bound: float
+    verdict: Verdict
+    method: str
+    stop: str
+    w: Array
+    b: float
+    factor: Array
+    z: Array
+    strengthening: Array
+    rank: int
+    errors: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """value - lower_bound, at least 0."""
+        return max(0.0, self.value - self.lower_bound)
+
+    @property
+    def W(self) -> Array:  # noqa: N802
+        """The lifted matrix (k, k)."""
+        return self.factor.T @ self.factor
+
+
+@dataclass(frozen=True, eq=False)
+class ConicPath:
+    """Rows by rising penalty, which is falling budget.
+
+    Attributes
+    ----------
+    rows : tuple of ConicRow
+    parameter : str
+        "penalty" or "budget": what was given.
+    data, intercept, tolerance
+        Of the problem.
+    left_out : tuple of float
+        Penalties or budgets that Ctrl-C came before; empty else.
+    """
+
+    rows: tuple[ConicRow, ...]
+    parameter: str
+    data: TrainingData | GramData
+    intercept: str
+    tolerance: float
+    left_out: tuple[float, ...]
+
+    @property
+    def fallbacks(self) -> int:
+        """How many rows took an interior-point solver."""
+        return sum(row.method == INTERIOR or bool(row.stop) for row in self.rows)
+
+    @property
+    def certified(self) -> bool:
+        """Whether every asked value is there and proven."""
+        return not self.left_out and all(row.verdict is Verdict.CERTIFIED for row in self.rows)

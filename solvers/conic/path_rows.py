@@ -1,0 +1,218 @@
+"""The rows of a conic path, one after the other: point, proof, and a solver where they differ."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, budget_value
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.certificates.gap import closes
+from tightmargin.solvers.conic.budget_search import Spent, point_of_spend, within_budget
+from tightmargin.solvers.conic.hard_margin_limit import HardMargin, hard_margin_limit
+from tightmargin.solvers.conic.interior_point import Interior, by_budget, by_penalty
+from tightmargin.solvers.conic.low_rank import LowRank
+from tightmargin.solvers.conic.low_rank_minimum import LARGE, low_rank_minimum, refined
+from tightmargin.solvers.conic.path_result import HARD_MARGIN, INTERIOR, LOW_RANK, ConicRow
+from tightmargin.solvers.errors import RefusedError
+from tightmargin.solvers.result import Verdict
+
+Array = NDArray[np.float64]
+
+ABOVE = 1e-9  # of a value: what its own rounding may leave below a bound
+RANK = 1e-6  # of the trace of W: a part of W - w~ w~' that counts
+
+
+@dataclass(eq=False)
+class ConicRows:
+    """Rows so far, the last point and the best multipliers.
+
+    Penalties are visited in rising order, budgets in falling order.
+    """
+
+    data: TrainingData | GramData
+    problem: LowRank
+    intercept: str
+    tolerance: float
+    time_limit: float | None
+    solver: str
+    by_budget: bool
+    rows: list[ConicRow] = field(default_factory=list)
+    known: list[Spent] = field(default_factory=list)
+    multipliers: StrengtheningBound | None = None  # the best so far; they travel, no bound does
+    bound: float = -math.inf  # of the SDP at the penalty or budget of the row
+    strengthening: Array | None = None
+
+    @property
+    def parameter(self) -> str:
+        """What is followed."""
+        return "budget" if self.by_budget else "penalty"
+
+    @cached_property
+    def limit(self) -> HardMargin | None:
+        """The machine that large penalties end at, if the classes can be separated."""
+        return hard_margin_limit(self.problem)
+
+    def visit(self, number: float) -> None:
+        """Add the row of one penalty or budget."""
+        started = time.perf_counter()
+        deadline = None if self.time_limit is None else started + self.time_limit
+        row = (self._budget if self.by_budget else self._penalty)(number, started, deadline)
+        self.rows.append(row)
+
+    # --- one penalty -----------------------------------------------------------------------------
+
+    def _penalty(self, penalty: float, started: float, deadline: float | None) -> ConicRow:
+        self._again_at(penalty)
+        F = low_rank_minimum(self.problem, penalty, self._start(), deadline)
+        self._keep_bound(F, penalty)
+        if F.size > LARGE and not self._closed(self._value(F, penalty), self.bound):
+            F = refined(self.problem, penalty, F, deadline)
+            self._keep_bound(F, penalty)
+        method, said = LOW_RANK, ""
+        if not self._closed(self._value(F, penalty), self.bound) and self.limit is not None:
+            F, method = self._at_hard_margin(self.limit, F, penalty)
+        if not self._closed(self._value(F, penalty), self.bound):
+            found = self._asked(
+                lambda left: by_penalty(
+                    self.data, self.problem, penalty, self.intercept, self.solver, left
+                ),
+                deadline,
+            )
+            said = found.said
+            if self._keep(found.proof):
+                method = INTERIOR
+            if found.F is not None and self._value(found.F, penalty) < self._value(F, penalty):
+                F, method = found.F, INTERIOR
+        self.known = [Spent(penalty, F, self.problem.spent(F))]
+        value = self._value(F, penalty)
+        return self._row(penalty, None, value, self.bound, F, method, said, started)
+
+    def _at_hard_margin(self, limit: HardMargin, F: Array, penalty: float) -> tuple[Array, str]:
+        bound = self.bound
+        self._keep(self.problem.bound(limit.alpha**2 / penalty, limit.alpha, penalty))
+        if self._value(limit.F, penalty) < self._value(F, penalty):
+            return limit.F, HARD_MARGIN
+        return F, HARD_MARGIN if self.bound > bound else LOW_RANK
+
+    def _keep_bound(self, F: Array, penalty: float) -> None:
+        self._keep(self.problem.proof(F, penalty))
+
+    def _keep(self, proof: StrengtheningBound | None) -> bool:
+        """Take the better bound; whether it was this one."""
+        if proof is None or not proof.value > self.bound:
+            return False
+        self.multipliers, self.bound, self.strengthening = proof, proof.value, proof.gamma
+        return True
+
+    def _again_at(self, penalty: float) -> None:
+        """The bound of the last multipliers at this penalty, computed anew."""
+        last, self.bound, self.strengthening = self.multipliers, -math.inf, None
+        if last is not None:
+            self.multipliers = None
+            self._keep(self.problem.bound(last.gamma, last.alpha, penalty))
+
+    def _value(self, F: Array, penalty: float) -> float:
+        return self.problem.value_and_gradient(F, penalty)[0]
+
+    # --- one budget ------------------------------------------------------------------------------
+
+    def _budget(self, budget: float, started: float, deadline: float | None) -> ConicRow:
+        spend = budget * self.data.n
+        found = point_of_spend(
+            self.problem, spend, known=self.known, tolerance=self.tolerance, deadline=deadline
+        )
+        self.known = [*self.known[-1:], found]
+        F, lower = self._within(found, spend)
+        if found.F.size > LARGE and not self._closed(float((F * F).sum()), lower):
+            sharper = refined(self.problem, found.penalty, found.F, deadline)
+            F, lower = self._within(
+                Spent(found.penalty, sharper, self.problem.spent(sharper)), spend
+            )
+        penalty = found.penalty
+        method, said = LOW_RANK, ""
+        if not self._closed(float((F * F).sum()), lower):
+            other = self._asked(
+                lambda left: by_budget(self.data, budget, self.intercept, self.solver, left),
+                deadline,
+            )
+            said = other.said
+            if other.lower_bound is not None and other.lower_bound > lower:
+                lower, self.strengthening, method = other.lower_bound, None, INTERIOR
+                penalty = penalty if other.penalty is None else other.penalty
+            if other.F is not None:
+                feasible = within_budget(self.problem, other.F, spend)
+                if (feasible * feasible).sum() < (F * F).sum():
+                    F, method = feasible, INTERIOR
+        value = float((F * F).sum())
+        return self._row(penalty, budget, value, lower, F, method, said, started)
+
+    def _within(self, found: Spent, spend: float) -> tuple[Array, float]:
+        """A point that keeps the budget, and the bound of its penalty, whose gamma is kept."""
+        lower, self.strengthening = 0.0, np.zeros(self.data.n)  # a trace is not negative
+        proof = self.problem.proof(found.F, found.penalty)
+        if proof is not None:
+            value = budget_value(proof.value, found.penalty, spend)
+            if value > lower:
+                lower, self.strengthening = value, proof.gamma
+        return within_budget(self.problem, found.F, spend), lower
+
+    # --- both ------------------------------------------------------------------------------------
+
+    def _start(self) -> Array | None:
+        return self.known[-1].F if self.known else None
+
+    def _asked(self, ask: Callable[[float | None], Interior], deadline: float | None) -> Interior:
+        left = None if deadline is None else deadline - time.perf_counter()
+        if left is not None and left <= 0:
+            return Interior(None, said="time limit")
+        try:
+            return ask(left)
+        except RefusedError as refusal:  # the row says so; the others may need no solver
+            return Interior(None, said=str(refusal))
+
+    def _closed(self, value: float, lower: float) -> bool:
+        """Whether the row needs no more work."""
+        return closes(value, lower) and value - lower <= self.tolerance * abs(value)
+
+    def _compared(self, value: float, lower: float, said: str) -> tuple[float, float, str]:
+        """Value, bound and words; a bound above the value is none, and the words say so."""
+        if lower <= value + ABOVE * abs(value):
+            return value, lower, said
+        self.multipliers, self.strengthening = None, None
+        words = f"the bound {lower:.9g} exceeds the value {value:.9g}: neither is proven"
+        return value, -math.inf, f"{said}; {words}" if said else words
+
+    def _row(
+        self, penalty: float, budget: float | None, value: float, lower: float, F: Array,
+        method: str, said: str, started: float,
+    ) -> ConicRow:  # fmt: skip
+        value, lower, said = self._compared(value, lower, said)
+        z, weight, n = self.problem.z(F), F[0], self.data.n
+        parts = np.linalg.svd(F[1:], compute_uv=False) ** 2
+        gamma = np.full(n, np.nan) if self.strengthening is None else self.strengthening
+        has_intercept = self.intercept != "none"
+        return ConicRow(
+            penalty=penalty,
+            budget=float(z.sum()) / n if budget is None else budget,
+            spent=float(z.sum()) / n,
+            value=value,
+            lower_bound=lower,
+            verdict=Verdict.CERTIFIED if self._closed(value, lower) else Verdict.NOT_CERTIFIED,
+            method=method,
+            stop=said,
+            w=weight[:-1] if has_intercept else weight,
+            b=float(weight[-1]) if has_intercept else 0.0,
+            factor=F,
+            z=z,
+            strengthening=gamma,
+            rank=int((parts > RANK * float((F * F).sum())).sum()),
+            errors=int((self.problem.signed @ weight <= 0).sum()),
+            seconds=time.perf_counter() - started,
+        )

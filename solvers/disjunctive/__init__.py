@@ -1,0 +1,1 @@
+"""Disjunctive models written as mixed-integer ones."""

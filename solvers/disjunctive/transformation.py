@@ -1,0 +1,60 @@
+"""Disjunctive models become mixed-integer ones on a copy; values travel back by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.gdp import Disjunct, Disjunction
+
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.disjunctive.hull_cuts import cut_towards_hull
+from tightmargin.solvers.errors import SolverNotInstalledError
+from tightmargin.solvers.transformations.indicator_constraints import to_indicators
+
+
+def is_disjunctive(model: pyo.ConcreteModel) -> bool:
+    """Whether the model holds an active disjunction."""
+    return any(True for _ in model.component_data_objects(Disjunction, active=True))
+
+
+def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:
+    """Copy of a disjunctive model with the disjunctions replaced.
+
+    Parameters
+    ----------
+    method : "bigm", "hull", "mbigm", "cuttingplane" or "indicator"
+        Names of Pyomo's gdp transformations. The constants of "bigm" come from the bounds of the
+        variables; "mbigm" solves small problems for them, with HiGHS; "cuttingplane" needs ipopt
+        or Clarabel. "indicator" is our own and keeps every row as an implication.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        The solver that the transformation itself needs is missing.
+    """
+    copy = model.clone()
+    if method == "indicator":
+        to_indicators(copy)
+        return copy
+    if method == "cuttingplane":
+        cut_towards_hull(copy)
+        return copy
+    options: dict[str, Any] = {}
+    if method == "mbigm":
+        if not SOLVERS["highs"].installed:
+            raise SolverNotInstalledError(
+                "transformation=mbigm needs highs for its small problems; bigm, hull and indicator "
+                "need no solver"
+            )
+        options = {"solver": pyo.SolverFactory("highs"), "threads": 1}
+    pyo.TransformationFactory(f"gdp.{method}").apply_to(copy, **options)
+    return copy
+
+
+def copy_values(source: pyo.ConcreteModel, target: pyo.ConcreteModel) -> None:
+    """Set the variables of a model from the variables of the same names in another."""
+    for variable in target.component_data_objects(pyo.Var, descend_into=(pyo.Block, Disjunct)):
+        found = source.find_component(variable.name)
+        if found is not None and found.value is not None:
+            variable.set_value(found.value, skip_validation=True)

@@ -1,0 +1,246 @@
+"""solve(model, solver="auto"): one flag for the solver, one result, every number re-checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+
+from tightmargin.formulations.catalogue import Origin, origin_now
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.solvers.attempts import attempted
+from tightmargin.solvers.backends.base import Claim
+from tightmargin.solvers.backends.registry import choose
+from tightmargin.solvers.canonical_form.classification import Classification, classify
+from tightmargin.solvers.canonical_form.named_values import (
+    flat,
+    load_component,
+    load_values,
+    named_duals,
+    named_ray,
+    named_values,
+)
+from tightmargin.solvers.certificates.certify import Case, Certified
+from tightmargin.solvers.disjunctive.transformation import copy_values, is_disjunctive, transformed
+from tightmargin.solvers.edits.derived import about_the_problem, edit_of
+from tightmargin.solvers.edits.model_identity import unedited_origin
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.trace import in_sense
+from tightmargin.solvers.nu.nu_range import remark
+from tightmargin.solvers.remarks import notes_on, why_no_duals
+from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.second_solver import second_choice, with_second_opinion
+from tightmargin.solvers.standard_form.finite_domains import without_gaps
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.transformations.quotients import without_quotients
+from tightmargin.solvers.versions import versions
+
+# Ends after which nobody asks how the search went.
+FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
+
+
+def solve(
+    model: pyo.ConcreteModel,
+    solver: str = "auto",
+    *,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    warm_start: Mapping[str, ArrayLike] | None = None,
+    log: bool = False,
+    second_solver: str | None = None,
+    absolute_gap: float = 0.0,
+) -> SolveResult:
+    """Solve a Pyomo model, ours, edited or foreign, and certify the result.
+
+    Parameters
+    ----------
+    solver : str
+        "auto", "highs", "clarabel", "scip", "gurobi", "scs", "piqp" or "mosek". The class of the
+        model is decided first; a solver that cannot take it is refused by name with the ones that
+        can.
+    time_limit : float, optional
+        Seconds. A model stopped by it keeps its incumbent and bound.
+    threads, seed : int, optional
+        Passed on and recorded.
+    options : mapping, optional
+        The solver's own option names; unknown ones are errors.
+    warm_start : mapping, optional
+        Arrays by variable name to start from, for solvers that can (SCIP, Gurobi).
+    log : bool
+        Show the solver's log.
+    second_solver : str, optional
+        Another solver that gets the model as well. What it claims goes into the certificate's
+        facts, a disagreement into its reason; two claims that agree are still no proof.
+    absolute_gap : float
+        In the units of the objective: a proven gap of so much is closed too. An optimum of 0 has
+        nothing that a gap could be small beside. It is recorded in the certificate's facts.
+
+    Returns
+    -------
+    SolveResult
+        Values are also loaded into the model's variables.
+
+    Raises
+    ------
+    TypeError
+        Anything but a Pyomo model that is constructed.
+    ValueError
+        Bad hyperparameters, two objectives, an unknown solver or option.
+    NumberError, DomainError, ProblemClassError, SizeLimitError, SolverNotInstalledError, \
+LicenceError
+        Refusals before any solver starts; each says what would work.
+    """
+    _refuse_other_objects(model)
+    limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
+    _set_start(model, warm_start or {})
+    disjunctive = is_disjunctive(model)
+    if disjunctive:
+        _refuse_bad_params(model)
+    target = transformed(model, _transformation(model)) if disjunctive else model
+    target = without_quotients(without_gaps(target))
+    form = standard_form(target)
+    classification = classify(form)
+    choice = choose(solver, classification.problem_class, form, timed=time_limit is not None)
+    info = choice.info
+    second = None
+    if second_solver is not None:
+        second = second_choice(
+            second_solver, choice, classification, form, timed=time_limit is not None
+        )
+    origin = unedited_origin(target, form)
+    message = remark(origin) if origin is not None else ""
+    case = Case(target, form, classification, origin, limits)
+    outcome = attempted(choice, case, automatic=solver == "auto")
+    if second is not None:
+        outcome = with_second_opinion(choice, second, case, outcome)
+    claim = outcome.claim
+    found = about_the_problem(case, outcome.found, edit_of(target, form, origin))
+    if found.x is not None:
+        load_values(form, found.x)
+        if target is not model:
+            copy_values(target, model)
+    reason = replace(choice, how=outcome.how).reason
+    result = _result(target, form, classification, claim, found)
+    notes = notes_on(
+        target,
+        result.values,
+        integer=bool(form.integer.any()),
+        solver=info.name,
+        options=limits.options,
+    )
+    bare = found.x is not None and found.ray is None and not result.duals
+    parts = (*notes.sentences, message, reason, claim.message)
+    message = "; ".join(part for part in parts if part)
+    facts = {**result.certificate.facts, **notes.facts}
+    if claim.trace and (form.integer.any() or claim.status not in FINISHED):
+        facts["trace"] = in_sense(claim.trace, form.sense)
+    if bare:
+        facts |= why_no_duals(form, classification, info.name)
+    return replace(
+        result,
+        certificate=replace(result.certificate, facts=facts),
+        solver=info.name,
+        version=claim.version or info.version,
+        seconds=outcome.seconds,
+        options=limits.options,
+        message=message,
+        log=claim.log,
+        threads=limits.threads,
+        seed=limits.seed,
+        time_limit=limits.time_limit,
+        versions=versions(),
+    )
+
+
+def _refuse_other_objects(model: Any) -> None:
+    if not isinstance(model, pyo.Block) or not model.is_constructed():
+        what = "an abstract model" if isinstance(model, pyo.Block) else f"{type(model).__name__}"
+        raise TypeError(f"solve() takes a Pyomo ConcreteModel, got {what}")
+
+
+def _transformation(model: pyo.ConcreteModel) -> str:
+    origin = getattr(model, "origin", None)
+    if not isinstance(origin, Origin):
+        return "bigm"
+    # A disjunction that a user added to an entry without any has no word of its own.
+    return str(origin.parameters.get("transformation", "bigm"))
+
+
+def _refuse_bad_params(model: pyo.ConcreteModel) -> None:
+    """Raise for a mutable Param that is not finite, before a transformation trips over it."""
+    for param in model.component_data_objects(pyo.Param, descend_into=True):
+        number = pyo.value(param, exception=False)
+        if isinstance(number, float) and not np.isfinite(number):
+            raise NumberError(f"Param {param.name} is {number}")
+
+
+def _set_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
+    for name, array in start.items():
+        component = model.find_component(name)
+        if component is None or component.ctype is not pyo.Var:
+            raise ValueError(f"warm_start: the model has no variable {name!r}")
+        numbers = flat(component, array)
+        if len(numbers) != len(component):
+            raise ValueError(
+                f"warm_start: {name} has {len(component)} elements, got {len(numbers)}"
+            )
+        load_component(component, numbers)
+
+
+def _result(
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    classification: Classification,
+    claim: Claim,
+    found: Certified,
+) -> SolveResult:
+    """Result in the model's own sense: a maximisation gets its sign back."""
+    certificate, sense = found.certificate, form.sense
+    signed = replace(
+        certificate,
+        bound=_signed(certificate.bound, sense),
+        solver_bound=_signed(certificate.solver_bound, sense),
+    )
+    described = describe(model)
+    return SolveResult(
+        status=found.status,
+        objective=_signed(found.objective, sense),
+        bound=signed.bound,
+        values={} if found.x is None else named_values(model, form, found.x),
+        duals=named_duals(form, claim.duals) if found.proof is None else _farkas(form, found),
+        ray={} if found.ray is None else named_ray(model, form, found.ray),
+        certificate=signed,
+        solver="",
+        problem_class=str(classification.problem_class),
+        **described,
+    )
+
+
+def _farkas(form: StandardForm, found: Certified) -> dict[str, Any]:
+    """Multipliers that prove a model infeasible: of the least violation, whatever the sense."""
+    return named_duals(replace(form, sense=1), found.proof)
+
+
+def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
+    """Formulation, hyperparameters and data of a model, for the record of its result."""
+    if not isinstance(getattr(model, "origin", None), Origin):
+        return {"formulation": "", "parameters": {}, "data": {}}
+    origin = origin_now(model)
+    data = origin.data
+    return {
+        "formulation": origin.entry,
+        "parameters": dict(origin.parameters),
+        "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256}
+        | ({"classes": list(data.classes)} if isinstance(data, MulticlassData) else {}),
+    }
+
+
+def _signed(value: float | None, sense: int) -> float | None:
+    return None if value is None or not np.isfinite(value) else sense * value

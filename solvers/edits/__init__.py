@@ -1,0 +1,1 @@
+"""What an edit changed, and which derived numbers still hold after it."""

@@ -1,0 +1,117 @@
+"""Whether a catalogue model was edited since it was built.
+
+The builder is run again with the present hyperparameters and the two models are compared as
+arrays: an added, replaced or deactivated row, a changed bound, a fixed variable all show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
+from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.standard_form.columns import Columns
+from tightmargin.solvers.standard_form.standard_form import (
+    LocalQuadratic,
+    Quadratic,
+    StandardForm,
+    standard_form,
+)
+from tightmargin.solvers.transformations.quotients import without_quotients
+
+Sparse: TypeAlias = sp.csr_matrix | sp.csc_matrix
+
+
+def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | None:
+    """Origin of a model that is what its builder writes; None when edited or foreign.
+
+    Raises
+    ------
+    ValueError
+        When a hyperparameter was set to something its builder refuses.
+    """
+    if not isinstance(getattr(model, "origin", None), Origin):
+        return None
+    origin = origin_now(model)
+    fresh = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
+    if is_disjunctive(fresh):
+        fresh = transformed(fresh, origin.parameters["transformation"])
+    return origin if same_form(form, standard_form(without_quotients(fresh))) else None
+
+
+def form_and_origin(
+    model: pyo.ConcreteModel, entries: Sequence[str], method: str
+) -> tuple[StandardForm, Origin]:
+    """A model as arrays and its origin, for a method that knows these entries as they are built.
+
+    Raises
+    ------
+    ValueError
+        Another or an edited model; `method` and `entries` are named.
+    """
+    form = standard_form(model)
+    origin = unedited_origin(model, form)
+    if origin is None or origin.entry not in entries:
+        raise ValueError(f"{method} takes a model of {' or '.join(entries)} as it was built")
+    return form, origin
+
+
+def same_form(a: StandardForm, b: StandardForm) -> bool:
+    """Whether two models are equal as arrays, names of variables included."""
+    if not _same_columns(a.columns, b.columns) or a.sense != b.sense:
+        return False
+    arrays = ("lower", "upper", "integer", "row_lower", "row_upper")
+    if any(not np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays):
+        return False
+    counts = [(len(f.rows), len(f.quadratic), len(f.psd), len(f.nonlinear)) for f in (a, b)]
+    return (
+        counts[0] == counts[1]
+        and not a.nonlinear
+        and _same_matrix(a.A, b.A)
+        and _same_quadratic(a.objective, b.objective)
+        and all(
+            (p.lower, p.upper) == (q.lower, q.upper) and _same_local(p.body, q.body)
+            for p, q in zip(a.quadratic, b.quadratic, strict=True)
+        )
+        and all(
+            _same_matrix(p.F, q.F) and np.array_equal(p.g, q.g)
+            for p, q in zip(a.psd, b.psd, strict=True)
+        )
+    )
+
+
+def _same_columns(a: Columns, b: Columns) -> bool:
+    """Whether the free variables have the same names in the same order."""
+    if len(a.parts) != len(b.parts):
+        return False
+    if [v.name for v in a.foreign] != [v.name for v in b.foreign]:
+        return False
+    return all(
+        p.component.name == q.component.name
+        and np.array_equal(p.columns, q.columns)
+        and list(p.component.keys()) == list(q.component.keys())
+        for p, q in zip(a.parts, b.parts, strict=True)
+    )
+
+
+def _same_matrix(a: Sparse, b: Sparse) -> bool:
+    """Whether two matrices are equal; both are canonical, so their arrays are."""
+    if a.shape != b.shape or a.nnz != b.nnz:
+        return False
+    return all(np.array_equal(getattr(a, k), getattr(b, k)) for k in ("indptr", "indices", "data"))
+
+
+def _same_local(a: LocalQuadratic, b: LocalQuadratic) -> bool:
+    arrays = ("index", "i", "j", "v", "a")
+    return a.constant == b.constant and all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays
+    )
+
+
+def _same_quadratic(a: Quadratic, b: Quadratic) -> bool:
+    return a.constant == b.constant and np.array_equal(a.a, b.a) and _same_matrix(a.Q, b.Q)

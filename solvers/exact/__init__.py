@@ -1,0 +1,1 @@
+"""Rational arithmetic: bounds of linear programs, Farkas proofs and rays."""

@@ -1,0 +1,247 @@
+"""An exact lower bound for a linear program, in rational arithmetic.
+
+For multipliers y of rows  low <= A x <= high  (y_i > 0 only with a finite low_i, y_i < 0 only with
+a finite high_i) and reduced costs r = c - A'y, every feasible x has
+
+    c'x >= sum_i (y_i low_i or y_i high_i) + sum_j (r_j lower_j or r_j upper_j),
+
+a number that floating-point data and y determine exactly. A free column needs r_j = 0 exactly,
+which floating-point multipliers never give; so they are clipped to what the one-entry columns
+(slacks) allow, and the equations of the free columns are solved in fractions for multipliers
+strictly inside their limits.
+
+After Neumaier & Shcherbina, Safe bounds in linear and mixed-integer programming (Mathematical
+Programming 99, 2004), with the repair of free columns added.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from tightmargin.solvers.exact_arithmetic import (
+    Dyadic,
+    dot_integers,
+    dyadic,
+    rounded_down,
+    scaled,
+    solve_exactly,
+)
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+Array = NDArray[np.float64]
+
+METHOD = "exact rational dual bound"
+NONZERO_LIMIT = 4_000_000
+FREE_LIMIT = 150
+
+
+@dataclass
+class _Multipliers:
+    """Exact multipliers: floats, and rational corrections of a few of them.
+
+    Attributes
+    ----------
+    floats : array
+    integers : Dyadic
+        The same numbers, exactly.
+    correction : dict
+        By row.
+    """
+
+    floats: Array
+    integers: Dyadic
+    correction: dict[int, Fraction] = field(default_factory=dict)
+
+    def at(self, row: int) -> Fraction:
+        """Multiplier of a row."""
+        return self.integers.fraction(row) + self.correction.get(row, 0)
+
+
+def exact_lp_bound(form: StandardForm, y: Array) -> float | None:
+    """Lower bound on a linear program, rounded down; None when the multipliers cannot be repaired.
+
+    Parameters
+    ----------
+    y : array
+        Multipliers of the linear rows, d objective / d right-hand side, approximate.
+    """
+    found = exact_lp_value(form, y)
+    return None if found is None else rounded_down(found + Fraction(form.objective.constant))
+
+
+def exact_lp_value(form: StandardForm, y: Array) -> Fraction | None:
+    """The bound itself, the constant of the objective left out."""
+    if form.columnwise.nnz > NONZERO_LIMIT or form.objective.Q.nnz or form.quadratic or form.psd:
+        return None
+    low, high = _limits(form)
+    y = np.clip(y, low, high)
+    if not np.isfinite(y).all():
+        return None
+    exact = _Multipliers(y, dyadic(y))
+    free = np.flatnonzero(~np.isfinite(form.lower) & ~np.isfinite(form.upper))
+    if len(free) > FREE_LIMIT:
+        return None
+    program = _Program(form)
+    if len(free) and not _repair(program, exact, low, high, free):
+        return None
+    return _value(program, exact)
+
+
+class _Program:
+    """Coefficients and costs of a linear program as exact integers."""
+
+    def __init__(self, form: StandardForm) -> None:
+        self.form, self.columns = form, form.columnwise
+        self.A, self.cost = dyadic(self.columns.data), dyadic(form.objective.a)
+
+    def reduced_costs(self, y: _Multipliers) -> tuple[list[int], int]:
+        """c - A'y without the corrections, as integers and their exponent."""
+        exponent = self.A.exponent + y.integers.exponent
+        lowest = min(exponent, self.cost.exponent)
+        raise_products, raise_cost = exponent - lowest, self.cost.exponent - lowest
+        a, multipliers, starts = self.A.integers, y.integers.integers, self.columns.indptr.tolist()
+        rows = self.columns.indices.tolist()
+        found = []
+        for c, start, end in zip(self.cost.integers, starts[:-1], starts[1:], strict=True):
+            if end - start == 1:
+                product = a[start] * multipliers[rows[start]]
+            elif end > start:
+                of_rows = itemgetter(*rows[start:end])(multipliers)
+                product = dot_integers(a[start:end], of_rows)
+            else:
+                product = 0
+            found.append((c << raise_cost) - (product << raise_products))
+        return found, lowest
+
+    def corrections(self, y: _Multipliers) -> dict[int, Fraction]:
+        """What the corrections of the multipliers add to A'y, by column."""
+        if not y.correction:
+            return {}
+        rows = np.zeros(self.columns.shape[0], dtype=bool)
+        rows[list(y.correction)] = True
+        entries = np.flatnonzero(rows[self.columns.indices])
+        owner = np.searchsorted(self.columns.indptr, entries, side="right") - 1
+        found: dict[int, Fraction] = {}
+        for k, j in zip(entries.tolist(), owner.tolist(), strict=True):
+            delta = y.correction[int(self.columns.indices[k])]
+            found[j] = found.get(j, Fraction(0)) + self.A.fraction(k) * delta
+        return found
+
+    def block(
+        self, rows: NDArray[np.intp], columns: NDArray[np.intp]
+    ) -> tuple[list[list[int]], int]:
+        """Dense part of A', columns as lines, as integers and their exponent."""
+        part = self.columns[:, columns].toarray()[rows].T
+        exact = dyadic(part.ravel())
+        width = len(rows)
+        lines = [exact.integers[k * width : (k + 1) * width] for k in range(len(columns))]
+        return lines, exact.exponent
+
+
+def _limits(form: StandardForm) -> tuple[Array, Array]:
+    """Interval of each multiplier from its row's sides and the columns that hold only that row."""
+    low = np.where(np.isfinite(form.row_upper), -math.inf, 0.0)
+    high = np.where(np.isfinite(form.row_lower), math.inf, 0.0)
+    columns = form.columnwise
+    single = np.flatnonzero(np.diff(columns.indptr) == 1)
+    rows, a = columns.indices[columns.indptr[single]], columns.data[columns.indptr[single]]
+    ratio = form.objective.a[single] / a
+    below, above = np.isfinite(form.lower[single]), np.isfinite(form.upper[single])
+    # r_j = c_j - a y >= 0 without an upper bound, <= 0 without a lower one.
+    at_most = (below & ~above & (a > 0)) | (above & ~below & (a < 0))
+    at_least = (below & ~above & (a < 0)) | (above & ~below & (a > 0))
+    np.minimum.at(high, rows[at_most], ratio[at_most])
+    np.maximum.at(low, rows[at_least], ratio[at_least])
+    # A quotient rounds; step inside so that the exact reduced cost keeps its sign.
+    return (
+        np.where(np.isfinite(low) & (low != 0), np.nextafter(low, math.inf), low),
+        np.where(np.isfinite(high) & (high != 0), np.nextafter(high, -math.inf), high),
+    )
+
+
+def _repair(
+    program: _Program, y: _Multipliers, low: Array, high: Array, free: NDArray[np.intp]
+) -> bool:
+    """Make the reduced costs of free columns exactly zero by moving interior multipliers."""
+    room = np.minimum(y.floats - low, high - y.floats)
+    scale = max(float(np.abs(y.floats).max(initial=0.0)), 1e-300)
+    inside = np.flatnonzero(room > 1e-9 * scale)
+    if len(inside) == 0:
+        return False
+    block = program.columns[:, free].tocsr()[inside].toarray()
+    weight = np.minimum(room[inside], scale)
+    _, r, pivots = qr((block * weight[:, None]).T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(r))
+    rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())
+    chosen = inside[pivots[:rank]]
+    reduced, exponent = program.reduced_costs(y)
+    rest = [scaled(reduced[j], exponent) for j in free.tolist()]
+    lines, power = program.block(chosen, free)
+    step = solve_exactly(lines, rest)
+    if step is None:
+        return False
+    unit = scaled(1, -power)
+    y.correction = {i: delta * unit for i, delta in zip(chosen.tolist(), step, strict=True)}
+    return all(_within(y.at(i), low[i], high[i]) for i in y.correction)
+
+
+def _within(number: Fraction, low: float, high: float) -> bool:
+    above = not math.isfinite(low) or number >= Fraction(float(low))
+    return above and (not math.isfinite(high) or number <= Fraction(float(high)))
+
+
+def _value(program: _Program, y: _Multipliers) -> Fraction | None:
+    form = program.form
+    rows = _side_products(
+        [(y.at(i) if i in y.correction else None) for i in range(len(y.floats))],
+        y.integers.integers,
+        y.integers.exponent,
+        form.row_lower,
+        form.row_upper,
+    )
+    reduced, exponent = program.reduced_costs(y)
+    moved = program.corrections(y)
+    exact = [scaled(reduced[j], exponent) - moved[j] if j in moved else None for j in range(form.n)]
+    columns = _side_products(exact, reduced, exponent, form.lower, form.upper)
+    if rows is None or columns is None:
+        return None
+    return rows + columns
+
+
+def _side_products(
+    corrected: list[Fraction | None],
+    integers: list[int],
+    exponent: int,
+    lower: Array,
+    upper: Array,
+) -> Fraction | None:
+    """Sum of v lower for v > 0 and v upper for v < 0; None when that side is infinite.
+
+    v is the corrected number where there is one, else the integer times 2**exponent.
+    """
+    sides, numbers, total = [], [], Fraction(0)
+    for fraction, integer, low, high in zip(
+        corrected, integers, lower.tolist(), upper.tolist(), strict=True
+    ):
+        v = integer if fraction is None else fraction
+        if not v:
+            continue
+        side = low if v > 0 else high
+        if side == 0.0:
+            continue
+        if not math.isfinite(side):
+            return None
+        if fraction is None:
+            sides.append(side)
+            numbers.append(integer)
+        else:
+            total += fraction * Fraction(side)
+    exact = dyadic(np.array(sides))
+    return total + scaled(dot_integers(numbers, exact.integers), exponent + exact.exponent)

@@ -1,0 +1,1 @@
+"""Many hinge machines at once by one batched interior point method."""

@@ -1,0 +1,1 @@
+"""The same solve in a process of its own."""

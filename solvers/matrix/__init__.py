@@ -1,0 +1,1 @@
+"""Matrices of bounded rank: alternating machines, branch and bound, closing bounds."""

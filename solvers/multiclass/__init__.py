@@ -1,0 +1,1 @@
+"""Truncated hinge of several classes: d.c. algorithm, branch and bound, closing bounds."""

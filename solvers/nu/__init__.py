@@ -1,0 +1,1 @@
+"""The range of nu, and local search for the extended nu-SVC."""

@@ -1,0 +1,253 @@
+"""Local solutions of the extended nu-SVC below nu_bar: Algorithm 7 and the damped update.
+
+Both solve the linear program (9) of Takeda & Sugiyama 2008 at a reference w_ref of norm 1 and go on
+from its solution w^:
+
+    "algorithm_7"   w_ref <- w^ / ||w^||                     (Takeda & Sugiyama 2008, Algorithm 7)
+    "damped"        w_ref <- gamma w_ref + (1 - gamma) w^    (Perez-Cruz et al. 2003, Table 2)
+
+In the geometry of support_function.py the dual shoots a ray from 0 along w_ref, and w^ is the
+normal of the facet of U that is hit: so Algorithm 7 goes from facet to facet, each nearer, and ends
+after finitely many, while the damped update only approaches where it goes. One live program in dual
+form serves all starts: d + 2 rows, n bounded columns, and only the column of w_ref changes.
+
+Above nu_bar neither is of use (0 is outside U: Algorithm 7 cycles between two corners or has an
+unbounded program), and the problem is convex; there they are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
+from tightmargin.formulations.nu.support_function import (
+    ReducedHulls,
+    best_levels,
+    reduced_hulls,
+    support_value,
+)
+from tightmargin.formulations.parameters import one_of
+from tightmargin.solvers.nu.nu_range import LINEAR, nu_range
+from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers.result import Status
+
+Array = NDArray[np.float64]
+
+UPDATES = ("algorithm_7", "damped")
+DAMPING = 0.9  # the gamma of Perez-Cruz et al.
+OPTIONS = {
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "presolve": "off",
+    "simplex_scale_strategy": 4,
+}
+CONVERGED = 1e-12  # relative decrease of h below which Algorithm 7 has ended
+DAMPED_CONVERGED = 1e-6  # ||w_ref - w^|| at which the damped update has: it never gets there
+STEPS = {"algorithm_7": 200, "damped": 5000}
+ROUNDING = 1e-14
+SAME = 1e-9  # ||w^|| - 1 at a fixed point, where w^ is w_ref
+NEGLIGIBLE = 1e-8  # relative: HiGHS would drop a smaller coefficient
+AGREES = 1e-6  # relative: the value of a facet by its program and by sorting
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSolution:
+    """Where one search ended.
+
+    Attributes
+    ----------
+    weight : array (k,)
+        w of norm 1, or (w, b) with a penalised intercept.
+    objective : float
+        h(weight), by sorting.
+    iterations : int
+        Linear programs solved.
+    converged : bool
+        False where the limit of iterations ended it.
+    """
+
+    weight: Array
+    objective: float
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSearch:
+    """The best of several searches: an upper bound, with no proof that it is the optimum.
+
+    Attributes
+    ----------
+    w, b, rho, xi : arrays
+        The hyperplane and the levels that are best for it, as extended_nu_svc has them.
+    solutions : tuple of LocalSolution
+        One for each start, in their order.
+    remark : str
+        Where nu lies.
+    """
+
+    w: Array
+    b: float
+    rho: float
+    xi: Array
+    objective: float
+    solutions: tuple[LocalSolution, ...]
+    update: str
+    seed: int
+    remark: str
+
+    @property
+    def iterations(self) -> int:
+        """Linear programs solved in all."""
+        return sum(found.iterations for found in self.solutions)
+
+
+def extended_nu_local(
+    data: TrainingData,
+    *,
+    nu: float,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+    update: str = "algorithm_7",
+    starts: int | Sequence[ArrayLike] = 20,
+    seed: int = 0,
+) -> LocalSearch:
+    """Best local solution of the extended nu-SVC from several starts.
+
+    Parameters
+    ----------
+    update : "algorithm_7" or "damped"
+    starts : int or sequence of array (k,)
+        How many: the difference of the class means, then random directions by `seed`; or the
+        directions themselves.
+
+    Raises
+    ------
+    ValueError
+        nu at or above nu_bar, or above nu_max; dependent features; bad starts.
+    RuntimeError
+        A program that ends without an optimum, or whose optimum disagrees with h by sorting.
+    """
+    one_of("update", update, UPDATES)
+    points = augmented(data, intercept) if intercept == "penalised" else data.X
+    if intercept == "free":
+        points = points - points.mean(axis=0)
+        # Where only rounding is left there is nothing, and no solver would keep it.
+        points[np.abs(points) <= ROUNDING * np.abs(data.X).max(axis=0)] = 0.0
+    directions = _directions(points, data.y, starts, seed)
+    found = nu_range(data, class_balance=class_balance, intercept=intercept)
+    hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
+    remark = found.place_extended(LINEAR[0], hulls.nu)
+    if found.side(hulls.nu) == 0:
+        raise ValueError(f"{remark}, and a local search has nothing to find")
+    mode = "free" if intercept == "free" else "none"
+    same = TrainingData(points, data.y)
+    centred = reduced_hulls(same, nu=nu, class_balance=class_balance, intercept=mode)
+    unit = min(_level(centred, direction) for direction in directions)
+    inner = TrainingData(points / unit, data.y)
+    shooting = _RayShot(inner, nu, class_balance, mode)
+    search = _algorithm_7 if update == "algorithm_7" else _damped
+    solutions = []
+    for direction in directions:
+        weight, steps, converged = search(shooting, direction)
+        solutions.append(LocalSolution(weight, _level(centred, weight), steps, converged))
+    best = min(solutions, key=lambda solution: solution.objective)
+    b, rho, xi = best_levels(hulls, best.weight)
+    w = best.weight
+    if intercept == "penalised":
+        w, b = w[:-1], float(w[-1])
+    return LocalSearch(w, b, rho, xi, best.objective, tuple(solutions), update, seed, remark)
+
+
+def _level(hulls: ReducedHulls, direction: Array) -> float:
+    return support_value(hulls, direction / float(np.linalg.norm(direction)))
+
+
+def _directions(
+    points: Array, y: Array, starts: int | Sequence[ArrayLike], seed: int
+) -> list[Array]:
+    width = points.shape[1]
+    if not isinstance(starts, int):
+        given = [np.asarray(start, dtype=np.float64) for start in starts]
+        for start in given:
+            if start.shape != (width,) or not np.isfinite(start).all() or not start.any():
+                raise ValueError(f"starts: each must be {width} finite numbers, not all 0")
+        if not given:
+            raise ValueError("starts: there is none")
+        return given
+    if starts < 1:
+        raise ValueError(f"starts must be at least 1, got {starts}")
+    random = list(np.random.default_rng(seed).standard_normal((starts, width)))
+    mean = points[y > 0].mean(axis=0) - points[y < 0].mean(axis=0)
+    return [mean, *random[1:]] if mean.any() else random
+
+
+class _RayShot:
+    """The dual of (9) as a live program: how far a direction reaches into U, and the facet there.
+
+    Points are divided so that h is of the order of 1 on the unit sphere.
+    """
+
+    def __init__(
+        self, inner: TrainingData, nu: float, class_balance: ArrayLike | str, mode: str
+    ) -> None:
+        self.hulls = reduced_hulls(inner, nu=nu, class_balance=class_balance, intercept=mode)
+        model = extended_nu_svc_linearised_dual(
+            inner, nu=nu, w_ref=np.ones(inner.d), class_balance=class_balance, intercept=mode
+        )
+        self._lines, self._t = [model.line[k] for k in model.line], model.t
+        self.live = LiveLP(model, form="primal", options=OPTIONS)
+
+    def normal(self, direction: Array) -> Array:
+        """The solution w^ of (9) at w_ref = direction, of any length: <direction, w^> = 1."""
+        small = np.abs(direction) <= NEGLIGIBLE * float(np.abs(direction).max())
+        direction = np.where(small, 0.0, direction)
+        for line, entry in zip(self._lines, direction.tolist(), strict=True):
+            self.live.change_coefficient(line, self._t, entry)
+        answer = self.live.resolve()
+        if answer.status is not Status.OPTIMAL or answer.row_duals is None:
+            raise RuntimeError(
+                f"a program of the local search ended with {answer.status}: {answer.message}"
+            )
+        normal = answer.row_duals[: len(direction)]
+        along = float(normal @ direction)
+        if along == 0:
+            raise RuntimeError("a program of the local search gave no multipliers")
+        # The sign that solvers give a multiplier is not worth relying on; h is.
+        normal = normal / along
+        reached = float(answer["t"])
+        if abs(support_value(self.hulls, normal) - reached) > AGREES * abs(reached):
+            raise RuntimeError("the multipliers of the local search disagree with h by sorting")
+        return normal
+
+
+def _algorithm_7(shooting: _RayShot, direction: Array) -> tuple[Array, int, bool]:
+    """From facet to facet until h, by sorting, decreases no more."""
+    w = direction / float(np.linalg.norm(direction))
+    level = np.inf
+    for step in range(1, STEPS["algorithm_7"] + 1):
+        normal = shooting.normal(w)
+        length = float(np.linalg.norm(normal))
+        new = normal / length
+        value = support_value(shooting.hulls, new)
+        if length - 1 <= SAME or value >= level * (1 - CONVERGED):
+            return (new if value <= level else w), step, True
+        w, level = new, value
+    return w, STEPS["algorithm_7"], False
+
+
+def _damped(shooting: _RayShot, direction: Array) -> tuple[Array, int, bool]:
+    """A tenth of the way to the facet each time, until that is next to nothing."""
+    w = direction / float(np.linalg.norm(direction))
+    for step in range(1, STEPS["damped"] + 1):
+        normal = shooting.normal(w)
+        if float(np.linalg.norm(w - normal)) <= DAMPED_CONVERGED:
+            return normal / float(np.linalg.norm(normal)), step, True
+        w = DAMPING * w + (1 - DAMPING) * normal
+    return w / float(np.linalg.norm(w)), STEPS["damped"], False

@@ -1,0 +1,260 @@
+"""Ranges of hyperparameters that take a solve to know, reported before the main solve.
+
+The range of the rigorous SVM's norm bound, (0, H_lim], is h_limit.py's: to find H_lim takes about
+as long as to solve the model, and solutions above it are right, so nothing asks for it beforehand.
+What a solution says about itself is enough: gamma = 0 in the facts of the duals, no norm_active in
+those of the primal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.common.hyperplane import add_hyperplane, signed_score
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.nu.nu_svc import loss_weights, nu_max
+from tightmargin.formulations.nu.slope_bound import proven_slope
+from tightmargin.formulations.nu.support_function import reduced_hulls
+from tightmargin.solvers.backends import highs
+from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.nu.tiny_coefficients import (
+    ORDINARY,
+    even_columns,
+    powers_of_two,
+    without_tiny,
+)
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+AT = 1e-8  # relative: the linear program behind nu_bar knows it no better
+
+
+@dataclass(frozen=True)
+class NuRange:
+    """Where nu-SVC and the extended nu-SVC change their nature.
+
+    Attributes
+    ----------
+    nu_min : float
+        Up to it w = 0 solves nu-SVC; also nu_bar, above which the extended nu-SVC is convex and
+        its optimum negative: both are the least weighted mean hinge loss.
+    nu_max : float
+        Above it there is no solution.
+    constant_until : float
+        On (0, constant_until] the optimal CVaR does not change: the tail is one point a class.
+    positive_at_end : bool
+        Whether the optimum of the extended nu-SVC is still positive at nu_max = nu_bar: it is never
+        0 then, because no line has a smaller mean hinge loss than a constant classifier.
+    """
+
+    nu_min: float
+    nu_max: float
+    constant_until: float = 0.0
+    positive_at_end: bool = False
+
+    @property
+    def nu_bar(self) -> float:
+        """Where the optimum of the extended nu-SVC is 0, or nu_max if it is positive there."""
+        return self.nu_min
+
+    def side(self, nu: float) -> int:
+        """-1 where the optimum is positive (not convex), 0 where it is 0, 1 above (convex)."""
+        if self._at_bar(nu):
+            return -1 if self.positive_at_end else 0
+        return 1 if nu > self.nu_bar else -1
+
+    def _at_bar(self, nu: float) -> bool:
+        return abs(nu - self.nu_bar) <= AT * self.nu_bar
+
+    def place(self, nu: float) -> str:
+        """Say where nu lies when it is outside; an empty string inside.
+
+        Raises
+        ------
+        ValueError
+            Above nu_max, where there is no solution.
+        """
+        ends = f"nu_min = {self.nu_min:.6g}, nu_max = {self.nu_max:.6g}"
+        if nu > self.nu_max * (1 + 1e-12):
+            raise ValueError(
+                f"nu = {nu:g} is above the range ({ends}): the primal is unbounded and the dual "
+                "infeasible"
+            )
+        if nu <= self.nu_min * (1 + 1e-9):
+            return (
+                f"nu = {nu:g} is at or below the range ({ends}): the only solution is w = 0; "
+                "smaller nu need the extended nu-SVC"
+            )
+        return ""
+
+    def place_extended(self, entry: str, nu: float) -> str:
+        """Say which branch of the extended nu-SVC applies to a catalogue entry.
+
+        Raises
+        ------
+        ValueError
+            The entry states nothing on this side of nu_bar: extended_nu_svc_reverse and the linear
+            programs above it, extended_nu_svc_polar at it or above.
+        """
+        side = self.side(nu)
+        ends = f"nu_bar = {self.nu_bar:.6g}, nu_max = {self.nu_max:.6g}"
+        name = "nu = 1 - beta" if entry == CVAR else "nu"
+        place = "at" if self._at_bar(nu) else ("below", "at", "above")[side + 1]
+        where = f"{name} = {nu:g} is {place} nu_bar ({ends})"
+        first, why = _REFUSED.get(entry, (2, ""))
+        if side >= first:
+            separable = " (the classes are separable)" if self.nu_bar == 0 else ""
+            raise ValueError(
+                f"{where}{separable}, and {entry} is {why} there: take extended_nu_svc_ball, "
+                "which is convex and has the optimum of extended_nu_svc"
+            )
+        if side == 0:
+            return f"{where}: the optimum is 0"
+        if side > 0:
+            same = f"{nu:g} times this" if entry == CVAR else "the same"
+            other = "" if entry == BALL else f"; extended_nu_svc_ball has {same} optimum"
+            return f"{where}: the problem is convex and its optimum negative{other}"
+        if entry == BALL:
+            return (
+                f"{where}: the ball has the optimum 0 at w = 0; extended_nu_svc has a positive one"
+            )
+        constant = ""
+        if nu <= self.constant_until * (1 + 1e-12):
+            constant = f"; the CVaR is the same for all nu up to {self.constant_until:.6g}"
+        return f"{where}: the problem is not convex and its optimum positive{constant}"
+
+
+BALL, POLAR = "extended_nu_svc_ball", "extended_nu_svc_polar"
+REVERSE, CVAR = "extended_nu_svc_reverse", "min_cvar"
+LINEAR = ("extended_nu_svc_linearised", "extended_nu_svc_linearised_dual")
+EXTENDED = ("extended_nu_svc", BALL, POLAR, REVERSE, *LINEAR, CVAR)
+_NO_SEARCH = "unbounded for most w_ref, the search it belongs to failing,"
+# First side of nu_bar that is refused, and why.
+_REFUSED = {
+    POLAR: (0, "unbounded"),
+    REVERSE: (1, "unbounded"),
+    LINEAR[0]: (1, _NO_SEARCH),
+    LINEAR[1]: (1, _NO_SEARCH.replace("unbounded", "infeasible")),
+}
+
+# nu_bar by data, weights and intercept: a sweep over nu asks for it at every solve.
+_KNOWN: dict[tuple[str, str, str], float] = {}
+
+
+def nu_range(
+    data: TrainingData | GramData,
+    *,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+) -> NuRange:
+    """Both ends of the range of nu, and the zone where the CVaR is constant.
+
+    nu_min = max{ sum l_i : 0 <= l_i <= c_i, sum l_i y_i x_i = 0, sum l_i y_i = 0 }, which is the
+    least weighted mean hinge loss over all (w, b); the last equation belongs to an intercept.
+    nu_max and the constant zone (0, 2 min c_i], or (0, min c_i] without a free intercept, are
+    closed form.
+    """
+    weights = loss_weights(data, class_balance)
+    key = (data.sha256, hashlib.sha256(weights.tobytes()).hexdigest(), intercept)
+    if key not in _KNOWN:
+        _KNOWN[key] = _nu_bar(data, weights, intercept)
+    highest = nu_max(data, class_balance, intercept)
+    constant = min(highest, float(weights.min()) * (2 if intercept == "free" else 1))
+    positive = _KNOWN[key] >= highest * (1 - AT) and _is_inside(
+        data, highest, class_balance, intercept
+    )
+    return NuRange(_KNOWN[key], highest, constant, positive)
+
+
+def _is_inside(
+    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
+) -> bool:
+    """Whether 0 is inside the reduced-hull difference: then the extended optimum is positive."""
+    if isinstance(data, GramData):
+        return False  # the extended family reads points
+    hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
+    slope = proven_slope(hulls, np.ones(hulls.k))
+    return slope is not None and slope > 0
+
+
+def _nu_bar(data: TrainingData | GramData, weights: ArrayLike, intercept: str) -> float:
+    equations = data.y[:, None] * data.factor
+    if intercept != "none":
+        equations = np.hstack([equations, data.y[:, None]])
+    largest = np.abs(equations).max(axis=0, initial=0.0)
+    if (largest[largest > 0] < ORDINARY[0]).any() or (largest > ORDINARY[1]).any():
+        equations = equations * powers_of_two(largest)  # 0 on the right: the same equations
+    answer = linprog(
+        -np.ones(data.n),
+        A_eq=sp.csr_matrix(equations.T),
+        b_eq=np.zeros(equations.shape[1]),
+        bounds=np.column_stack([np.zeros(data.n), weights]),
+        method="highs",
+    )
+    if answer.status != 0:
+        raise RuntimeError(f"the linear program for nu_min ended with: {answer.message}")
+    return max(0.0, -float(answer.fun))
+
+
+def nu_bar_bounds(
+    data: TrainingData | GramData,
+    *,
+    class_balance: ArrayLike | str = "uniform",
+    intercept: str = "free",
+) -> tuple[float, float]:
+    """Proven bounds on nu_bar: (lower, upper).
+
+    The upper one is the mean hinge loss of a hyperplane, the lower one an exact rational bound
+    from multipliers of the linear program that finds it; where they cannot be repaired it is 0,
+    as every such loss is at least that. Both hold for any hyperplane and any multipliers, so that
+    coefficients HiGHS would drop are left out of what it solves, and counted in both bounds.
+    """
+    weights = loss_weights(data, class_balance)
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    m.xi = ArrayVar(m.I, lower=0.0)
+    m.hinge = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
+    m.objective = pyo.Objective(expr=dot(weights, m.xi))
+    form = standard_form(m)
+    even, scale = even_columns(form)
+    claim = highs.run(without_tiny(even), classify(form), Limits())
+    if claim.x is None or claim.duals is None:
+        raise RuntimeError(f"the linear program for nu_bar ended with: {claim.message}")
+    found = named_values(m, form, scale * claim.x)
+    scores = data.factor @ found["w"] + float(found.get("b", 0.0))
+    upper = float(weights @ np.maximum(0.0, 1 - data.y * scores))
+    return max(0.0, exact_lp_bound(even, claim.duals.rows) or 0.0), upper
+
+
+def remark(origin: Origin) -> str:
+    """What solve() should say about the hyperparameters of a model before solving it.
+
+    Raises
+    ------
+    ValueError
+        An entry of the extended nu family on the side of nu_bar where it states nothing.
+    """
+    parameters = origin.parameters
+    if origin.entry not in ("nu_svc", "nu_svc_dual", *EXTENDED):
+        return ""
+    found = nu_range(
+        origin.data,
+        class_balance=parameters["class_balance"],
+        intercept=parameters["intercept"],
+    )
+    if origin.entry in EXTENDED:
+        nu = parameters["nu"] if "nu" in parameters else 1 - parameters["beta"]
+        return found.place_extended(origin.entry, nu)
+    return found.place(parameters["nu"])

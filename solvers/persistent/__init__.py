@@ -1,0 +1,1 @@
+"""Parts of the live linear program of tightmargin.solvers.persistent.live_lp."""

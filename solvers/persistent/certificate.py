@@ -1,0 +1,38 @@
+"""What our own computation confirms of a live program's last solve, for the rows as they stand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyomo.environ as pyo
+
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.persistent.primal import Answer
+from tightmargin.solvers.result import Certificate
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+
+def certificate(
+    model: pyo.ConcreteModel, form: StandardForm, answer: Answer, limits: Limits
+) -> Certificate:
+    """Certificate of an answer with a point; its bound is in the model's own sense."""
+    duals = None
+    if answer.y is not None:
+        duals = Multipliers(answer.y, form.objective.a - form.A.T @ answer.y, {})
+    claim = Claim(answer.status, answer.x, duals, message=answer.message)
+    found = certify(Case(model, form, classify(form), None, limits), claim).certificate
+    return found if found.bound is None else replace(found, bound=form.sense * found.bound)
+
+
+def proven_bound(
+    model: pyo.ConcreteModel, form: StandardForm, answer: Answer, limits: Limits
+) -> float | None:
+    """Bound from the multipliers alone: rational where that succeeds, else in double precision."""
+    exact = None if answer.y is None else exact_lp_bound(form, answer.y)
+    if exact is None:
+        return certificate(model, form, answer, limits).bound
+    return form.sense * exact

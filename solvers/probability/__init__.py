@@ -1,0 +1,1 @@
+"""Class probabilities from grids of weighted machines."""

@@ -1,1 +1,0 @@
-"""How a Pyomo model becomes the arrays of solvers.standard_form."""

@@ -1,0 +1,1 @@
+"""Bi and Vapnik's decomposition, equations (19) to (21)."""

@@ -1,0 +1,118 @@
+"""Multipliers that move by pairs, with all a step needs to know: f, S and who may move.
+
+    W = H sqrt(S + floor^2) - e'alpha,   S = alpha'Q alpha,   f = K (y o alpha) up to a constant
+    -y_i dW/dalpha_i = y_i - H f_i / sqrt(S + floor^2)                                 from (14)
+
+All of a problem moves like this, and so does a working set (19), whose K is K_BB: of the rest,
+nothing but f_B and S matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.solvers.rigorous_svm.decomposition.pair import pair_step
+
+Array = NDArray[np.float64]
+
+
+class Pairs:
+    """Multipliers alpha (n,) in [0, 1] that a step changes in two places.
+
+    Attributes
+    ----------
+    alpha, f, S, floor
+        See the module's docstring; a step keeps alpha, f and S together.
+    """
+
+    def __init__(
+        self,
+        norm_bound: float,
+        y: Array,
+        diagonal: Array,
+        row: Callable[[int], Array],
+        alpha: Array,
+        f: Array,
+        S: float,
+        floor: float = 0.0,
+    ) -> None:
+        self.norm_bound, self.y, self.diagonal, self.row = norm_bound, y, diagonal, row
+        self.alpha, self.f, self.S, self.floor = alpha, f, S, floor
+        below, above = alpha < 1, alpha > 0
+        # Who may rise along y, as 0 or -inf to be added; who may fall, as 0 or inf.
+        self._up: Array = np.where(np.where(y > 0, below, above), 0.0, -np.inf)
+        self._low: Array = np.where(np.where(y > 0, above, below), 0.0, np.inf)
+        self._scores, self._masked = np.empty(len(y)), np.empty(len(y))
+
+    @property
+    def radius(self) -> float:
+        """sqrt(S + floor^2)."""
+        return math.sqrt(max(self.S, 0.0) + self.floor * self.floor)
+
+    def candidates(self) -> tuple[Array, Array]:
+        """Scores of those that may rise along y, -inf for others; of those that may fall, inf."""
+        scores = self._score()
+        return scores + self._up, scores + self._low
+
+    def _score(self) -> Array:
+        """-y o gradient, in an array that the next call writes over; y where there is none."""
+        radius = self.radius
+        np.multiply(self.f, -self.norm_bound / radius if radius else 0.0, out=self._scores)
+        self._scores += self.y
+        return self._scores
+
+    def step(self, least: float = 0.0) -> bool:
+        """Move the most violating pair to where it is best.
+
+        False where no pair violates the conditions by more than `least`, or nothing moves.
+        """
+        scores, masked = self._score(), self._masked
+        i = int(np.add(scores, self._up, out=masked).argmax())
+        j = int(np.add(scores, self._low, out=masked).argmin())
+        if not scores[i] - scores[j] > least:
+            return False
+        alpha, f = self.alpha, self.f
+        row_i, row_j = self.row(i), self.row(j)
+        y_i, y_j, a_i, a_j = float(self.y[i]), float(self.y[j]), float(alpha[i]), float(alpha[j])
+        scale = float(self.diagonal[i] + self.diagonal[j])
+        eta, p = scale - 2 * float(row_i[j]), float(f[i] - f[j])
+        room_i = 1 - a_i if y_i > 0 else a_i
+        room_j = a_j if y_j > 0 else 1 - a_j
+        S = max(self.S, 0.0) + self.floor * self.floor
+        t = pair_step(self.norm_bound, S, p, eta, y_i - y_j, min(room_i, room_j), scale)
+        # a + (1 - a) is 1 in floating point too: ends of the box are met exactly.
+        new_i, new_j = a_i + y_i * t, a_j - y_j * t
+        if new_i == a_i and new_j == a_j:
+            return False
+        self._set(i, new_i)
+        self._set(j, new_j)
+        self.S += t * (2 * p + t * eta)
+        difference = np.subtract(row_i, row_j, out=masked)
+        difference *= t
+        f += difference
+        return True
+
+    def replace(self, index: NDArray[np.intp], alpha: Array, S: float, rows: Array) -> bool:
+        """Give some of them new multipliers, with the S that follows; False if nothing changes.
+
+        `rows` (q, n) are the rows of K that belong to `index`.
+        """
+        change = self.y[index] * (alpha - self.alpha[index])
+        if not change.any():
+            return False
+        for i, value in zip(index.tolist(), alpha.tolist(), strict=True):
+            self._set(i, value)
+        self.S = S
+        self.f += change @ rows
+        return True
+
+    def _set(self, i: int, value: float) -> None:
+        self.alpha[i] = value
+        below, above = value < 1, value > 0
+        rises, falls = (below, above) if self.y[i] > 0 else (above, below)
+        self._up[i] = 0.0 if rises else -np.inf
+        self._low[i] = 0.0 if falls else np.inf

@@ -1,0 +1,1 @@
+"""The largest bound on the norm that matters, between proven ends."""

@@ -1,0 +1,1 @@
+"""One bound on the norm or many, and which method is tried when."""

@@ -1,0 +1,149 @@
+"""A second solver asked about the same model: what it claims, held against the first.
+
+Two claims are no proof: agreement is recorded and changes no verdict. What can change one is a
+better point, a better bound of our own from the second solver's multipliers, or a contradiction,
+which is named and leaves neither claim standing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tightmargin.solvers.attempts import Outcome, attempted
+from tightmargin.solvers.backends.registry import Choice, SolverInfo, choose
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
+from tightmargin.solvers.certificates.certify import relative_gap, stands
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+_NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+
+
+def second_choice(
+    name: str, first: Choice, classification: Classification, form: StandardForm, *, timed: bool
+) -> Choice:
+    """Look the second solver up and check that it can take the model, before anything is solved.
+
+    Raises
+    ------
+    ValueError
+        "auto", an unknown name, or the first solver again.
+    ProblemClassError, SizeLimitError, NumberError, SolverNotInstalledError
+        As for the first solver.
+    """
+    if name == "auto":
+        raise ValueError("second_solver: name a solver; auto is for the first one")
+    found = choose(name, classification.problem_class, form, timed=timed)
+    if found.info.name == first.info.name:
+        raise ValueError(
+            f"second_solver: {name} is the first solver already; name another one for a second "
+            "opinion"
+        )
+    return found
+
+
+def with_second_opinion(first: Choice, second: Choice, case: Case, outcome: Outcome) -> Outcome:
+    """The outcome of the first solver after the second one was heard.
+
+    The facts of the certificate say what the second one claims (certificates/facts.py). A better
+    point is kept, the better of two proven bounds too.
+    """
+    # Option names are the first solver's own.
+    case = replace(case, limits=replace(case.limits, options={}))
+    other = attempted(second, case, automatic=False)
+    found, sign = other.found, case.form.sense
+    said = _contradiction(first.info, second.info, case, outcome, other)
+    facts = {
+        "second_solver": second.info.name,
+        "second_version": other.claim.version or second.info.version,
+        "second_status": str(found.status),
+        "second_objective": None if found.objective is None else sign * found.objective,
+        "second_bound": None if other.claim.bound is None else sign * other.claim.bound,
+        "second_agrees": not said,
+    }
+    kept = other if _replaces(case, found, outcome.found) else outcome
+    final = _joined(case, kept.found, outcome.found, found)
+    if said and final.certificate.verdict is not Verdict.CERTIFIED:
+        refused = replace(final.certificate, verdict=Verdict.NOT_CERTIFIED, reason=said)
+        status = Status.INACCURATE if final.status is Status.OPTIMAL else final.status
+        final = replace(final, status=status, certificate=refused)
+    words = said or f"{second.info.name} agrees"
+    if kept is other:
+        words += f"; the point is that of {second.info.name}"
+    certificate = replace(
+        final.certificate,
+        facts={**final.certificate.facts, **facts},
+        solver_bound=outcome.claim.bound,
+    )
+    claim = replace(
+        kept.claim,
+        bound=outcome.claim.bound,
+        message=f"{outcome.claim.message}; {words}",
+        version=outcome.claim.version,
+        log=outcome.claim.log,
+    )
+    return Outcome(claim, replace(final, certificate=certificate), outcome.how, outcome.seconds)
+
+
+def _replaces(case: Case, new: Certified, old: Certified) -> bool:
+    """Whether the second point is kept: certified, or better by more than noise."""
+    if old.certificate.verdict is Verdict.CERTIFIED or new.objective is None:
+        return False
+    if old.objective is None or new.certificate.verdict is Verdict.CERTIFIED:
+        return True
+    return new.objective < old.objective - GAP_TOLERANCE * case.unit(new.objective, old.objective)
+
+
+def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Certified:
+    """The point that is kept with the better of both proven bounds."""
+    if kept.objective is None or kept.certificate.verdict is Verdict.CERTIFIED:
+        return kept
+    better = max((one, other), key=lambda f: _known(f.certificate.bound)).certificate
+    if better.bound is None or better.bound <= _known(kept.certificate.bound):
+        return kept
+    gap = relative_gap(case, kept.objective, better.bound)
+    certificate = replace(
+        kept.certificate, bound=better.bound, bound_method=better.bound_method, gap=gap
+    )
+    if stands(case, kept) and case.closes(kept.objective, better.bound):
+        certificate = replace(certificate, verdict=Verdict.CERTIFIED, reason="")
+        return replace(kept, status=Status.OPTIMAL, certificate=certificate)
+    return replace(kept, certificate=certificate)
+
+
+def _known(bound: float | None) -> float:
+    return float("-inf") if bound is None else bound
+
+
+def _contradiction(
+    first: SolverInfo, second: SolverInfo, case: Case, one: Outcome, other: Outcome
+) -> str:
+    """What of the two claims cannot both be true; an empty string when nothing is."""
+    f, g = one.found.objective, other.found.objective
+    pairs = ((first, one, other, g), (second, other, one, f))
+    for solver, claims, opposite, value in pairs:
+        if claims.claim.status in _NO_OPTIMUM and opposite.found.objective is not None:
+            return f"{solver.name} says {claims.claim.status}, and there is a feasible point"
+        if value is None:
+            continue
+        allowed = solver.tolerance_for(case.classification.problem_class) * case.scale(value)
+        bound = claims.claim.bound
+        if bound is not None and bound > value + allowed:
+            shown = (case.form.sense * bound, case.form.sense * value)
+            return (
+                f"{solver.name} claims the bound {shown[0]:.9g}, and a feasible point has "
+                f"{shown[1]:.9g}"
+            )
+    if f is None or g is None or not _both_optimal(one, other):
+        return ""
+    kind = case.classification.problem_class
+    allowed = (first.tolerance_for(kind) + second.tolerance_for(kind)) * case.scale(min(f, g))
+    if abs(f - g) <= allowed:
+        return ""
+    shown = (case.form.sense * f, case.form.sense * g)
+    return f"{first.name} ends at {shown[0]:.9g} and {second.name} at {shown[1]:.9g}"
+
+
+def _both_optimal(one: Outcome, other: Outcome) -> bool:
+    return all(outcome.claim.status is Status.OPTIMAL for outcome in (one, other))

@@ -1,0 +1,304 @@
+"""Columns and rows of a model as sequences whose Pyomo objects are made only when asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.core.base.component_namer import index_repr
+
+from tightmargin.formulations.modeling.affine_rows import AffineRows
+from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
+from tightmargin.formulations.modeling.domains import is_integer
+from tightmargin.solvers.errors import DomainError, NumberError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """Elements of one variable component.
+
+    Attributes
+    ----------
+    columns : array
+        Column of every element in the order of the index, -1 where fixed.
+    held : VarArrays
+        Bounds, values, and which are fixed or integer.
+    """
+
+    component: Any
+    columns: Index
+    held: VarArrays
+
+
+class Columns(Sequence[Any]):
+    """Free variables of a model, one a column: those of the model first, then foreign ones."""
+
+    def __init__(self, model: pyo.Block) -> None:
+        self.parts: list[Elements] = []
+        self.foreign: list[Any] = []
+        self._arrays: dict[int, Elements] = {}
+        self._position: dict[int, int] = {}
+        self._owner: list[tuple[int, Index]] = []
+        self._count = 0
+        self._sealed = False
+        for component in model.component_objects(pyo.Var, descend_into=True):
+            if not component.is_reference():
+                self._append(component)
+
+    def _append(self, component: Any) -> None:
+        lazy = isinstance(component, ArrayVar)
+        held = component.arrays() if lazy else _held(list(component.values()))
+        free = np.flatnonzero(~held.fixed)
+        columns = np.full(len(held.fixed), -1, dtype=np.int64)
+        columns[free] = np.arange(self._count, self._count + len(free))
+        part = Elements(component, columns, held)
+        _refuse_bad_bounds(part)
+        if lazy:
+            self._arrays[id(component)] = part
+        else:
+            for element, column in zip(component.values(), columns.tolist(), strict=True):
+                if column >= 0:
+                    self._position[id(element)] = column
+        self.parts.append(part)
+        self._owner.append((self._count, free))
+        self._count += len(free)
+
+    def column(self, variable: Any) -> int:
+        """Column of a free variable; one that is not on the model gets the next column.
+
+        Once the model is read, variables that occur nowhere have none: -1.
+        """
+        found = self._position.get(id(variable))
+        if found is not None:
+            return found
+        owner = self._arrays.get(id(variable.parent_component()))
+        if owner is not None:
+            found = int(owner.columns[owner.component.number_of(variable.index())])
+        elif self._sealed:
+            return -1
+        else:
+            found = self._count + len(self.foreign)
+            self.foreign.append(variable)
+        self._position[id(variable)] = found
+        return found
+
+    def of(self, component: Any) -> tuple[Index, Array]:
+        """Columns of the elements of a component, -1 where there is none, and values there."""
+        part = self._arrays.get(id(component))
+        if part is not None:
+            return part.columns, part.held.values
+        elements = list(component.values())
+        columns = [-1 if v.fixed else self.column(v) for v in elements]
+        values = [v.value if at < 0 else math.nan for v, at in zip(elements, columns, strict=True)]
+        return np.array(columns, dtype=np.int64), np.array(values, dtype=np.float64)
+
+    def seal(self) -> None:
+        """Give no more columns: the model is read."""
+        self._sealed = True
+
+    def gathered(self) -> VarArrays:
+        """Bounds, values and kinds of all columns, in order.
+
+        Raises
+        ------
+        NumberError
+            A foreign variable's bound is NaN or lets no point through.
+        """
+        parts = [part.held for part in self.parts]
+        kept = [free for _, free in self._owner]
+        if self.foreign:
+            outside = Elements(None, np.zeros(0, dtype=np.int64), _held(self.foreign))
+            _refuse_bad_bounds(outside, self.foreign)
+            parts.append(outside.held)
+            kept.append(np.arange(len(self.foreign)))
+
+        def joined(name: str, kind: Any) -> Any:
+            pieces = [getattr(held, name)[at] for held, at in zip(parts, kept, strict=True)]
+            return np.concatenate([np.zeros(0, dtype=kind), *pieces])
+
+        return VarArrays(
+            joined("lower", np.float64),
+            joined("upper", np.float64),
+            joined("values", np.float64),
+            joined("fixed", bool),
+            joined("integer", bool),
+        )
+
+    def __len__(self) -> int:
+        return self._count + len(self.foreign)
+
+    def __getitem__(self, k: Any) -> Any:
+        component, index = self.location(range(len(self))[k])
+        return component if index is None else component[index]
+
+    def location(self, k: int) -> tuple[Any, Any]:
+        """Component and index of a column; a variable itself and None when it is single."""
+        if k >= self._count:
+            return self.foreign[k - self._count], None
+        starts = [start for start, _ in self._owner]
+        at = int(np.searchsorted(starts, k, side="right")) - 1
+        start, free = self._owner[at]
+        component = self.parts[at].component
+        if not component.is_indexed():
+            return component, None
+        number = int(free[k - start])
+        if isinstance(component, ArrayVar):
+            return component, component.index_set().at(number + 1)
+        return component, list(component.keys())[number]
+
+    def name(self, k: int) -> str:
+        """Name of a column."""
+        return row_name(*self.location(k))
+
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        found = []
+        for (_, free), part in zip(self._owner, self.parts, strict=True):
+            if part.component.is_indexed():
+                prefix, keys = part.component.name, list(part.component.keys())
+                found += [prefix + index_repr(keys[k]) for k in free.tolist()]
+            elif len(free):
+                found.append(part.component.name)
+        return found + [variable.name for variable in self.foreign]
+
+
+class Rows(Sequence[Any]):
+    """Pyomo constraints of the linear rows: those kept as arrays, then single ones."""
+
+    def __init__(self, arrays: list[tuple[AffineRows, Index]], single: list[Any]) -> None:
+        self.arrays, self.single = arrays, single
+        self._ends = np.cumsum([len(numbers) for _, numbers in arrays])
+
+    def __len__(self) -> int:
+        return (int(self._ends[-1]) if len(self._ends) else 0) + len(self.single)
+
+    def __getitem__(self, k: Any) -> Any:
+        component, key = self.location(range(len(self))[k])
+        return component if key is None else component[key]
+
+    def location(self, k: int) -> tuple[Any, Any]:
+        """Component and index of a row kept in arrays; the row itself and None otherwise."""
+        part = int(np.searchsorted(self._ends, k, side="right"))
+        start = int(self._ends[part - 1]) if part else 0
+        if part == len(self.arrays):
+            return self.single[k - start], None
+        component, numbers = self.arrays[part]
+        return component, component.row_key(numbers[k - start])
+
+    def name(self, k: int) -> str:
+        """Name of a row."""
+        return row_name(*self.location(k))
+
+    def locations(self) -> Iterator[tuple[Any, Any]]:
+        """Component and index of every row, without making it."""
+        for component, numbers in self.arrays:
+            for key in component.row_keys(numbers):
+                yield component, key
+        for row in self.single:
+            yield row.parent_component(), row.index()
+
+
+def row_name(component: Any, index: Any) -> str:
+    """Name of an element of a component, or of a single one when the index is None."""
+    return str(component.name) if index is None else f"{component.name}{index_repr(index)}"
+
+
+@contextmanager
+def holding(columns: Columns, x: Array) -> Iterator[None]:
+    """Set the variables to a point for as long as something is evaluated there."""
+    before = [v.value for v in columns]
+    try:
+        for v, number in zip(columns, x.tolist(), strict=True):
+            v.set_value(number, skip_validation=True)
+        yield
+    finally:
+        for v, old in zip(columns, before, strict=True):
+            v.set_value(old, skip_validation=True)
+
+
+def value_of(expression: Any) -> float:
+    """Present value of any expression; NaN where it has none, as log(-1)."""
+    try:
+        value = pyo.value(expression)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return math.nan
+    return math.nan if value is None or isinstance(value, complex) else float(value)
+
+
+def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
+    """Which elements are integer.
+
+    Raises
+    ------
+    DomainError
+        The domain of a free element is neither an interval nor the integers of one.
+    """
+    known: dict[int, bool | None] = {}
+    found = []
+    for variable in elements:
+        domain = variable.domain
+        if id(domain) not in known:
+            known[id(domain)] = is_integer(domain)
+        if known[id(domain)] is None and not variable.fixed:
+            raise DomainError(
+                f"the domain of {variable.name}, {domain}, is no interval and not the integers of "
+                "one, and a solver would take it for one: write the choice with binaries, or "
+                "call tightmargin.solve, which does"
+            )
+        found.append(bool(known[id(domain)]))
+    return np.array(found, dtype=bool)
+
+
+def _held(elements: list[Any]) -> VarArrays:
+    pairs = [variable.bounds for variable in elements]
+    values = [math.nan if v.value is None else float(v.value) for v in elements]
+    return VarArrays(
+        lower=np.array([-math.inf if low is None else low for low, _ in pairs], dtype=np.float64),
+        upper=np.array([math.inf if high is None else high for _, high in pairs], dtype=np.float64),
+        values=np.array(values, dtype=np.float64),
+        fixed=np.array([v.fixed for v in elements], dtype=bool),
+        integer=_are_integer(elements),
+    )
+
+
+def _refuse_bad_bounds(part: Elements, elements: list[Any] | None = None) -> None:
+    held = part.held
+    low, high = held.lower, held.upper
+    bad = np.flatnonzero(~held.fixed & (~(low < math.inf) | ~(high > -math.inf)))
+    if not bad.size:
+        return
+    k = int(bad[0])
+    if elements is None:
+        keys = list(part.component.keys())
+        name = row_name(part.component, keys[k] if part.component.is_indexed() else None)
+    else:
+        name = elements[k].name
+    side(low[k], -math.inf, f"lower bound of {name}")
+    side(high[k], math.inf, f"upper bound of {name}")
+
+
+def side(value: Any, empty: float, owner: str) -> float:
+    """One side of a row or a bound as a number, infinite where there is none.
+
+    Raises
+    ------
+    NumberError
+        NaN, or an infinity that no point satisfies.
+    """
+    if value is None:
+        return empty
+    number = float(value)
+    if math.isnan(number):
+        raise NumberError(f"{owner} is nan")
+    if number == -empty:
+        raise NumberError(f"{owner} is {number}: no point can satisfy it")
+    return number

@@ -1,0 +1,1 @@
+"""Standard form to standard form, with solutions carried back."""

@@ -1,0 +1,251 @@
+"""Bounds of a node of the search: disjoint conflicts, and what follows for single points.
+
+A node has points that are kept (K), points that are violated and paid for (V), and free ones. Let
+c = penalty |V| and h(S) = the least norm2 that keeps K and S. Take disjoint sets S_1, S_2, ... of
+free points with proven heights h_j <= h(S_j), h_1 >= h_2 >= ...
+
+A hyperplane of the node with norm2 below h_j violates a point of S_1, one of S_2, ... one of S_j.
+So with exactly k of the sets hit, norm2 >= h_{k+1}, and the objective is at least
+
+    c + max_k min( h_1, h_2 + penalty, ..., h_k + (k - 1) penalty, h(K) + k penalty ).
+
+The sets are found greedily, by letting points enter until the norm proves T - c - (j - 1) penalty,
+which is what it takes to prune the node at the target T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
+    NOBODY,
+    Grown,
+    Mask,
+    WorkingSets,
+    grow,
+    kept_gram,
+)
+from tightmargin.solvers.zero_one.conflict_search.signed_points import (
+    Array,
+    Index,
+    SignedPoints,
+    certified_norm2,
+)
+
+PROBES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """R nodes: kept and violated (R, n) of bool, and the working sets of their kept points."""
+
+    kept: Mask
+    violated: Mask
+    sets: WorkingSets
+
+    def take(self, rows: Index | Mask) -> Nodes:
+        """Some of the nodes."""
+        return Nodes(self.kept[rows], self.violated[rows], self.sets.take(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """Nodes with what was proven of them.
+
+    Attributes
+    ----------
+    nodes : Nodes
+        With points fixed that the target decides.
+    bound : array (R,)
+        Proven bound on every objective in the node; inf where the target is reached.
+    branch : array (R,) of int
+        The point to branch on; -1 where no point is free.
+    candidates : list of arrays of int
+        Members of hyperplanes worth evaluating.
+    steps : int
+        Work done.
+    """
+
+    nodes: Nodes
+    bound: Array
+    branch: Index
+    candidates: list[Index]
+    steps: int
+
+
+def bounded(
+    points: SignedPoints, nodes: Nodes, *, penalty: float, target: float, suspects: Mask
+) -> Bounded:
+    """Bound nodes, and fix the points that a target decides.
+
+    Parameters
+    ----------
+    target : float
+        Objectives from here on are of no interest.
+    suspects : array (n,) of bool
+        Points the best known hyperplane violates; a good conflict has one of them.
+    """
+    work = _Work(points, nodes, penalty, target)
+    work.keep()
+    work.probe()
+    work.pack(suspects)
+    return Bounded(
+        Nodes(work.kept, work.violated, work.sets), work.bound, work.branch, work.candidates,
+        work.steps,
+    )  # fmt: skip
+
+
+class _Work:
+    """The three stages on one batch of nodes."""
+
+    def __init__(self, points: SignedPoints, nodes: Nodes, penalty: float, target: float) -> None:
+        self.points, self.penalty, self.target = points, penalty, target
+        self.kept, self.violated = nodes.kept.copy(), nodes.violated.copy()
+        self.sets = nodes.sets
+        rows = len(self.kept)
+        self.norm2 = np.zeros(rows)
+        self.bound = np.zeros(rows)
+        self.branch = np.full(rows, NOBODY)
+        self.candidates: list[Index] = []
+        self.steps = 0
+
+    @property
+    def paid(self) -> Array:
+        """Cost of the violated points."""
+        return self.penalty * self.violated.sum(axis=1)
+
+    @property
+    def open(self) -> Index:
+        """Rows that are not pruned."""
+        return np.flatnonzero(np.isfinite(self.bound))
+
+    def _prune(self, rows: Index) -> None:
+        self.bound[rows] = np.inf
+
+    def keep(self) -> None:
+        """The least norm of the kept points."""
+        found = grow(self.points, self.sets, self.kept, self.target - self.paid)
+        self.steps += found.steps
+        self.sets, self.norm2 = found.sets, found.norm2
+        self.bound = self.paid + self.norm2
+        self._prune(np.flatnonzero(self.bound >= self.target))
+
+    def probe(self) -> None:
+        """Violate the points that cannot be kept: one step of their multiplier proves it."""
+        for _ in range(PROBES):
+            rows = self.open
+            if not rows.size:
+                return
+            reached = probed_norm2(self.points, self.sets.take(rows))
+            free = ~self.kept[rows] & ~self.violated[rows]
+            fixed = free & (reached >= (self.target - self.paid[rows])[:, None])
+            if not fixed.any():
+                return
+            self.violated[rows] |= fixed
+            self.bound[rows] = self.paid[rows] + self.norm2[rows]
+            self._prune(rows[self.bound[rows] >= self.target])
+
+    def pack(self, suspects: Mask) -> None:
+        """Disjoint conflicts of every open row, their bound, a point to branch on."""
+        rows = self.open
+        heights: dict[int, list[float]] = {int(row): [] for row in rows}
+        smallest = dict.fromkeys(heights, len(suspects) + 1)
+        available = ~self.kept & ~self.violated
+        paid = self.paid
+        running = rows
+        while running.size:
+            found_so_far = np.array([len(heights[int(row)]) for row in running])
+            wanted = self.target - paid[running] - self.penalty * found_so_far
+            chain = self.norm2[running] >= wanted
+            self._prune(running[chain])
+            running, wanted = running[~chain], wanted[~chain]
+            if not running.size:
+                break
+            found = grow(
+                self.points, self.sets.take(running), available[running] | self.kept[running],
+                wanted, costly=suspects & ~self.kept[running],
+            )  # fmt: skip
+            self.steps += found.steps
+            on = []
+            for k, row in enumerate(running.tolist()):
+                members = self._free_members(found, k, row)
+                heights[row].append(float(found.norm2[k]))
+                if found.conflict[k]:
+                    if not members.size:
+                        self._prune(np.array([row]))
+                        continue
+                    available[row, members] = False
+                    on.append(row)
+                elif found.finished[k]:
+                    self.candidates.append(found.sets.members[k, : found.sets.count[k]])
+                if members.size < smallest[row] and (found.conflict[k] or not found_so_far[k]):
+                    first = found.first[k]
+                    if members.size:
+                        smallest[row] = members.size
+                        self.branch[row] = first if first in members else members[-1]
+            running = np.array(on, dtype=np.intp)
+        for row in self.open.tolist():
+            self._conclude(row, heights[row], available[row], float(paid[row]))
+
+    def _free_members(self, found: Grown, k: int, row: int) -> Index:
+        """Free points of a set that its proof needs."""
+        count = found.sets.count[k]
+        members = found.sets.members[k, :count][found.sets.alpha[k, :count] > 0]
+        return members[~self.kept[row, members]]
+
+    def _conclude(self, row: int, heights: list[float], left: Mask, paid: float) -> None:
+        """The bound of a packing; the last height is that of all points left over."""
+        own = float(self.norm2[row])
+        self.bound[row] = paid + packed(heights, own, self.penalty)
+        if self.branch[row] == NOBODY and left.any():
+            self.branch[row] = int(np.flatnonzero(left)[0])
+        # A point outside the packing that is violated is paid for on top of it.
+        if paid + self.penalty + packed(heights[:-1], own, self.penalty) >= self.target:
+            self.kept[row] |= left
+            if self.branch[row] != NOBODY and left[self.branch[row]]:
+                self.branch[row] = NOBODY  # without a conflict all free points are left over
+        if self.bound[row] >= self.target:
+            self._prune(np.array([row]))
+
+
+def packed(heights: list[float], own: float, penalty: float) -> float:
+    """The bound of the module's docstring without c, from heights h_j in any order and h(K)."""
+    if not heights:
+        return own
+    ordered = np.sort(heights)[::-1]
+    hit = penalty * np.arange(len(ordered))
+    chains = np.minimum(np.minimum.accumulate(ordered + hit), own + hit + penalty)
+    return max(own, float(chains.max()))
+
+
+def probed_norm2(points: SignedPoints, sets: WorkingSets) -> Array:
+    """Proven least norm2 with each single point kept as well, (R, n).
+
+    The multiplier of the point grows by one step of the active-set method.
+    """
+    W, filled = sets.members, sets.filled
+    toward = np.where(filled[:, :, None], points.gram[W], 0.0)
+    r = np.linalg.solve(kept_gram(points, sets), toward)
+    own = np.diag(points.gram)
+    curvature = own - (r * toward).sum(axis=1)
+    lack = 1 - np.einsum("rm,rmn->rn", sets.alpha, toward)
+    dependent = curvature <= 1e-10 * own
+    full = np.where(dependent, np.inf, lack / np.where(dependent, 1.0, curvature))
+    falling = r > 1e-12
+    ratios = np.where(falling, sets.alpha[:, :, None] / np.where(falling, r, 1.0), np.inf)
+    step = np.minimum(ratios.min(axis=1), full)
+    endless = ~np.isfinite(step)
+    step = np.where(endless, 0.0, np.maximum(step, 0.0))
+    alpha = np.where(endless[:, None, :], -r, sets.alpha[:, :, None] - step[:, None, :] * r)
+    alpha = np.where(filled[:, :, None], np.maximum(alpha, 0.0), 0.0)
+    entered = np.where(endless, 1.0, step)
+    n = len(own)
+    members = np.concatenate(
+        [np.broadcast_to(W[:, None, :], (len(W), n, W.shape[1])),
+         np.broadcast_to(np.arange(n)[None, :, None], (len(W), n, 1))], axis=2,
+    )  # fmt: skip
+    multipliers = np.concatenate([alpha.transpose(0, 2, 1), entered[:, :, None]], axis=2)
+    norm2 = certified_norm2(points, members, multipliers)
+    return np.where(lack > 0, norm2, 0.0)

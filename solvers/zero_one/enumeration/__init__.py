@@ -1,0 +1,1 @@
+"""Active sets at the margin: enumeration, heuristic incumbents, least norms."""

@@ -1,0 +1,597 @@
+"""Bound tightening keeps every good hyperplane, whatever the solver says, and proves optima."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.references.brute_force import big_m_optimum, signed_rows
+from tightmargin.cuts.bound_tightening import convex_sets, linear_minima
+from tightmargin.cuts.bound_tightening import rounds as tightening_work
+from tightmargin.cuts.bound_tightening import tighten as bound_tightening
+from tightmargin.cuts.bound_tightening.convex_sets import lifted_model, quick_model, tightening_set
+from tightmargin.cuts.bound_tightening.deductions import (
+    below_count,
+    forced_by_conflicts,
+    open_conflicts,
+    within_ball,
+)
+from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum, into_dual_cone
+from tightmargin.cuts.bound_tightening.shift import shifted
+from tightmargin.cuts.bound_tightening.tighten import (
+    Tightened,
+    TighteningStatus,
+    sdp_pays,
+    tighten,
+    tightened_big_m,
+)
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.loss import margins, trivial_points
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+
+Hyperplane = tuple[np.ndarray, float]
+INTERCEPTS = ("free", "penalised", "none")
+
+
+def good_hyperplanes(
+    data: TrainingData, penalty: float, intercept: str, cutoff: float
+) -> list[Hyperplane]:
+    """Hyperplanes with an objective of at most the cutoff: what tightening may not cut off.
+
+    Points of least norm through one, two, ... margins, and random points around them. With a free
+    intercept the statements are about optima, and about points that keep someone of each class.
+    """
+    rng = np.random.default_rng(0)
+    rows, price = signed_rows(data, intercept)
+    scale = np.where(price > 0, 1.0, 1e3)  # a free intercept hardly counts in the norm
+    points = []
+    for size in range(1, rows.shape[1] + 1):
+        some = np.array(list(itertools.combinations(range(data.n), size)))
+        exact = np.linalg.pinv(rows[some] * scale).sum(axis=2) * scale * (1 + 1e-9)
+        points += [exact * (1 + s * rng.standard_normal(exact.shape)) for s in (0.0, 0.01, 0.1)]
+    v = np.vstack(points)
+    objective = (price * v**2).sum(axis=1) + penalty * (v @ rows.T < 1).sum(axis=1)
+    found = [
+        (point, 0.0) if intercept == "none" else (point[:-1], float(point[-1]))
+        for point in v[objective <= cutoff]
+    ]
+    if intercept != "free":
+        return found
+    two_classes = [
+        (w, b) for w, b in found if len(set(data.y[margins(data, w, b) >= 1].tolist())) == 2
+    ]
+    best = zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
+    trivial = trivial_points(data, penalty=penalty, intercept=intercept)
+    return two_classes + [(p.w, p.b) for p in trivial if p.objective <= best * (1 + 1e-12)]
+
+
+def cut_off(data: TrainingData, bounds: SlackBounds, penalty: float, intercept: str) -> int:
+    """How many of the good hyperplanes the bounds cut off; there must be some to look at."""
+    points = good_hyperplanes(data, penalty, intercept, bounds.cutoff * (1 - 1e-9))
+    assert points
+    return sum(not bounds.admits(data, w, b, intercept) for w, b in points)
+
+
+def random_data(seed: int, n: int = 10, d: int = 2, offset: float = 0.0) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = np.where(X[:, 0] + 0.6 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    y[0], y[1] = 1.0, -1.0
+    return TrainingData(X + offset, y)
+
+
+# --- nothing good is cut off ---------------------------------------------------------------------
+
+
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(4, 10),
+    penalty=st.sampled_from([0.3, 1.0, 4.0]),
+    intercept=st.sampled_from(INTERCEPTS),
+    slack=st.sampled_from([1e-4, 0.1, 0.5]),
+    relaxation=st.sampled_from(["both", "qp", "sdp"]),
+    offset=st.sampled_from([0.0, 3.0]),
+    spacing=st.sampled_from([0.0, 0.5]),
+)
+def test_every_hyperplane_below_the_cutoff_stays(
+    seed: int, n: int, penalty: float, intercept: str, slack: float, relaxation: str,
+    offset: float, spacing: float,
+) -> None:  # fmt: skip
+    data = random_data(seed, n, 2, offset)
+    if spacing:  # ties, repeated points and points in line
+        data = TrainingData(np.round(data.X / spacing) * spacing, data.y)
+    found = tighten(
+        data, penalty=penalty, intercept=intercept, slack=slack, relaxation=relaxation, rounds=1
+    )
+    assert cut_off(data, found.bounds, penalty, intercept) == 0
+    best = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
+    assert found.lower_bound <= best.objective * (1 + 1e-12)
+    assert found.count <= int((~best.kept).sum()) or intercept == "free"
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_a_trusted_claim_cuts_off_what_multipliers_prove(
+    intercept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A solver that claims too much, and whose multipliers are noise around the true ones."""
+    data = random_data(5)
+    honest = tighten(data, penalty=1.0, intercept=intercept, slack=0.3, rounds=1)
+    prepared = linear_minima._prepared
+    monkeypatch.setattr(
+        linear_minima, "_prepared", lambda conic, seconds: Liar(prepared(conic, seconds))
+    )
+    lied_to = tighten(data, penalty=1.0, intercept=intercept, slack=0.3, rounds=1)
+    assert cut_off(data, lied_to.bounds, 1.0, intercept) == 0
+    assert lied_to.bounds.upper.sum() > honest.bounds.upper.sum()
+    monkeypatch.setattr(ProvenMinimum, "least", trusted)
+    believed = tighten(data, penalty=1.0, intercept=intercept, slack=0.3, rounds=1)
+    assert cut_off(data, believed.bounds, 1.0, intercept) > 0
+
+
+class Liar:
+    """Clarabel with noise on its multipliers and claims that are better than the truth."""
+
+    def __init__(self, solver: Any) -> None:
+        self.solver, self.rng = solver, np.random.default_rng(1)
+
+    def update(self, **changes: Any) -> None:
+        self.solver.update(**changes)
+
+    def solve(self) -> Any:
+        told = self.solver.solve()
+        z = np.array(told.z)
+        noisy = z * self.rng.uniform(0.9, 1.3, len(z)) - 0.01 * np.abs(z).max()
+        claim = told.obj_val + 0.5
+        return SimpleNamespace(z=noisy, x=told.x, obj_val=claim, status=told.status)
+
+
+def trusted(self: ProvenMinimum, cost: np.ndarray, pinned: dict[int, float] | None = None) -> float:
+    """What a solver claims, taken for a bound."""
+    b = self.conic.b.copy()
+    for column, value in (pinned or {}).items():
+        b[self.low_row[column]], b[self.high_row[column]] = -value, value
+    solution = self.solution(cost, b)
+    if solution is None:
+        return -np.inf
+    if "PrimalInfeasible" in str(solution.status):
+        return np.inf if pinned else -np.inf
+    return float(solution.obj_val)
+
+
+def test_a_cutoff_at_the_optimum_is_refused_because_it_cuts_the_optimum_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Claims of a good solver, honest up to its tolerance, on a set without an inside."""
+    data, penalty = outlier_data("spread", n=20, d=2, sigma=0.2, seed=2), 5.0
+    best = zero_one_incumbent(data, penalty=penalty, intercept="penalised")
+    exact = zero_one_enumeration(data, penalty=penalty, intercept="penalised")
+    assert best.objective == pytest.approx(exact.objective, rel=1e-12)
+    hyperplane = best.w, best.b
+
+    def run(slack: float) -> SlackBounds:
+        start = closed_slack_bounds(
+            data, penalty=penalty, intercept="penalised", incumbent=hyperplane, slack=slack
+        )
+        began = tightening_work.time.perf_counter()
+        work = tightening_work.Work(
+            data, penalty, "penalised", hyperplane, start, True, began, None, None
+        )
+        return work.run("both", 2).bounds
+
+    with pytest.raises(ValueError, match=r"slack must be at least 0\.0001, got 0\.0: a cutoff at"):
+        tighten(data, penalty=penalty, intercept="penalised", slack=0.0)
+    assert run(1e-4).admits(data, *hyperplane, "penalised")
+    with monkeypatch.context() as patch:
+        patch.setattr(ProvenMinimum, "least", trusted)
+        patch.setattr(tightening_work, "_out", lambda _: 0.0)
+        assert not run(0.0).admits(data, *hyperplane, "penalised")
+
+
+# --- the bounds are right, and good --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_least_values_are_those_of_another_modelling_layer(intercept: str) -> None:
+    data, penalty = random_data(3, 8), 1.0
+    bounds = closed_slack_bounds(data, penalty=penalty, intercept=intercept, slack=0.1)
+    region = tightening_set("qp", data, bounds, penalty=penalty, intercept=intercept, count=1)
+    rows, price = signed_rows(data, intercept)
+    v, z = cp.Variable(rows.shape[1]), cp.Variable(data.n)
+    norm2 = cp.sum_squares(cp.multiply(np.sqrt(price), v))
+    violation = 1 - rows @ v
+    inside = [
+        violation <= cp.multiply(bounds.upper, z), violation <= bounds.upper, z >= 0, z <= 1,
+        violation >= bounds.lower, norm2 <= bounds.norm2, cp.sum(z) >= 1,
+        norm2 + penalty * cp.sum(z) <= bounds.cutoff,
+    ]  # fmt: skip
+    if intercept != "none":
+        inside += [v[-1] >= bounds.intercept[0], v[-1] <= bounds.intercept[1]]
+    for i, pin in itertools.product(range(3), (None, 0.0, 1.0)):
+        extra = [] if pin is None else [z[i] == pin]
+        problem = cp.Problem(cp.Minimize(rows[i] @ v), inside + extra)
+        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+        cost = np.zeros(len(region.objective))
+        cost[region.weight] = rows[i]
+        proven = region.minimum.least(cost, None if pin is None else {int(region.z[i]): pin})
+        assert proven <= problem.value + 1e-7
+        assert proven == pytest.approx(problem.value, abs=2e-5 * (1 + abs(problem.value)))
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_least_count_and_objective_are_those_of_another_modelling_layer(
+    intercept: str,
+) -> None:
+    data, penalty = random_data(3, 8), 1.0
+    bounds = closed_slack_bounds(data, penalty=penalty, intercept=intercept, slack=0.1)
+    point = trivial_points(data, penalty=penalty, intercept=intercept)[0]
+    work = tightening_work.Work(
+        data, penalty, intercept, (point.w, point.b), bounds, False, 0.0, None, None
+    )
+    work._whole("qp")
+    rows, price = signed_rows(data, intercept)
+    v, z = cp.Variable(rows.shape[1]), cp.Variable(data.n, nonneg=True)
+    norm2 = cp.sum_squares(cp.multiply(np.sqrt(price), v))
+    inside = [
+        1 - rows @ v <= cp.multiply(bounds.upper, z), z <= 1, norm2 <= bounds.norm2,
+        norm2 + penalty * cp.sum(z) <= bounds.cutoff,
+        1 - rows @ v >= bounds.lower, 1 - rows @ v <= bounds.upper,
+    ]  # fmt: skip
+    if intercept != "none":
+        inside += [v[-1] >= bounds.intercept[0], v[-1] <= bounds.intercept[1]]
+    count = cp.Problem(cp.Minimize(cp.sum(z)), inside).solve(solver=cp.CLARABEL)
+    least = cp.Problem(cp.Minimize(norm2 + penalty * cp.sum(z)), inside).solve(solver=cp.CLARABEL)
+    assert 0.01 < count % 1 < 0.99
+    assert work.count == np.ceil(count)
+    assert work.lower_bound == pytest.approx(least, rel=1e-6)
+    assert work.bounds.norm2 <= bounds.cutoff - penalty * work.count + 1e-9
+
+
+def test_a_pinned_point_that_the_set_forbids_has_no_least_value() -> None:
+    data = random_data(3, 8)
+    bounds = closed_slack_bounds(data, penalty=1.0, intercept="penalised", slack=1e-4)
+    tight = SlackBounds(
+        bounds.lower, bounds.upper, bounds.norm2, bounds.intercept, bounds.cutoff, "",
+        conflicts=((0, 1),),
+    )  # fmt: skip
+    for relaxation in ("qp", "sdp"):
+        region = tightening_set(
+            relaxation, data, tight, penalty=1.0, intercept="penalised", count=0
+        )
+        cost, (first, second) = np.zeros(len(region.objective)), region.z[:2].tolist()
+        assert np.isfinite(region.minimum.least(cost, {first: 0.0}))
+        assert region.minimum.least(cost, {first: 0.0, second: 0.0}) == np.inf
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_box_of_a_set_holds_every_hyperplane_below_the_cutoff(intercept: str) -> None:
+    data, penalty = random_data(3, 8), 1.0
+    bounds = closed_slack_bounds(data, penalty=penalty, intercept=intercept, slack=0.3)
+    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept, "count": 0}
+    lifted, quick = (model(data, bounds, **words) for model in (lifted_model, quick_model))
+    boxes = [convex_sets._box(m, data, bounds, intercept) for m in (lifted, quick)]
+    seen = 0.0
+    for w, b in good_hyperplanes(data, penalty, intercept, bounds.cutoff):
+        weight = w if intercept == "none" else np.append(w, b)
+        v = 1 - margins(data, w, b)
+        p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
+        norm2 = float(w @ w) + (b * b if intercept == "penalised" else 0.0)
+        point = {
+            "w": w, "b": b, "z": (v > 0) * 1.0, "t": norm2, "p": p, "q": q, "s": p**2, "r": q**2,
+            "W": np.array([weight[j] * weight[k] for j, k in lifted.L]),
+        }  # fmt: skip
+        for box in boxes:
+            for name, (low, high) in box.items():
+                assert (low <= np.asarray(point[name]) * (1 - 1e-12)).all(), name
+                assert (np.asarray(point[name]) * (1 - 1e-12) <= high).all(), name
+        seen = max(seen, norm2)
+    assert seen > 0.3 * bounds.norm2  # and some of them come near its sides
+
+
+def test_multipliers_outside_the_dual_cone_are_moved_into_it() -> None:
+    data = random_data(3, 6)
+    bounds = closed_slack_bounds(data, penalty=1.0, intercept="penalised", slack=1e-4)
+    region = tightening_set("sdp", data, bounds, penalty=1.0, intercept="penalised", count=0)
+    conic = region.minimum.conic
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((len(conic.b), 200))
+    z = np.column_stack([into_dual_cone(conic, rng.standard_normal(len(conic.b))) for _ in "abc"])
+    s = np.column_stack([into_dual_cone(conic, column) for column in x.T])
+    for block in conic.blocks:
+        if block.kind != "zero":  # the other cones are their own duals
+            assert (z[block.rows].T @ s[block.rows]).min() >= 0
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_tightening_alone_proves_an_optimum(intercept: str) -> None:
+    """Every point is decided, and the bound is the optimum that enumeration finds."""
+    data = random_data(0, 16, 3)
+    exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept)
+    found = tighten(data, penalty=1.0, intercept=intercept)
+    assert found.lower_bound == pytest.approx(exact.objective, rel=1e-4)
+    assert found.lower_bound <= exact.objective
+    np.testing.assert_array_equal(found.bounds.kept, exact.kept)
+    np.testing.assert_array_equal(found.bounds.violated, ~exact.kept)
+    assert found.count == int((~exact.kept).sum())
+    assert {entry.relaxation for entry in found.trace} == {"qp"}  # nothing left for the SDP
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_rounds_only_tighten(intercept: str) -> None:
+    data = random_data(6, 14)
+    words: dict[str, Any] = {
+        "penalty": 1.0, "intercept": intercept, "relaxation": "sdp", "conflicts": False
+    }  # fmt: skip
+    first, second = (tighten(data, **words, rounds=rounds) for rounds in (1, 2))
+    start = closed_slack_bounds(data, penalty=1.0, intercept=intercept, slack=1e-4)
+    assert first.trace[0].mean_upper == second.trace[0].mean_upper
+    assert first.trace[-1].lower_bound < first.lower_bound  # that of the last bounds counts
+    for looser, tighter in ((start, first.bounds), (first.bounds, second.bounds)):
+        assert (tighter.upper <= looser.upper).all()
+        assert (tighter.lower >= looser.lower).all()
+        assert tighter.norm2 <= looser.norm2
+        assert tighter.upper.mean() < looser.upper.mean()
+    assert first.lower_bound < second.lower_bound
+
+
+def test_quick_rounds_make_a_free_intercept_bounded_wherever_the_points_lie() -> None:
+    near, far = (random_data(6, 14, 2, offset) for offset in (0.0, 1000.0))
+    results = [tighten(data, penalty=1.0, intercept="free", rounds=1) for data in (near, far)]
+    assert results[1].bounds.upper == pytest.approx(results[0].bounds.upper, rel=1e-2, abs=1e-2)
+    best = zero_one_enumeration(far, penalty=1.0, intercept="free")
+    assert results[1].bounds.admits(far, best.w, best.b, "free")
+    width = np.ptp(closed_slack_bounds(far, penalty=1.0, intercept="free").intercept)
+    assert np.ptp(results[1].bounds.intercept) < width / 2
+
+
+@pytest.mark.parametrize("w", [np.array([2.0, -0.5]), np.zeros(2)])
+def test_moved_points_have_the_same_margins_and_no_intercept_at_the_incumbent(
+    w: np.ndarray,
+) -> None:
+    data, b = random_data(6, 14, 2, 50.0), -70.0
+    moved = shifted(data, "free", w, b, 10.0, 100.0)
+    at_incumbent = b + float(w @ moved.shift)
+    assert at_incumbent == pytest.approx(0.0 if w.any() else b, abs=1e-9)
+    assert margins(moved.data, w, at_incumbent) == pytest.approx(margins(data, w, b), abs=1e-9)
+    middle, length = data.X.mean(axis=0), max(float(np.linalg.norm(w)), 1.0)
+    distance = abs(float(w @ middle) + b) / length if w.any() else 0.0
+    assert np.linalg.norm(moved.shift - middle) == pytest.approx(distance, abs=1e-9)
+    assert not shifted(data, "penalised", w, b, 10.0, 100.0).shift.any()
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_tightened_big_m_keeps_the_optimum(intercept: str) -> None:
+    data = random_data(2, 9)
+    found = tighten(data, penalty=1.0, intercept=intercept, rounds=1)
+    big_m = tightened_big_m(found.bounds)
+    exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept)
+    assert (
+        big_m.values.max() < closed_slack_bounds(data, penalty=1.0, intercept=intercept).upper.max()
+    )
+    reached = big_m_optimum(data, 1.0, intercept, big_m.values)
+    assert reached == pytest.approx(exact.objective, rel=1e-6)
+    assert "weak-duality value of its multipliers" in big_m.proof
+    too_small = big_m_optimum(data, 1.0, intercept, 0.5 * big_m.values)
+    assert too_small > exact.objective * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_conflicts_that_cut_off_a_relaxation_raise_its_bound(intercept: str) -> None:
+    data = random_data(6, 20)
+    best = zero_one_incumbent(data, penalty=1.0, intercept=intercept)
+    point = best.w, best.b
+    start = closed_slack_bounds(data, penalty=1.0, intercept=intercept, incumbent=point, slack=1e-4)
+    reached = []
+    for conflicts in (False, True):
+        work = tightening_work.Work(data, 1.0, intercept, point, start, conflicts, 0.0, None, None)
+        work._whole("qp")
+        reached.append(work.lower_bound)
+    assert reached[1] > 1.2 * reached[0]
+    assert reached[1] <= best.objective
+    assert max(map(len, work.bounds.conflicts)) >= (2 if intercept == "none" else 3)
+    found = replace(work.bounds, intercept=start.intercept)
+    assert cut_off(data, found, 1.0, intercept) == 0
+
+
+def test_rounds_are_told_of_and_traced() -> None:
+    told: list[str] = []
+    found = tighten(random_data(0, 12), penalty=1.0, intercept="free", say=told.append)
+    assert told == [str(entry) for entry in found.trace]
+    assert told[0].startswith("qp: mean upper ")
+    assert found.trace[-1].seconds <= found.seconds
+
+
+def test_what_conflicts_the_count_and_the_ball_imply() -> None:
+    bounds = SlackBounds(
+        np.array([-3.0, -3.0, 0.5, -3.0]), np.array([0.0, 4.0, 4.0, 4.0]), 9.0, (-1.0, 2.0), 10.0,
+        "", conflicts=((0, 1), (2, 3), (1, 3)),
+    )  # fmt: skip
+    assert open_conflicts(bounds) == ((1,), (1, 3))
+    forced = forced_by_conflicts(bounds)
+    np.testing.assert_array_equal(forced.violated, [False, True, True, False])
+    assert open_conflicts(forced) == ()
+    assert below_count(bounds, 2, 2.0).norm2 == pytest.approx(6.0, rel=1e-12)
+    assert below_count(bounds, 0, 2.0).norm2 == 9.0
+    rows = np.array([[0.1, 1.0], [0.2, -1.0], [0.3, 1.0], [9.0, 1.0]])
+    inside = within_ball(bounds, rows, "free", np.zeros(4))
+    # v = 1 - y (w x + b) with |w| <= 3 and -1 <= b <= 2: y b ends at 2 and -1, or at 1 and -2.
+    assert inside.lower == pytest.approx([-1.3, -0.6, 0.5, -3.0], rel=1e-9)
+    assert inside.upper == pytest.approx([0.0, 3.6, 2.9, 4.0], rel=1e-9)
+    whole = within_ball(bounds, np.array([[0.3, 0.4]] * 4), "penalised", np.zeros(4))
+    assert whole.upper == pytest.approx([0.0, 2.5, 2.5, 2.5], rel=1e-9)
+    assert whole.lower == pytest.approx([-0.5, -0.5, 0.5, -0.5], rel=1e-9)
+
+
+def test_sdp_rounds_pay_on_a_wide_gap_with_open_points() -> None:
+    words: dict[str, Any] = {"relaxation": "sdp", "rounds": 1, "conflicts": False}
+    wide = tighten(random_data(6, 14), penalty=1.0, intercept="free", **words)
+    assert wide.gap == pytest.approx(1 - wide.lower_bound / wide.objective, rel=1e-12)
+    assert sdp_pays(replace(wide, lower_bound=0.5 * wide.objective))
+    assert not sdp_pays(replace(wide, lower_bound=0.7 * wide.objective))
+    decided = replace(wide.bounds, upper=np.minimum(wide.bounds.upper, 0.0))
+    assert not sdp_pays(replace(wide, bounds=decided, lower_bound=0.0))
+
+
+def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
+    data = random_data(6, 14)
+    found = tighten(
+        data, penalty=1.0, intercept="free", incumbent=(np.ones(2), 50.0), relaxation="qp"
+    )
+    trivial = trivial_points(data, penalty=1.0, intercept="free")[0]
+    assert (found.objective, found.incumbent[1]) == (trivial.objective, trivial.b)
+
+
+# --- ends ----------------------------------------------------------------------------------------
+
+
+def test_the_clock_and_ctrl_c_keep_what_was_proven() -> None:
+    data = random_data(6, 14)
+    words: dict[str, Any] = {"penalty": 1.0, "intercept": "penalised", "conflicts": False}
+    at_once = tighten(data, **words, time_limit=1e-6)
+    start = closed_slack_bounds(
+        data, penalty=1.0, intercept="penalised", incumbent=at_once.incumbent, slack=1e-4
+    )
+    assert at_once.status is TighteningStatus.TIME_LIMIT
+    np.testing.assert_array_equal(at_once.bounds.upper, start.upper)
+
+    def press(_: str) -> None:
+        raise KeyboardInterrupt
+
+    stopped = tighten(data, **words, say=press)
+    assert stopped.status is TighteningStatus.INTERRUPTED
+    assert len(stopped.trace) == 1
+    assert stopped.bounds.upper.mean() < start.upper.mean()
+    assert cut_off(random_data(6, 14), stopped.bounds, 1.0, "penalised") == 0
+
+
+def test_a_round_that_the_clock_cuts_short_keeps_its_first_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = random_data(6, 14)
+    ticks = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(tightening_work, "time", clock)
+    monkeypatch.setattr(bound_tightening, "time", clock)
+    words: dict[str, Any] = {"penalty": 1.0, "intercept": "none", "relaxation": "sdp"}
+    found = tighten(data, **words, conflicts=False, time_limit=8.5)
+    start = closed_slack_bounds(
+        data, penalty=1.0, intercept="none", incumbent=found.incumbent, slack=1e-4
+    )
+    assert found.status is TighteningStatus.TIME_LIMIT
+    assert len(found.trace) == 1
+    moved = found.bounds.upper < start.upper * 0.9
+    assert moved[:3].all()
+    assert not moved[10:].any()
+    assert found.lower_bound > 0
+    assert cut_off(data, found.bounds, 1.0, "none") == 0
+
+
+def without_numbers() -> Any:
+    return SimpleNamespace(z=[np.nan], x=[np.nan], status="NumericalError")
+
+
+def broken_down() -> Any:
+    raise type("PanicException", (BaseException,), {})("Eigval error")
+
+
+@pytest.mark.parametrize("solve", [without_numbers, broken_down])
+def test_a_failed_solve_keeps_the_old_bound(solve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = random_data(8, 12)
+    prepared: list[object] = []
+
+    def prepare(conic: Any, seconds: float | None) -> Any:
+        prepared.append(conic)
+        return SimpleNamespace(update=lambda **_: None, solve=solve)
+
+    monkeypatch.setattr(linear_minima, "_prepared", prepare)
+    found = tighten(
+        data, penalty=1.0, intercept="penalised", conflicts=False, relaxation="sdp", rounds=1
+    )
+    start = closed_slack_bounds(
+        data, penalty=1.0, intercept="penalised", incumbent=found.incumbent, slack=1e-4
+    )
+    assert found.bounds.upper == pytest.approx(start.upper, rel=1e-10)
+    assert found.bounds.lower == pytest.approx(start.lower, rel=1e-10)
+    assert found.bounds.intercept == start.intercept
+    assert found.lower_bound == 0.0
+    assert found.trace[-1].failed == found.trace[-1].solves > 0
+    assert (len(prepared) > found.trace[-1].failed) == (solve is broken_down)
+
+
+def test_an_error_that_is_no_breakdown_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def press() -> None:
+        raise MemoryError("no room")
+
+    silent = SimpleNamespace(update=lambda **_: None, solve=press)
+    monkeypatch.setattr(linear_minima, "_prepared", lambda conic, seconds: silent)
+    with pytest.raises(MemoryError, match="no room"):
+        tighten(random_data(8, 12), penalty=1.0, intercept="free")
+
+
+def test_given_bounds_are_built_upon() -> None:
+    data = random_data(6, 14)
+    once: dict[str, Any] = {
+        "penalty": 1.0, "intercept": "penalised", "relaxation": "sdp", "rounds": 1
+    }  # fmt: skip
+    first = tighten(data, **once)
+    further = tighten(data, **once, bounds=first.bounds, incumbent=first.incumbent)
+    assert (further.bounds.upper <= first.bounds.upper).all()
+    assert further.bounds.upper.sum() < first.bounds.upper.sum()
+    assert further.lower_bound > first.lower_bound
+    assert cut_off(data, further.bounds, 1.0, "penalised") == 0
+
+
+def test_given_bounds_without_room_are_given_some() -> None:
+    start = closed_slack_bounds(random_data(6, 14), penalty=1.0, intercept="penalised")
+    roomy = bound_tightening._with_room(start, start.cutoff, 1e-4)
+    assert roomy.cutoff == pytest.approx(start.cutoff * (1 + 1e-4), rel=1e-12)
+    assert roomy.norm2 - start.norm2 == pytest.approx(1e-4 * start.cutoff, rel=1e-9)
+    assert bound_tightening._with_room(roomy, start.cutoff, 1e-4).norm2 == roomy.norm2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"penalty": 0.0}, "penalty must be a positive finite number"),
+        ({"intercept": "fre"}, "intercept must be one of .*; did you mean free"),
+        ({"relaxation": "sdpp"}, "relaxation must be one of both, qp, sdp"),
+        ({"rounds": -1}, "rounds must be a whole number not below 0, got -1"),
+        ({"rounds": 1.5}, "rounds must be a whole number not below 0, got 1.5"),
+        ({"slack": float("nan")}, "slack must be at least 0.0001, got nan"),
+        ({"time_limit": -1.0}, "time_limit must be a positive finite number"),
+        ({"incumbent": (np.zeros(5), 0.0)}, "incumbent must be .* of shape"),
+    ],
+)
+def test_bad_arguments_are_named(changes: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"penalty": 1.0, "intercept": "free"}
+    with pytest.raises(ValueError, match=message):
+        tighten(random_data(0), **(arguments | changes))
+
+
+def test_bounds_that_hold_nowhere_are_refused() -> None:
+    data = random_data(6, 14)
+    start = closed_slack_bounds(data, penalty=1.0, intercept="penalised", slack=1e-4)
+    wrong = replace(start, upper=np.zeros(data.n), proof="stated")
+    with pytest.raises(ValueError, match="bounds hold at no optimum"):
+        tighten(data, penalty=1.0, intercept="penalised", bounds=wrong)
+
+
+def test_points_of_the_majority_alone_leave_the_trivial_optimum() -> None:
+    """Classes that no line tells apart: w = 0 with b = +-1 is the optimum, and stays."""
+    X = np.repeat(np.array([[0.0, 0.0], [1.0, 0.0]]), 5, axis=0)
+    data = TrainingData(X, np.array([1.0, 1.0, 1.0, -1.0, -1.0] * 2))
+    for intercept in ("free", "penalised"):
+        found: Tightened = tighten(data, penalty=1.0, intercept=intercept)
+        assert found.bounds.admits(data, np.zeros(2), 1.0, intercept)
+        assert found.lower_bound == pytest.approx(4.0 + (intercept == "penalised"), rel=1e-6)

@@ -1,0 +1,294 @@
+"""Cut objects: scaling, files, pasting into models, and deriving them again off line."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tests.references.polytope_corners import corners, gauss
+from tightmargin.cuts.cut.cut import Cut, CutOrigin, InvalidCutError, Kind
+from tightmargin.cuts.cut.files import load_cuts, save_cuts
+from tightmargin.cuts.cut.scaling import scaled_cut
+from tightmargin.cuts.generation.concavity import concavity_cut
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.formulations.nu.extended import (
+    extended_nu_svc,
+    extended_nu_svc_polar,
+    extended_nu_svc_reverse,
+)
+from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised
+from tightmargin.formulations.nu.min_cvar import min_cvar
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+DATA = gauss(26, 18, 3)
+NU = 0.3 * nu_range(DATA).nu_bar
+WAYS: dict[str, dict[str, str]] = {
+    "projected": {},
+    "lifted": {"space": "lifted"},
+    "literal": {"strategy": "literal"},
+}
+
+
+@functools.cache
+def loop(way: str) -> CuttingPlaneResult:
+    return cutting_plane(DATA, nu=NU, starts=1, **WAYS[way])
+
+
+def origin(vertex: Any = (1.0, 0.0)) -> CutOrigin:
+    v = np.array(vertex)
+    return CutOrigin("x", "projected", v, np.eye(len(v)), np.array([1.0, np.inf]), 2.0, 0.1)
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
+    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2e7, -4e7])}, 1e8, origin())
+    assert cut.coefficients["w"].tolist() == [0.5, -1.0]
+    assert cut.rhs == 2.5
+    assert cut.violation({"w": [2.0, -3.0]}) == pytest.approx(1.5)
+    assert cut.violation({"w": [2.0, -1.0], "b": 7.0}) == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "rhs"),
+    [([1.0, 1e-10], 1.0), ([1.0, np.nan], 1.0), ([np.inf, 1.0], 1.0), ([0.0, 0.0], 1.0),
+     ([1e-6, 0.0], 1e10), ([1.0, 0.0], np.nan)],
+)  # fmt: skip
+def test_numbers_that_a_solver_would_lose_are_refused(numbers: list[float], rhs: float) -> None:
+    with pytest.raises(NumberError):
+        scaled_cut(Kind.CONCAVITY, {"w": np.array(numbers)}, rhs, origin())
+
+
+def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_hand_side() -> None:
+    reach = {"w": np.array(50.0)}
+    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach)
+    assert cut.coefficients["w"].tolist() == [1.0, 0.0]
+    assert cut.rhs == pytest.approx(3.0 + 50e-10, abs=1e-15)
+    w = np.array([3.0 + 40e-10, 45.0])  # <row, w> = 6 - 1e-9: kept before, so kept now
+    assert np.array([2.0, -2e-10]) @ w <= 6.0
+    assert cut.violation({"w": w}) <= 0
+
+
+def test_a_point_that_lacks_a_variable_is_refused_by_name() -> None:
+    cut = scaled_cut(Kind.FACIAL, {"w": np.ones(2), "xi": np.ones(3)}, 1.0, origin())
+    with pytest.raises(ValueError, match="variable xi"):
+        cut.violation({"w": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="w has shape"):
+        cut.violation({"w": [1.0], "xi": [0.0, 0.0, 0.0]})
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_cuts_read_back_are_the_cuts_written(way: str, tmp_path: Path) -> None:
+    cuts = loop(way).cuts
+    read = load_cuts(save_cuts(cuts, tmp_path / "cuts.json"))
+    assert [cut.to_json() for cut in read] == [cut.to_json() for cut in cuts]
+    assert (read[0].origin.theta == cuts[0].origin.theta).all(), "infinities included"
+    for cut in read[:: len(read) // 4]:
+        cut.reverify(loop(way).problem, read)
+
+
+def test_a_result_is_plain_json() -> None:
+    document = json.loads(json.dumps(loop("literal").to_json(), allow_nan=False))
+    assert document["stop"] == "proven"
+    assert len(document["trace"]) == document["trace"][-1]["round"] + 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda t: t[:-40], lambda t: t.replace("cuts/1", "cuts/9"), lambda t: t.replace("rhs", "rsh"),
+     lambda t: t.replace('"concavity"', '"convexity"'), lambda t: "[]", lambda t: "{}",
+     lambda t: t.replace('"rhs": ', '"rhs": 1e999, "spare": ')],
+)  # fmt: skip
+def test_a_damaged_file_gives_one_clear_error(damage: Any, tmp_path: Path) -> None:
+    path = save_cuts(loop("projected").cuts[:3], tmp_path / "cuts.json")
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(ValueError, match="not a readable list of cuts"):
+        load_cuts(path)
+
+
+# --- pasted into models --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", ["takeda", "perez_cruz"])
+@pytest.mark.parametrize("build", [extended_nu_svc, extended_nu_svc_reverse, extended_nu_svc_polar])
+def test_a_pasted_cut_is_the_cut_and_keeps_the_optimum_in_every_model(
+    build: Any, scale: str
+) -> None:
+    """At the optimal point, in each model's own normalisation, no pasted row is violated."""
+    known = by_scip()
+    for way in WAYS:
+        model, problem = build(DATA, nu=NU, scale=scale), loop(way).problem
+        corner = problem.onto_boundary(known)
+        level = problem.value(known) * (np.sqrt(2.0) if scale == "perez_cruz" else 1.0)
+        if build is extended_nu_svc_polar:
+            level = 1.0 / DATA.n if scale == "perez_cruz" else 1.0
+        for name, numbers in problem.point(corner * level).items():
+            model.find_component(name).set_values(
+                dict(enumerate(numbers.tolist())) if numbers.ndim else {None: float(numbers)}
+            )
+        kept = 0
+        for cut in loop(way).cuts:
+            row = cut.add_to(model)
+            excess = pyo.value(row.body) - pyo.value(row.upper)
+            # Everything in the row scales with the level, its side as well.
+            at_corner, size = (
+                cut.violation(problem.point(corner)),
+                cut.size_at(problem.point(corner)),
+            )
+            assert excess == pytest.approx(level * at_corner, abs=1e-9 * level * size)
+            if cut.origin.gamma < np.linalg.norm(corner) * (1 - 1e-5):
+                kept += 1
+                assert excess <= 1e-7 * level * size
+        assert kept > 0
+
+
+@functools.cache
+def by_scip() -> np.ndarray:
+    return solve(extended_nu_svc(DATA, nu=NU), "scip").values["w"]
+
+
+def test_scip_has_the_same_optimum_with_the_cuts_pasted_in() -> None:
+    """Cuts that keep what is longer than 0.99 of the longest weight remove other corners only."""
+    plain = solve(extended_nu_svc(DATA, nu=NU), "scip")
+    assert plain.objective is not None
+    problem, gamma = loop("projected").problem, 0.99 / plain.objective
+    every = corners(DATA, NU, np.full(DATA.n, 1 / DATA.n))
+    shorter = every[np.linalg.norm(every, axis=1) < 0.98 / plain.objective]
+    made = [concavity_cut(problem, corner, gamma) for corner in shorter[::40]]
+    cuts = [cut.numbered(k, k) for k, cut in enumerate(made) if cut is not None]
+    assert len(cuts) > 5
+    for build in (extended_nu_svc, extended_nu_svc_polar):
+        model = build(DATA, nu=NU)
+        for cut in cuts:
+            cut.add_to(model)
+        with_cuts = solve(model, "scip").values["w"]
+        assert problem.value(with_cuts) == pytest.approx(plain.objective, rel=2e-6)
+
+
+def test_the_linear_program_of_the_local_search_takes_cuts() -> None:
+    """Algorithm 10, step 5: with the cut, the solution of (9) is another one."""
+    w_ref = loop("projected").best.weight
+    model = extended_nu_svc_linearised(DATA, nu=NU, w_ref=w_ref)
+    before = solve(model, "highs")
+    cut = next(cut for cut in loop("projected").cuts if not cut.origin.parents)
+    direction = cut.origin.vertex / np.linalg.norm(cut.origin.vertex)
+    model = extended_nu_svc_linearised(DATA, nu=NU, w_ref=direction)
+    before = solve(model, "highs")
+    cut.add_to(model)
+    after = solve(model, "highs")
+    assert before.objective is not None
+    assert after.objective is not None
+    assert after.objective > before.objective * (1 + 1e-4)
+    assert standard_form(model).A.shape[0] == DATA.n + 2
+
+
+def test_a_cut_is_refused_by_a_model_it_does_not_belong_to() -> None:
+    cut = loop("lifted").cuts[0]
+    with pytest.raises(ValueError, match="other data"):
+        cut.add_to(extended_nu_svc_polar(DATA, nu=NU * 1.01))
+    with pytest.raises(ValueError, match="other data"):
+        cut.add_to(extended_nu_svc(gauss(8, 18, 3), nu=NU))
+    with pytest.raises(ValueError, match="no variable rho"):
+        cut.add_to(min_cvar(DATA, beta=1 - NU))
+    with pytest.raises(ValueError, match="pass level"):
+        loop("projected").cuts[0].add_to(min_cvar(DATA, beta=1 - NU))
+    model = extended_nu_svc_polar(DATA, nu=NU)
+    cut.add_to(model, name="first")
+    with pytest.raises(ValueError, match="a component first"):
+        cut.add_to(model, name="first")
+    foreign = pyo.ConcreteModel()
+    foreign.w = pyo.Var(range(2))
+    with pytest.raises(ValueError, match="3 coefficients for w, the model 2"):
+        loop("projected").cuts[0].add_to(foreign)
+
+
+def test_a_model_of_unknown_origin_takes_the_cut_at_level_1() -> None:
+    foreign = pyo.ConcreteModel()
+    foreign.w = pyo.Var(range(3))
+    cut = loop("projected").cuts[0]
+    row = cut.add_to(foreign)
+    foreign.w.set_values(dict(enumerate(cut.origin.vertex.tolist())))
+    excess = pyo.value(row.body) - pyo.value(row.upper)
+    assert excess == pytest.approx(cut.violation({"w": cut.origin.vertex}))
+    assert excess > 0
+
+
+# --- derived again -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_cut_of_a_loop_follows_from_its_origin(way: str) -> None:
+    found = loop(way)
+    assert found.proven
+    assert len(found.cuts) > 10
+    assert (way == "literal") == any(cut.kind is Kind.FACIAL for cut in found.cuts)
+    for cut in found.cuts:
+        cut.reverify(found.problem, found.cuts)
+
+
+def tampered(cut: Cut) -> dict[str, Cut]:
+    """Copies that remove more than they may, or claim to come from elsewhere."""
+    moved, vertex = dict(cut.coefficients), cut.origin.vertex
+    theta, rays = cut.origin.theta, cut.origin.rays
+    ends = [vertex + t * ray for t, ray in zip(theta, rays, strict=True) if np.isfinite(t)]
+    # The end of a ray that the cut just keeps is removed by turning the row towards it.
+    values = [abs(float(moved["w"] @ end) - cut.rhs) for end in ends]
+    end = ends[int(np.argmin(values))] if ends else np.ones(len(vertex))
+    moved["w"] = moved["w"] + 0.02 * end / float(end @ end) * cut.size_at(at_vertex(cut))
+    return {
+        "deeper": replace(cut, rhs=cut.rhs - 1e-3 * cut.size_at(at_vertex(cut))),
+        "turned": replace(cut, coefficients=moved),
+        "smaller gamma": replace(cut, origin=replace(cut.origin, gamma=0.9 * cut.origin.gamma)),
+        "another vertex": replace(cut, origin=replace(cut.origin, vertex=vertex * 1.001)),
+    }
+
+
+def follows(cut: Cut, found: CuttingPlaneResult) -> bool:
+    try:
+        cut.reverify(found.problem, found.cuts)
+    except InvalidCutError:
+        return False
+    return True
+
+
+def at_vertex(cut: Cut) -> dict[str, Any]:
+    problem = loop("projected").problem
+    return problem.point(cut.origin.vertex)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tampered_cut_does_not_follow(way: str) -> None:
+    found = loop(way)
+    for kind in Kind:
+        of_kind = [cut for cut in found.cuts if cut.kind is kind]
+        for cut in of_kind[:3]:
+            for what, wrong in tampered(cut).items():
+                if kind is Kind.FACIAL and what in ("smaller gamma", "another vertex"):
+                    continue  # neither enters the row of a facial cut
+                assert not follows(wrong, found), f"{cut.name} passes though {what}"
+
+
+def test_a_cut_needs_the_cuts_it_was_made_from_and_its_own_problem() -> None:
+    found = loop("projected")
+    later = next(cut for cut in found.cuts if cut.origin.parents)
+    with pytest.raises(InvalidCutError, match="were not given"):
+        later.reverify(found.problem, ())
+    with pytest.raises(InvalidCutError, match="later cut"):
+        replace(later, number=0).reverify(found.problem, found.cuts)
+    with pytest.raises(InvalidCutError, match="other data"):
+        later.reverify(cutting_plane(DATA, nu=NU * 1.01, round_limit=0).problem, found.cuts)

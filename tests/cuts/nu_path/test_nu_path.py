@@ -1,0 +1,731 @@
+"""Algorithm 11 against every direction of the plane, other solvers, and printed numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.references import reference_solutions
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.nu_path import engines
+from tightmargin.cuts.nu_path import nu_path as extended_nu_path_module
+from tightmargin.cuts.nu_path.chords import chord
+from tightmargin.cuts.nu_path.cvar_profile import cvar_profile, widest_gap
+from tightmargin.cuts.nu_path.engines import METHODS, Search, search_engine
+from tightmargin.cuts.nu_path.multipliers import recover_multipliers
+from tightmargin.cuts.nu_path.nu_path import extended_nu_path
+from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.cuts.nu_path.row import PathRow
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.experiments.data.specs import load
+from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.extended import extended_nu_svc
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.result import Verdict
+
+Array = np.ndarray
+MODES = ("free", "none")
+
+
+def toy(seed: int, n: int) -> TrainingData:
+    """Perez-Cruz et al., section 6: +1 about (2, 0) and (0, 2), -1 about 0, unit variances."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, 2, n // 2)
+    means = np.where(chosen[:, None] == 0, [[2.0, 0.0]], [[0.0, 2.0]])
+    X = np.vstack([means + rng.standard_normal((n // 2, 2)), rng.standard_normal((n - n // 2, 2))])
+    return TrainingData(X, np.where(np.arange(n) < n // 2, 1.0, -1.0))
+
+
+def risk(data: TrainingData, nu: float, caps: Array, directions: Array, mode: str) -> Array:
+    """nu CVaR at each row of directions (m, 2): the mass nu filled from the worst point up."""
+    total = np.zeros(len(directions))
+    groups = [data.y > 0, data.y < 0] if mode == "free" else [data.y != 0]
+    for own in groups:
+        errors = -(data.y[own] * (directions @ data.X[own].T))
+        order = np.argsort(-errors, axis=1)
+        worst, given = np.take_along_axis(errors, order, axis=1), caps[own][order]
+        left = nu / len(groups) - (np.cumsum(given, axis=1) - given)
+        total += (np.clip(left, 0.0, given) * worst).sum(axis=1)
+    return total
+
+
+def every_direction(
+    data: TrainingData, nu: float, caps: Array | None = None, mode: str = "free"
+) -> tuple[Array, float]:
+    """The least risk of a line in the plane, exact where it is positive.
+
+    Between directions where two points change their order the risk is <u, w> with a fixed u; while
+    it is positive it is concave along the circle there, and least at an end.
+    """
+    caps = np.full(data.n, 1 / data.n) if caps is None else caps
+    z = data.y[:, None] * data.X
+    pairs = itertools.combinations(range(data.n), 2)
+    steps = np.array([z[i] - z[k] for i, k in pairs if mode == "none" or data.y[i] == data.y[k]])
+    normal = np.column_stack([-steps[:, 1], steps[:, 0]])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    ends = np.vstack([normal, -normal])
+    values = risk(data, nu, caps, ends, mode)
+    return ends[values.argmin()], float(values.min())
+
+
+class Everywhere:
+    """An engine that tries every direction of the plane, and counts."""
+
+    def __init__(self, caps: Array | None = None, mode: str = "free") -> None:
+        self.caps, self.mode = caps, mode
+        self.asked: list[float] = []
+        self.starts: list[list[Array]] = []
+
+    def __call__(self, data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        self.asked.append(nu)
+        self.starts.append(list(starts))
+        w, value = every_direction(data, nu, self.caps, self.mode)
+        assert value > 0
+        return Search(w, value, value * (1 - 1e-9), "every direction")
+
+
+TOY = toy(0, 60)
+NUS = (0.95, 0.69, 0.51, 0.4243, 0.4159, 0.33, 0.25, 0.15, 0.1, 0.05, 1 / 30, 0.02, 0.01)
+
+
+@pytest.fixture(scope="module")
+def searched() -> tuple[Everywhere, ExtendedNuPath]:
+    engine = Everywhere()
+    return engine, extended_nu_path(TOY, NUS, engine=engine)
+
+
+@pytest.fixture(scope="module")
+def path(searched: tuple[Everywhere, ExtendedNuPath]) -> ExtendedNuPath:
+    return searched[1]
+
+
+def below(path: ExtendedNuPath) -> list[PathRow]:
+    return [row for row in path.rows if row.side < 0]
+
+
+# --- the two-dimensional example of Perez-Cruz et al. ---------------------------------------------
+
+
+def test_every_value_of_the_path_is_the_global_optimum(path: ExtendedNuPath) -> None:
+    assert [row.nu for row in path.rows] == sorted(NUS, reverse=True)
+    assert path.left_out == ()
+    for row in path.rows:
+        if row.side < 0:
+            expected = every_direction(TOY, row.nu)[1]
+            assert row.value == pytest.approx(expected, rel=1e-9)
+            assert row.how in ("search", "chord")
+        else:
+            expected = reference_solutions.nu_risk_in_ball(TOY, "free", row.nu, np.full(60, 1 / 60))
+            assert row.value == pytest.approx(expected, abs=1e-7)
+            assert row.how == "ball"
+        assert row.verdict is Verdict.CERTIFIED
+        assert row.lower_bound <= expected + 1e-8
+        assert row.cvar == pytest.approx(row.value / row.nu)
+        assert np.linalg.norm(row.w) == pytest.approx(1.0, abs=1e-14)
+
+
+def test_the_numbers_of_the_rows_are_those_of_their_hyperplane(path: ExtendedNuPath) -> None:
+    for row in path.rows:
+        u = TOY.y * (TOY.X @ row.w + row.b)
+        loss = -row.nu * row.rho + np.maximum(row.rho - u, 0).mean()
+        assert loss == pytest.approx(row.value, abs=1e-12)
+        assert row.errors == (u <= 0).sum()
+        assert row.margin_error_share <= row.nu + 1e-9
+        assert row.margin_error_share <= row.support_share
+
+
+def test_the_sign_of_lambda_changes_at_nu_bar_and_that_of_rho_later(path: ExtendedNuPath) -> None:
+    """Figure 3: (a) both positive, (b) lambda < 0 < rho, (d) both negative."""
+    assert path.range.nu_bar == pytest.approx(0.420123, abs=1e-6)
+    for row in path.rows:
+        assert (row.norm_multiplier > 0) == (row.nu > path.range.nu_bar)
+        assert row.norm_multiplier == pytest.approx(-60 * row.value / math.sqrt(2))
+    rho = {row.nu: row.rho for row in path.rows}
+    assert rho[0.69] > 0
+    assert rho[0.33] > 0
+    assert rho[0.01] < 0
+
+
+def test_kkt_conditions_of_perez_cruz_hold(path: ExtendedNuPath) -> None:
+    """(27), (31)-(37) in their scale, w of norm sqrt(2): with the sign of (31) put right."""
+    for row in path.rows:
+        w, b, rho = (math.sqrt(2) * part for part in (row.w, row.b, row.rho))
+        exact = 1e-10 if row.side < 0 else 1e-3  # above, w comes from an interior point method
+        assert row.stationarity < exact
+        assert row.alpha.sum() == pytest.approx(60 * row.nu, rel=1e-12)
+        assert TOY.y @ row.alpha == pytest.approx(0.0, abs=1e-11)
+        assert ((row.alpha >= 0) & (row.alpha <= 1)).all()
+        parallel = row.alpha @ (TOY.y[:, None] * TOY.X)
+        assert parallel == pytest.approx(row.norm_multiplier * w, abs=exact * 60)
+        u = TOY.y * (TOY.X @ w + b)
+        assert (row.alpha[u < rho - 1e-3] == 1).all()
+        assert (row.alpha[u > rho + 1e-3] == 0).all()
+        assert row.support_share == (row.alpha > 0).mean() >= row.nu - 1e-12
+
+
+def test_the_constant_zone_is_found_by_a_chord(searched: tuple[Everywhere, ExtendedNuPath]) -> None:
+    engine, path = searched
+    rows = {row.nu: row for row in path.rows}
+    assert path.range.constant_until == pytest.approx(2 / 60)
+    flat = [rows[nu] for nu in (1 / 30, 0.02, 0.01)]
+    assert [row.constant for row in flat] == [True] * 3
+    assert not rows[0.05].constant
+    assert flat[0].cvar == pytest.approx(0.611390793, abs=1e-8)
+    for row in flat[1:]:
+        assert row.cvar == pytest.approx(flat[0].cvar, rel=1e-12)
+        assert row.how == "chord"
+        assert row.nu not in engine.asked
+    assert path.searches == len(engine.asked) == sum(row.how == "search" for row in path.rows)
+
+
+def test_values_are_concave_and_the_cvar_falls(path: ExtendedNuPath) -> None:
+    nu = np.array([0.0, *(row.nu for row in path.rows[::-1])])
+    value = np.array([0.0, *(row.value for row in path.rows[::-1])])
+    slopes = np.diff(value) / np.diff(nu)
+    assert (np.diff(slopes) <= 1e-7).all()
+    assert (np.diff(value[1:] / nu[1:]) <= 1e-9).all()
+    # Its slope is -rho: a tangent at every row stays above every other one.
+    for row in path.rows:
+        tangent = row.value - row.rho * (nu[1:] - row.nu)
+        assert (value[1:] <= tangent + 1e-7).all()
+
+
+def test_weights_of_earlier_nu_are_handed_on(searched: tuple[Everywhere, ExtendedNuPath]) -> None:
+    engine, path = searched
+    found = [row.w for row in path.rows]
+    assert len(engine.starts[0]) >= 4  # those of the ball problems
+    for nu, starts in zip(engine.asked, engine.starts, strict=True):
+        values = risk(TOY, nu, np.full(60, 1 / 60), np.array(starts), "free")
+        assert (np.diff(values) >= -1e-12).all()
+        assert all(min(np.abs(w - start).max() for w in found) < 1e-9 for start in starts)
+    assert any(np.abs(start - path.rows[4].w).max() < 1e-9 for start in engine.starts[1])
+
+
+# --- what saves searches -------------------------------------------------------------------------
+
+
+def test_inside_a_piece_where_the_risk_is_linear_the_ends_are_enough() -> None:
+    nus = (0.355, 0.34, 0.36, 0.35, 0.345, 0.36)  # between 10 and 11 times 2/60
+    engine = Everywhere()
+    path = extended_nu_path(TOY, nus, engine=engine)
+    assert engine.asked == [0.36, 0.34]
+    for row in path.rows:
+        assert row.value == pytest.approx(every_direction(TOY, row.nu)[1], rel=1e-6)
+        assert row.verdict is Verdict.CERTIFIED
+        assert row.how == ("search" if row.nu in engine.asked else "chord")
+        assert row.gap <= 1e-6 * row.value
+    # Where another line is best inside, the chord is too low and a search follows.
+    engine = Everywhere()
+    path = extended_nu_path(TOY, (0.298, 0.28, 0.27), engine=engine)
+    assert engine.asked == [0.298, 0.27, 0.28]
+    assert path.rows[1].value == pytest.approx(every_direction(TOY, 0.28)[1], rel=1e-9)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_chords_of_optimal_values_bound_from_below(seed: int) -> None:
+    data = reference_solutions.points("overlapping", seed % 50, n=12)
+    bar = nu_range(data).nu_bar
+    rng = np.random.default_rng(seed)
+    nus = np.sort(rng.uniform(0.02, 0.98, 4)) * bar
+    anchors = [(0.0, 0.0), *((nu, every_direction(data, nu)[1]) for nu in nus), (bar, 0.0)]
+    for nu in rng.uniform(0.01, 0.999, 6) * bar:
+        assert chord(anchors, nu) <= every_direction(data, nu)[1] + 1e-12
+    assert chord(anchors, bar * 1.01) == -math.inf
+
+
+def test_bounds_of_neighbours_are_used_afterwards() -> None:
+    """An engine that proves nothing for one nu; both neighbours prove what they can."""
+    data = reference_solutions.points("overlapping", 4, n=20)
+    sharp = Everywhere()
+
+    def weak(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        found = sharp(data, nu, starts)
+        return found._replace(lower_bound=0.0, stop="limit") if nu == 0.25 else found
+
+    rows = {row.nu: row for row in extended_nu_path(data, [0.3, 0.25, 0.2], engine=weak).rows}
+    expected = every_direction(data, 0.25)[1]
+    middle = (rows[0.3].lower_bound + rows[0.2].lower_bound) / 2
+    assert rows[0.25].lower_bound == pytest.approx(middle)
+    assert 0 < rows[0.25].lower_bound <= expected
+    assert rows[0.25].value == pytest.approx(expected, rel=1e-9)
+    assert rows[0.25].stop == "limit"
+    closed = rows[0.25].gap <= 1e-6 * expected
+    assert rows[0.25].verdict is (Verdict.CERTIFIED if closed else Verdict.NOT_CERTIFIED)
+
+
+def test_a_bound_that_is_only_claimed_proves_nothing_for_others() -> None:
+    data = reference_solutions.points("overlapping", 4, n=20)
+    sharp = Everywhere()
+
+    def claims(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        found = sharp(data, nu, starts)
+        return found._replace(lower_bound=0.0, claimed_bound=found.lower_bound)
+
+    path = extended_nu_path(data, [0.3, 0.06, 0.05], engine=claims)
+    assert [row.verdict for row in path.rows] == [Verdict.SOLVER_BOUND] * 3
+    assert [row.lower_bound for row in path.rows] == [0.0] * 3
+    assert [row.claimed_bound for row in path.rows] == pytest.approx(
+        [row.value for row in path.rows], rel=1e-8
+    )
+    assert path.searches == 3
+    assert path.anchors[0] == (0.0, 0.0)
+    assert all(bound == 0.0 for _, bound in path.anchors)
+
+
+def test_a_poor_search_does_not_hide_a_better_weight() -> None:
+    """A weight that is found later, for a smaller nu, serves a larger one in the end."""
+    data = reference_solutions.points("overlapping", 4, n=20)
+    best, _ = every_direction(data, 0.3)
+
+    def lucky(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        w = best if nu < 0.25 else np.array([best[1], -best[0]])
+        value = float(risk(data, nu, np.full(20, 0.05), w[None, :], "free")[0])
+        return Search(2.0 * w, value, 0.0, "luck")
+
+    path = extended_nu_path(data, [0.3, 0.2], engine=lucky)
+    assert path.rows[0].value == pytest.approx(every_direction(data, 0.3)[1], rel=1e-9)
+    assert path.rows[0].verdict is Verdict.NOT_CERTIFIED
+    assert np.abs(path.rows[0].w - best).max() < 1e-9
+
+
+def test_an_engine_that_proves_too_much_is_caught() -> None:
+    data = reference_solutions.points("overlapping", 4, n=20)
+    best, value = every_direction(data, 0.3)
+
+    def liar(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        return Search(best, value, value * (1 + 1e-5), "proven")
+
+    with pytest.raises(RuntimeError, match=r"bound .* at nu = 0\.3 exceeds the value"):
+        extended_nu_path(data, [0.3], engine=liar)
+
+    def boaster(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        return Search(best, value, 0.0, "optimal", claimed_bound=2 * value)
+
+    row = extended_nu_path(data, [0.3], engine=boaster).rows[0]
+    assert row.verdict is Verdict.NOT_CERTIFIED
+    assert (row.claimed_bound, row.lower_bound) == (2 * value, 0.0)
+
+
+def test_an_interrupted_search_ends_the_path_and_keeps_its_rows() -> None:
+    data = reference_solutions.points("overlapping", 4, n=20)
+    sharp = Everywhere()
+
+    def stopped(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        found = sharp(data, nu, starts)
+        return found._replace(stop="interrupted", lower_bound=0.0) if nu == 0.2 else found
+
+    path = extended_nu_path(data, [0.95, 0.3, 0.2, 0.15, 0.07], engine=stopped)
+    assert [row.nu for row in path.rows] == [0.95, 0.3, 0.2]
+    assert path.left_out == (0.15, 0.07)
+    assert path.rows[1].verdict is Verdict.CERTIFIED
+
+
+# --- other problems ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("balance", ["uniform", "balanced", "given"])
+def test_weights_and_intercepts(balance: str, mode: str) -> None:
+    data = reference_solutions.points("unbalanced", 3, n=12)
+    own = np.random.default_rng(2).uniform(1, 2, 12)
+    given = own / own.sum() if balance == "given" else balance
+    caps = loss_weights(data, given)
+    found = nu_range(data, class_balance=given, intercept=mode)
+    nus = np.array([0.9, 0.5, 0.2]) * found.nu_bar
+    high = (found.nu_bar + found.nu_max) / 2
+    path = extended_nu_path(
+        data, [*nus, high], class_balance=given, intercept=mode, engine=Everywhere(caps, mode)
+    )
+    expected = reference_solutions.nu_risk_in_ball(data, mode, high, caps)
+    assert path.rows[0].value == pytest.approx(expected, abs=1e-7) != 0
+    for row in path.rows[1:]:
+        expected = every_direction(data, row.nu, caps, mode)[1]
+        assert row.value == pytest.approx(expected, rel=1e-6)
+        assert row.verdict is Verdict.CERTIFIED
+        assert row.stationarity < 1e-9
+        assert (row.alpha <= 12 * caps * (1 + 1e-12)).all()
+        assert row.alpha.sum() == pytest.approx(12 * row.nu, rel=1e-12)
+        if mode == "none":
+            assert row.b == 0
+
+
+def test_a_penalised_intercept_counts_in_the_norm() -> None:
+    data = reference_solutions.points("overlapping", 4, n=10)
+    bar = nu_range(data, intercept="penalised").nu_bar
+    path = extended_nu_path(data, [0.9, 0.5 * bar], intercept="penalised", engine="cutting-plane")
+    lifted = TrainingData(np.hstack([data.X, np.ones((10, 1))]), data.y)
+    for row in path.rows:
+        assert row.w @ row.w + row.b**2 == pytest.approx(1.0, abs=1e-12)
+        assert row.verdict is Verdict.CERTIFIED
+    scip = search_engine("scip", intercept="none")(lifted, 0.5 * bar, ())
+    assert scip.claimed_bound is not None
+    assert path.rows[1].value == pytest.approx(scip.value, abs=2e-6)
+    assert path.rows[1].value > 1e-3
+
+
+def assert_no_other_unit(row: PathRow) -> None:
+    """CERTIFIED where the gap is 1e-6 of value or bound: next to 0 no size of the data counts."""
+    size = max(abs(row.value), abs(row.lower_bound))
+    assert (row.verdict is Verdict.CERTIFIED) == (abs(row.value - row.lower_bound) <= 1e-6 * size)
+
+
+def test_at_nu_bar_the_value_is_zero() -> None:
+    data = reference_solutions.points("overlapping", 4, n=20)
+    bar = nu_range(data).nu_bar
+
+    def never(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        raise AssertionError("nothing to search for")
+
+    row = extended_nu_path(data, [bar], engine=never).rows[0]
+    assert (row.side, row.how) == (0, "boundary")
+    assert_no_other_unit(row)
+    assert row.value == pytest.approx(0.0, abs=1e-9)
+    assert row.lower_bound == pytest.approx(0.0, abs=1e-6)
+    assert row.norm_multiplier == pytest.approx(0.0, abs=1e-7)
+    assert row.rho > 1e-3
+
+
+@pytest.mark.parametrize("mode", ["free", "none", "penalised"])
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
+def test_around_nu_bar_the_value_is_next_to_zero(scale: float, mode: str) -> None:
+    data = reference_solutions.points("overlapping", 4, n=20)
+    data = TrainingData(scale * data.X, data.y)
+    bar = nu_range(data, intercept=mode).nu_bar
+    size = np.abs(data.X).max() + (mode == "penalised")
+    at = extended_nu_path(data, [bar], intercept=mode).rows[0]
+    assert at.side == 0
+    assert_no_other_unit(at)
+    assert at.value == pytest.approx(0.0, abs=1e-12 * size)
+    assert at.lower_bound == pytest.approx(0.0, abs=1e-12 * size)
+    for factor in (1 + 3e-8, 1 + 1e-6, 1 - 1e-6, 1 - 3e-8):
+        row = extended_nu_path(data, [bar * factor], intercept=mode).rows[0]
+        assert row.side == np.sign(factor - 1)
+        assert row.value == pytest.approx(0.0, abs=4e-6 * size)
+        assert row.value - 1e-12 * size <= row.lower_bound + 4e-9 * size
+        assert row.lower_bound <= row.value + 1e-12 * size
+        assert_no_other_unit(row)
+
+
+def test_where_nu_bar_is_nu_max_the_optimum_there_is_searched_for() -> None:
+    """One class in the middle of the other: no line has a mean hinge loss below that of w = 0."""
+    data = TrainingData([[-2.0], [2.0], [-3.0], [3.0], [0.0], [0.1]], [1, 1, 1, 1, -1, -1])
+    found = nu_range(data)
+    assert found.nu_bar == pytest.approx(found.nu_max)
+
+    row = extended_nu_path(data, [found.nu_max]).rows[0]
+    # The two worst of +1 hold 1/6 each, as do both of -1: 5/6 - 0.1/6 one way, 0.1 more the other.
+    assert row.value == pytest.approx(4.9 / 6)
+    assert (row.side, row.verdict) == (-1, Verdict.CERTIFIED)
+    result = solve(extended_nu_svc(data, nu=found.nu_max), "scip")
+    assert result.objective == pytest.approx(4.9 / 6, abs=2e-6)
+    assert "is at nu_bar" in result.message
+    assert "the problem is not convex and its optimum positive" in result.message
+
+
+def test_classes_with_one_mean_have_no_direction_at_nu_max() -> None:
+    """Exclusive or: at nu = 1 every point counts in full and every w has the value 0."""
+    data = TrainingData([[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1])
+    path = extended_nu_path(data, [1.0, 0.6])
+    assert path.range.nu_bar == pytest.approx(1.0)
+    top, low = path.rows
+    assert (top.side, top.how) == (0, "boundary")
+    assert_no_other_unit(top)
+    assert top.value == pytest.approx(0.0, abs=1e-12)
+    assert low.value > 0.1
+    assert low.value == pytest.approx(every_direction(data, 0.6)[1], rel=1e-6)
+    assert low.verdict is Verdict.CERTIFIED
+
+
+def test_a_solver_that_leaves_w_at_zero_is_helped(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = reference_solutions.points("overlapping", 4, n=20)
+
+    def flat(*args: Any, **options: Any) -> Any:
+        found = solve(*args, **options)
+        return replace(found, values=dict(found.values) | {"w": np.zeros(2)})
+
+    monkeypatch.setattr(extended_nu_path_module, "solve", flat)
+    bar = nu_range(data).nu_bar
+    row = extended_nu_path(data, [bar * (1 + 1e-6)]).rows[0]
+    assert row.side == 1
+    assert_no_other_unit(row)
+    assert row.value == pytest.approx(0.0, abs=1e-5)
+    assert row.gap <= 1e-11
+    exclusive_or = TrainingData([[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1])
+    monkeypatch.setattr(extended_nu_path_module, "least_hinge", lambda *_: np.zeros(2))
+    row = extended_nu_path(exclusive_or, [1.0]).rows[0]
+    assert row.side == 0
+    assert_no_other_unit(row)
+    assert np.linalg.norm(row.w) == 1.0
+
+
+def test_a_chord_is_taken_only_where_it_meets_the_value() -> None:
+    """With one point far away 2e-9 of the points is no small share of the value."""
+    data = TrainingData(np.vstack([TOY.X, [[1e6, 1e6]]]), np.append(TOY.y, 1.0))
+    engine = Everywhere()
+    path = extended_nu_path(data, (0.294, 0.28, 0.265), engine=engine)
+    assert engine.asked == [0.294, 0.265, 0.28]
+    for row in path.rows:
+        assert row.how == "search"
+        assert row.value == pytest.approx(every_direction(data, row.nu)[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["none", "penalised"])
+def test_next_to_nu_bar_points_far_from_0_leave_a_gap_of_rounding(mode: str) -> None:
+    """The value is 1e-6 of their size, and rounding no less than 1e-12: not certified then."""
+    data = reference_solutions.points("overlapping", 7, n=12)
+    far = TrainingData(data.X + 1000.0, data.y)
+    bar = nu_range(far, intercept=mode).nu_bar
+    for row in extended_nu_path(far, [bar * (1 - 1e-3), 0.5 * bar], intercept=mode).rows:
+        assert row.side == -1
+        assert_no_other_unit(row)
+        assert row.gap <= 2e-9 * 1010
+
+
+def test_separable_data_never_need_a_search() -> None:
+    data = reference_solutions.points("separable", 2)
+
+    def never(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        raise AssertionError("nothing to search for")
+
+    path = extended_nu_path(data, [1.0, 0.3, 0.05], engine=never)
+    assert path.range.nu_bar == 0
+    for row in path.rows:
+        assert (row.side, row.how, row.verdict) == (1, "ball", Verdict.CERTIFIED)
+        assert row.norm_multiplier > 0
+        expected = reference_solutions.nu_risk_in_ball(data, "free", row.nu, np.full(14, 1 / 14))
+        assert row.value == pytest.approx(expected, abs=1e-7)
+    hard = reference_solutions.max_margin(data, "free").value
+    assert path.rows[-1].cvar == pytest.approx(hard, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_same(method: str) -> None:
+    if method == "gurobi":
+        pytest.importorskip("gurobipy")
+    data = reference_solutions.points("overlapping", 4, n=14)
+    path = extended_nu_path(data, [0.3, 0.15], engine=method)
+    for row in path.rows:
+        expected = every_direction(data, row.nu)[1]
+        assert row.value == pytest.approx(expected, abs=2e-6)
+        assert row.verdict is not Verdict.NOT_CERTIFIED
+        assert row.lower_bound <= expected + 1e-12
+        if method not in ("scip", "gurobi"):
+            assert row.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_knows_the_weights_and_the_intercept(method: str) -> None:
+    if method == "gurobi":
+        pytest.importorskip("gurobipy")
+    data = reference_solutions.points("unbalanced", 3, n=12)
+    caps = loss_weights(data, "balanced")
+    for mode in MODES:
+        engine = search_engine(method, class_balance="balanced", intercept=mode)
+        found = engine(data, 0.2, ())
+        assert found.value == pytest.approx(every_direction(data, 0.2, caps, mode)[1], abs=2e-6)
+        assert found.lower_bound <= found.value
+        assert (found.claimed_bound is None) == (method not in ("scip", "gurobi"))
+    found = search_engine(method, class_balance="balanced", intercept="penalised")(data, 0.2, ())
+    assert found.weight.shape == (3,)
+    hulls = reduced_hulls(data, nu=0.2, class_balance="balanced", intercept="penalised")
+    w = found.weight / np.linalg.norm(found.weight)
+    assert support_value(hulls, w) == pytest.approx(found.value, abs=1e-9)
+    if found.claimed_bound is None:
+        assert found.value == pytest.approx(found.lower_bound, rel=1e-5)
+    else:
+        assert found.claimed_bound == pytest.approx(found.value, abs=2e-6)
+        assert found.lower_bound < found.claimed_bound
+
+
+def test_the_automatic_method_takes_the_hull_while_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = (reference_solutions.points("overlapping", 4, n=14, d=d) for d in (2, 4))
+    taken: list[tuple[str, Any]] = []
+
+    def noted(name: str, search: Any, stop: StopReason | None = None) -> Any:
+        def run(data: TrainingData, **options: Any) -> Any:
+            taken.append((name, options["start"]))
+            found = search(data, **options)
+            return replace(found, stop=stop) if stop else found
+
+        return run
+
+    def watch(stop: StopReason | None = None) -> None:
+        taken.clear()
+        monkeypatch.setattr(engines, "hull_search", noted("hull", hull_search, stop))
+        monkeypatch.setattr(engines, "branch_and_cut", noted("boxes", branch_and_cut))
+
+    watch()
+    start = np.array([0.6, 0.8])
+    first = search_engine("auto")(small, 0.3, [start])
+    assert [name for name, _ in taken] == ["hull"]
+    assert (taken[0][1] == [start]).all()
+    watch(StopReason.NUMERICAL)
+    second = search_engine("auto")(small, 0.3, [])
+    assert [name for name, _ in taken] == ["hull", "boxes"]
+    assert taken[0][1] is None
+    assert np.abs(taken[1][1] - first.weight).max() < 1e-9
+    assert second.stop == "proven"
+    assert second.value == pytest.approx(first.value, rel=1e-9)
+    watch()
+    search_engine("auto", time_limit=5.0)(large, 0.1, [np.ones(4) / 2])
+    assert [name for name, _ in taken] == ["boxes"]
+    assert (taken[0][1] == [np.ones(4) / 2]).all()
+
+
+def test_bad_arguments_are_refused() -> None:
+    engine = Everywhere()
+    for nus, complaint in (
+        ([], "nus is empty"),
+        ([0.3, 1.2], r"nu must lie in \(0, 1\]"),
+        ([0.0], "nu must be a positive"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            extended_nu_path(TOY, nus, engine=engine)
+    with pytest.raises(ValueError, match="tolerance must lie above 0"):
+        extended_nu_path(TOY, [0.3], engine=engine, tolerance=0.0)
+    with pytest.raises(ValueError, match="method must be one of auto"):
+        extended_nu_path(TOY, [0.3], engine="luck")
+    doubled = TrainingData(np.hstack([TOY.X, TOY.X[:, :1]]), TOY.y)
+    with pytest.raises(ValueError, match="rank 2 of 3"):
+        extended_nu_path(doubled, [0.3], engine=engine)
+    assert engine.asked == []
+
+
+def test_multipliers_away_from_a_solution_leave_a_residual() -> None:
+    hulls = reduced_hulls(TOY, nu=0.3)
+    found = recover_multipliers(hulls, [1.0, 0.2])
+    assert found.residual > 1e-3
+    assert found.multipliers.sum() == pytest.approx(0.3)
+
+
+def test_multipliers_of_copied_points_stay_within_their_caps() -> None:
+    """Every point three times: more ties than equations, and many ways to share their mass."""
+    copied = TrainingData(np.repeat(TOY.X[10:50], 3, axis=0), np.repeat(TOY.y[10:50], 3))
+    w, value = every_direction(TrainingData(TOY.X[10:50], TOY.y[10:50]), 0.21)
+    hulls = reduced_hulls(copied, nu=0.21)
+    found = recover_multipliers(hulls, w)
+    assert found.residual < 1e-9
+    assert found.multipliers.max() <= 1 / 120
+    assert copied.y @ found.multipliers == pytest.approx(0.0, abs=1e-12)
+    assert found.multipliers.sum() == pytest.approx(0.21, rel=1e-12)
+    assert -found.multipliers @ hulls.signed == pytest.approx(value * w, abs=1e-9)
+
+
+# --- the profile ---------------------------------------------------------------------------------
+
+
+def test_the_profile_holds_the_cvar_between_its_bounds(path: ExtendedNuPath) -> None:
+    profile = cvar_profile(path, 60)
+    assert (profile.lower <= profile.upper + 1e-12).all()
+    for nu, lower, upper in zip(profile.nu, profile.lower, profile.upper, strict=True):
+        if nu < profile.nu_bar:
+            exact = every_direction(TOY, nu)[1] / nu
+            assert lower <= exact + 1e-9 * abs(exact)
+            assert upper >= exact - 1e-9 * abs(exact)
+    for mark in (path.range.nu_bar, path.range.constant_until, *NUS):
+        assert mark in profile.nu
+    at = dict(zip(profile.nu, zip(profile.lower, profile.upper, strict=True), strict=True))
+    assert at[path.range.nu_bar][0] <= 1e-12
+    assert at[path.range.nu_bar][1] >= -1e-9
+    flat = profile.nu <= profile.constant_until
+    assert flat.sum() >= 4
+    assert profile.upper[flat] == pytest.approx(0.611390793, abs=1e-8)
+    assert profile.lower[flat] == pytest.approx(0.611390793, abs=1e-8)
+    assert (profile.solved == sorted(NUS)).all()
+    assert profile.solved_upper - profile.solved_lower == pytest.approx(0, abs=1e-6)
+    with pytest.raises(ValueError, match=r"nu must lie in \(0, 0\.95\]"):
+        cvar_profile(path, [0.5, 0.96])
+    with pytest.raises(ValueError, match=r"nu must lie in \(0, 0\.95\]"):
+        cvar_profile(path, [0.0])
+
+
+def test_solving_where_the_gap_is_widest_narrows_the_profile() -> None:
+    nus, widths = [0.95, 0.2], []
+    for _ in range(4):
+        path = extended_nu_path(TOY, nus, engine=Everywhere())
+        widths.append(cvar_profile(path, np.linspace(0.02, 0.95, 94)).width)
+        nus.append(widest_gap(path))
+    assert widths[-1] < widths[0] / 2
+    assert sorted(widths, reverse=True) == widths
+
+
+# --- liver disorders -----------------------------------------------------------------------------
+
+
+# Table 3 of Perez-Cruz et al.: nu, rho, lambda, share of support vectors; means over five training
+# parts of 276 of the 345 rows, their w not proven to be optimal. Left out: lambda = -0.78 at 0.01,
+# which their rho forbids, as 2 lambda = n nu rho - sum xi is at most -3.09.
+TABLE_3 = {
+    0.01: (-1.12, None, 0.025),
+    0.26: (-0.07, -15.7, 0.265),
+    0.41: (0.15, -14.6, 0.420),
+    0.56: (0.34, -9.59, 0.569),
+    0.71: (0.54, -0.63, 0.716),
+    0.76: (0.69, 3.59, 0.767),
+    0.81: (1.09, 9.46, 0.811),
+}
+
+
+def test_liver_disorders_give_what_the_paper_printed(data_folder: Path) -> None:
+    data, _ = normalise(
+        load(f"{data_folder / 'liver_disorders.csv'}", label="selector", positive="1"), "zscore"
+    )
+    path = extended_nu_path(data, [*TABLE_3, 0.7195, 0.7185])
+    assert path.range.nu_bar == pytest.approx(0.7190, abs=5e-5)
+    assert path.range.nu_max == pytest.approx(0.8406, abs=5e-5)
+    rows = {row.nu: row for row in path.rows}
+    assert rows[0.7195].norm_multiplier > 0 > rows[0.7185].norm_multiplier
+    # Their lambda -0.63 at 0.71 and 3.59 at 0.76 is 0 at 0.7175.
+    low, high = rows[0.71].norm_multiplier, rows[0.76].norm_multiplier
+    assert 0.71 + 0.05 * low / (low - high) == pytest.approx(0.7175, abs=0.002)
+    for nu, (rho, multiplier, share) in TABLE_3.items():
+        row = rows[nu]
+        assert math.sqrt(2) * row.rho == pytest.approx(rho, abs=0.12)
+        assert row.support_share == pytest.approx(share, abs=0.01)
+        if multiplier is not None:
+            assert row.norm_multiplier * 276 / 345 == pytest.approx(multiplier, abs=0.6)
+    for row in path.rows:
+        assert row.verdict is Verdict.CERTIFIED
+        assert row.stationarity < 1e-6
+        others = [(other.nu, other.lower_bound) for other in path.rows if other is not row]
+        assert chord([(0.0, 0.0), *sorted(others)], row.nu) <= row.value + 1e-9
+
+
+@pytest.mark.parametrize(("keep", "size"), [("full", 5), (4, 4)])
+def test_kernels_reach_nu_below_nu_bar_through_their_components(keep: int | str, size: int) -> None:
+    """Section 6, Figure 4 (a): the polynomial kernel of degree 2 at nu = 0.51 and less."""
+    found = fit_kernel_pca(TOY, keep=keep, kernel="poly", degree=2, coef0=1.0)
+    assert found.r == size
+    path = extended_nu_path(found.data, [0.51, 0.15])
+    assert path.range.nu_bar < nu_range(TOY).nu_bar
+    low = path.rows[1]
+    assert (low.side, low.verdict) == (-1, Verdict.CERTIFIED)
+    scip = search_engine("scip")(found.data, 0.15, ())
+    assert low.value == pytest.approx(scip.value, abs=2e-6)
+    new = np.random.default_rng(3).normal(0.5, 1.5, (40, 2))
+    a, a0 = found.expansion(low.w, low.b)
+    scores = (new @ TOY.X.T + 1.0) ** 2 @ a + a0
+    np.testing.assert_allclose(scores, found.apply(new) @ low.w + low.b, atol=1e-9)
+    # lambda w is also sum alpha_i y_i phi(x_i): the same scores from the multipliers.
+    inner = (new @ TOY.X.T + 1.0) ** 2
+    centred = inner - ((TOY.X @ TOY.X.T + 1.0) ** 2).mean(axis=0)
+    other = (centred - centred.mean(axis=1, keepdims=True)) @ (low.alpha * TOY.y)
+    if keep == "full":
+        ours = math.sqrt(2) * low.norm_multiplier * (scores - low.b)
+        np.testing.assert_allclose(other, ours, atol=1e-6 * np.abs(other).max())

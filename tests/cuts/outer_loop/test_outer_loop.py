@@ -1,0 +1,546 @@
+"""The outer loop: the right optimum with its proof, honest bounds, and every way of stopping."""
+
+from __future__ import annotations
+
+import functools
+import signal
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.references import reference_solutions
+from tests.references.polytope_corners import corners, gauss, levels
+from tests.references.reference_solutions import points
+from tightmargin.cuts.cut.cut import Kind
+from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
+from tightmargin.cuts.cut.scaling import scaled_cut
+from tightmargin.cuts.generation import separation
+from tightmargin.cuts.generation.concavity import apex_at
+from tightmargin.cuts.outer_loop.cutting_plane import STRATEGIES, cutting_plane
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.outer_loop.run import BOX
+from tightmargin.cuts.relaxation import emptiness
+from tightmargin.cuts.relaxation.emptiness import COLD
+from tightmargin.cuts.relaxation.pool import Pool
+from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.extended import extended_nu_svc
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.polytope_edges import edges, ties_at
+from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers.result import Status
+
+WAYS: dict[str, dict[str, str]] = {
+    "projected": {},
+    "lifted": {"space": "lifted"},
+    "literal": {"strategy": "literal"},
+}
+GLOBAL = 2e-6  # SCIP meets the norm row to 1e-6
+
+
+UNBALANCED = points("unbalanced", 1)
+GRID = TrainingData(np.random.default_rng(3).integers(-2, 3, (16, 2)), np.repeat([1.0, -1.0], 8))
+
+
+@functools.cache
+def overlapping(seed: int) -> TrainingData:
+    return points("overlapping", seed)
+
+
+@functools.cache
+def on_circle(data: TrainingData, intercept: str, nu: float, balance: str) -> float:
+    """The optimum in the plane, by every direction."""
+    weights: Any = own_weights(data) if balance == "given" else balance
+    return reference_solutions.nu_risk_on_circle(
+        data, intercept, nu, loss_weights(data, weights)
+    ).value
+
+
+@functools.cache
+def in_space() -> tuple[TrainingData, float, float, float]:
+    """Points in three dimensions, nu, and the optimum by all corners and by SCIP."""
+    data = gauss(2, 20, 3)
+    nu = below(data, 0.3)
+    longest = np.linalg.norm(corners(data, nu, np.full(data.n, 1 / data.n)), axis=1).max()
+    w = solve(extended_nu_svc(data, nu=nu), "scip").values["w"]
+    by_scip = support_value(reduced_hulls(data, nu=nu), w / np.linalg.norm(w))
+    return data, nu, 1 / float(longest), by_scip
+
+
+def below(data: TrainingData, share: float, **options: Any) -> float:
+    return share * nu_range(data, **options).nu_bar
+
+
+def assert_honest(found: CuttingPlaneResult, optimum: float) -> None:
+    """Certified bound <= optimum <= incumbent in every round; both only ever improve."""
+    assert len(found.trace) >= len(found.cuts)
+    for entry in found.trace:
+        assert 0 <= entry.lower <= optimum * (1 + 1e-9)
+        assert optimum * (1 - 1e-9) <= entry.upper
+    lower = [entry.lower for entry in found.trace]
+    upper = [entry.upper for entry in found.trace]
+    assert lower == sorted(lower)
+    assert upper == sorted(upper, reverse=True)
+    assert found.lower_bound == found.trace[-1].lower
+    solves = [entry.lp_solves for entry in found.trace]
+    assert solves == sorted(solves)
+    assert solves[-1] == found.lp_solves
+
+
+def assert_proven(found: CuttingPlaneResult, optimum: float) -> None:
+    assert found.stop is StopReason.PROVEN, found.message
+    assert found.proven
+    assert "exact rational bound" in found.proof
+    assert found.best.objective == pytest.approx(optimum, rel=1e-9)
+    assert found.gap <= found.tolerance * (1 + 1e-9)
+    # No cut gave away more than the tolerance says.
+    given = max((cut.origin.gamma for cut in found.cuts), default=0.0) * found.best.objective
+    assert given <= (1 + found.tolerance) * (1 + 1e-12)
+    assert_honest(found, optimum)
+
+
+# --- the optimum ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("seed", "share", "intercept"),
+    [(1, 0.3, "free"), (1, 0.9, "free"), (2, 0.02, "free"), (3, 0.5, "none")],
+)
+def test_the_optimum_of_the_plane_is_that_of_every_direction(
+    seed: int, share: float, intercept: str, way: str
+) -> None:
+    data = overlapping(seed)
+    nu = below(data, share, intercept=intercept)
+    costs = np.full(data.n, 1 / data.n)
+    expected = on_circle(data, intercept, nu, "uniform")
+    found = cutting_plane(data, nu=nu, intercept=intercept, **WAYS[way])
+    assert_proven(found, expected)
+    if intercept == "free":
+        angles = np.linspace(0, 2 * np.pi, 20_000)
+        circle = np.column_stack([np.cos(angles), np.sin(angles)])
+        scanned = levels(data, nu, costs, circle).min()
+        assert scanned * (1 - 1e-3) <= found.best.objective <= scanned * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_optimum_in_three_dimensions_is_that_of_scip_and_of_all_corners(way: str) -> None:
+    data, nu, by_corners, by_scip = in_space()
+    found = cutting_plane(data, nu=nu, **WAYS[way])
+    assert_proven(found, by_corners)
+    assert found.best.objective == pytest.approx(by_scip, rel=GLOBAL)
+
+
+def test_four_dimensions_are_proven_too() -> None:
+    data = gauss(5, 14, 4)
+    nu = below(data, 0.4)
+    found = cutting_plane(data, nu=nu, space="lifted")
+    w = solve(extended_nu_svc(data, nu=nu), "scip").values["w"]
+    by_scip = support_value(reduced_hulls(data, nu=nu), w / np.linalg.norm(w))
+    assert found.proven
+    assert found.best.objective == pytest.approx(by_scip, rel=GLOBAL)
+
+
+def own_weights(data: TrainingData) -> np.ndarray:
+    weights = np.random.default_rng(0).uniform(0.2, 1.0, data.n)
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("balance", ["uniform", "balanced", "given"])
+def test_unbalanced_classes_with_weights_of_every_kind(balance: str, way: str) -> None:
+    data = UNBALANCED
+    weights: Any = own_weights(data) if balance == "given" else balance
+    nu = below(data, 0.5, class_balance=weights)
+    expected = on_circle(data, "free", nu, balance)
+    assert_proven(cutting_plane(data, nu=nu, class_balance=weights, **WAYS[way]), expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_penalised_intercept_counts_in_the_norm(way: str) -> None:
+    """The same as no intercept on points with a constant column, which SCIP solves."""
+    data = points("overlapping", 4, n=10)
+    nu = below(data, 0.5, intercept="penalised")
+    found = cutting_plane(data, nu=nu, intercept="penalised", **WAYS[way])
+    values = solve(extended_nu_svc(data, nu=nu, intercept="penalised"), "scip").values
+    v = np.append(values["w"], values["b"])
+    hulls = reduced_hulls(data, nu=nu, intercept="penalised")
+    by_scip = support_value(hulls, v / np.linalg.norm(v))
+    assert found.proven
+    assert found.best.objective == pytest.approx(by_scip, rel=GLOBAL)
+    assert set(found.best.values) == {"w", "b", "rho", "xi"}
+    for cut in found.cuts:
+        cut.reverify(found.problem, found.cuts)
+
+
+def test_the_best_point_is_a_point_of_the_model() -> None:
+    data = gauss(7, 24, 2)
+    nu = below(data, 0.5)
+    best = cutting_plane(data, nu=nu).best
+    w, b, rho, xi = (best.values[name] for name in ("w", "b", "rho", "xi"))
+    assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-12)
+    assert (data.y * (data.X @ w + b) - rho + xi >= -1e-12).all()
+    assert -nu * rho + xi.mean() == pytest.approx(best.objective, abs=1e-12)
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e8])
+def test_scaled_points_scale_the_optimum_and_leave_the_cuts(scale: float) -> None:
+    data = gauss(7, 24, 2)
+    nu = below(data, 0.5)
+    plain = cutting_plane(data, nu=nu)
+    scaled = cutting_plane(TrainingData(data.X * scale, data.y), nu=nu)
+    assert_proven(scaled, plain.best.objective * scale)
+    assert len(scaled.cuts) == len(plain.cuts)
+    for one, other in zip(plain.cuts, scaled.cuts, strict=True):
+        assert other.coefficients["w"] == pytest.approx(one.coefficients["w"], abs=1e-6)
+        assert other.rhs * scale == pytest.approx(one.rhs, rel=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_points_far_from_the_origin_have_the_same_optimum(way: str) -> None:
+    data = gauss(7, 24, 2)
+    nu = below(data, 0.5)
+    plain = cutting_plane(data, nu=nu, **WAYS[way])
+    moved = cutting_plane(TrainingData(data.X + np.array([1e5, -1e5]), data.y), nu=nu, **WAYS[way])
+    assert_proven(moved, moved.best.objective)
+    assert moved.best.objective == pytest.approx(plain.best.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_point_twice_is_the_same_problem(way: str) -> None:
+    """Ties at every vertex: more of them than general position has."""
+    data = gauss(4, 12, 2)
+    twice = TrainingData(np.vstack([data.X, data.X]), np.r_[data.y, data.y])
+    nu = below(data, 0.5)
+    expected = cutting_plane(data, nu=nu).best.objective
+    assert_proven(cutting_plane(twice, nu=nu, **WAYS[way]), expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_points_on_a_grid_have_their_optimum(way: str) -> None:
+    """Whole numbers: equal points, points on lines, masses that end between two scores."""
+    for nu in (4 / 16, below(GRID, 0.6)):
+        expected = on_circle(GRID, "free", nu, "uniform")
+        data = GRID
+        assert_proven(cutting_plane(data, nu=nu, **WAYS[way]), expected)
+
+
+def test_one_feature_has_two_directions() -> None:
+    data = points("overlapping", 2, d=1)
+    nu = below(data, 0.5)
+    hulls = reduced_hulls(data, nu=nu)
+    expected = min(support_value(hulls, np.array([side])) for side in (1.0, -1.0))
+    assert_proven(cutting_plane(data, nu=nu), expected)
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    data = gauss(7, 24, 2)
+    runs = [cutting_plane(data, nu=below(data, 0.5), seed=3).to_json() for _ in range(2)]
+    for run in runs:
+        del run["seconds"]
+        for entry in run["trace"]:
+            del entry["seconds"]
+    assert runs[0] == runs[1]
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_what_has_no_polytope_is_refused_with_the_reason() -> None:
+    data = points("overlapping", 1)
+    with pytest.raises(ValueError, match=r"above nu_bar.*extended_nu_svc_ball"):
+        cutting_plane(data, nu=1.05 * nu_range(data).nu_bar)
+    with pytest.raises(ValueError, match="at nu_bar"):
+        cutting_plane(data, nu=nu_range(data).nu_bar)
+    with pytest.raises(ValueError, match="the classes are separable"):
+        cutting_plane(points("separable", 1), nu=0.2)
+    with pytest.raises(ValueError, match="affinely dependent"):
+        cutting_plane(TrainingData(np.hstack([data.X, data.X[:, :1]]), data.y), nu=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"strategy": "facial"}, "strategy"), ({"space": "w"}, "space"), ({"tolerance": 0}, "tolera"),
+     ({"time_limit": -1.0}, "time_limit"), ({"starts": 0}, "starts"), ({"seed": -1}, "seed"),
+     ({"known_point": [1.0]}, "2 finite"), ({"known_point": [0.0, 0.0]}, "no direction"),
+     ({"strategy": "literal", "space": "lifted"}, "projected"), ({"least_depth": 2}, "least_d")],
+)  # fmt: skip
+def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        cutting_plane(points("overlapping", 1), nu=0.1, **options)
+
+
+# --- ends ----------------------------------------------------------------------------------------
+
+LONG = gauss(7, 60, 5)
+LONG_NU = 0.5 * nu_range(LONG).nu_bar
+
+
+def assert_ended(found: CuttingPlaneResult, stop: StopReason) -> None:
+    assert found.stop is stop, found.message
+    assert not found.proven
+    assert found.proof == ""
+    assert 0 < found.lower_bound < found.best.objective
+    w = found.best.weight
+    assert levels(LONG, LONG_NU, np.full(60, 1 / 60), w[None, :])[0] == pytest.approx(
+        found.best.objective
+    )
+    for entry in found.trace:
+        assert entry.lower <= found.best.objective
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("limit", [0.02, 1.0])
+def test_a_time_limit_keeps_the_best_point_and_the_bound(limit: float, strategy: str) -> None:
+    found = cutting_plane(LONG, nu=LONG_NU, time_limit=limit, strategy=strategy)
+    assert_ended(found, StopReason.TIME_LIMIT)
+    assert found.seconds < limit + 60, "a busy machine is late, not deaf"
+
+
+def test_a_round_limit_keeps_the_best_point_and_the_bound() -> None:
+    found = cutting_plane(LONG, nu=LONG_NU, round_limit=12)
+    assert_ended(found, StopReason.ROUND_LIMIT)
+    assert len(found.cuts) == 12
+    earlier = cutting_plane(LONG, nu=LONG_NU, round_limit=0)
+    assert earlier.lower_bound <= found.lower_bound
+
+
+def test_ctrl_c_between_programs_or_inside_one_keeps_the_best_point_and_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    cut, count = separation.concavity_cut, []
+
+    def pressing(*words: Any) -> Any:
+        count.append(1)
+        if len(count) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return cut(*words)
+
+    monkeypatch.setattr(separation, "concavity_cut", pressing)
+    found = cutting_plane(LONG, nu=LONG_NU)
+    assert_ended(found, StopReason.INTERRUPTED)
+    assert len(found.cuts) == 4
+    assert signal.getsignal(signal.SIGINT) is before
+    monkeypatch.undo()
+
+    resolve, solves = LiveLP.resolve, []
+
+    def pressing_inside(live: LiveLP, limit: float | None = None) -> Any:
+        solves.append(1)
+        if len(solves) == 70:
+            handle = live._inside.handle  # type: ignore[union-attr]
+            run = handle.run
+
+            def run_pressed(seconds: float | None) -> Any:
+                handle.run = run
+                with handle._interruptible():
+                    signal.raise_signal(signal.SIGINT)
+                    assert handle._stop
+                return Status.INTERRUPTED, "interrupted"
+
+            handle.run = run_pressed  # type: ignore[method-assign]
+        return resolve(live, limit)
+
+    monkeypatch.setattr(LiveLP, "resolve", pressing_inside)
+    assert_ended(cutting_plane(LONG, nu=LONG_NU), StopReason.INTERRUPTED)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_ctrl_c_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def pressing(*_: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(separation, "concavity_cut", pressing)
+    with pytest.raises(KeyboardInterrupt):
+        cutting_plane(LONG, nu=LONG_NU)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+# --- proofs --------------------------------------------------------------------------------------
+
+
+def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    longest = Relaxation.longest
+
+    def empty_after(relaxation: Relaxation, direction: np.ndarray) -> Found | None:
+        return None if relaxation.solves > 60 else longest(relaxation, direction)
+
+    monkeypatch.setattr(Relaxation, "longest", empty_after)
+    found = cutting_plane(LONG, nu=LONG_NU)
+    assert found.stop is StopReason.NUMERICAL
+    assert not found.proven
+    assert "neither a Farkas vector nor a cold solve" in found.message
+    assert found.lower_bound < found.best.objective * 0.99
+
+
+def test_emptiness_is_proven_only_where_nothing_is_left() -> None:
+    data = gauss(7, 24, 2)
+    nu = below(data, 0.5)
+    found = cutting_plane(data, nu=nu)
+    relaxation = Relaxation(found.problem, found.best.objective)
+    assert emptiness.emptiness(relaxation, []) == ""
+    assert "exact rational" in emptiness.emptiness(relaxation, list(found.cuts))
+    # Without its last cut the polytope still had the vertex that it removed.
+    assert emptiness.emptiness(relaxation, list(found.cuts[:-1])) == ""
+    # Next to the best weight the objective is 0.97 or more, and up to 1 there is something left.
+    near = -found.best.weight
+    origin, length = found.cuts[0].origin, 1 / found.best.objective
+    for share, left in ((0.97, True), (1.001, False)):
+        tip = scaled_cut(Kind.CONCAVITY, {"w": near}, -share * length, origin)
+        assert (emptiness.emptiness(relaxation, [tip]) == "") is left
+
+
+def test_a_cold_solve_is_a_solvers_word_and_no_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
+    data = gauss(7, 24, 2)
+    found = cutting_plane(data, nu=below(data, 0.5))
+    assert found.stop is StopReason.NUMERICAL
+    assert not found.proven
+    assert found.proof == ""
+    assert COLD in found.message
+    assert found.lower_bound < found.best.objective * 0.999
+
+
+def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Next to the optimum what is left may be too small for cones: its box then says the rest."""
+    data = gauss(8, 18, 3)
+    nu = below(data, 0.6)
+    whole = cutting_plane(data, nu=nu)
+    wide = cutting_plane(data, nu=nu, tolerance=0.2, round_limit=len(whole.cuts))
+    # The box is small enough some cuts before nothing is left.
+    early = next(k for k in range(len(wide.cuts) // 2, len(wide.cuts)) if bounded(data, nu, k))
+    found = cutting_plane(data, nu=nu, tolerance=0.2, round_limit=early)
+    assert found.proven
+    assert found.proof == BOX
+    assert "round limit" in found.message
+    assert found.lower_bound <= whole.best.objective <= found.best.objective * (1 + 1e-9)
+    assert found.gap <= 0.2
+
+
+def bounded(data: TrainingData, nu: float, rounds: int) -> bool:
+    found = cutting_plane(data, nu=nu, tolerance=0.2, round_limit=rounds)
+    return found.proven and found.proof == BOX
+
+
+def test_a_weight_with_objective_0_is_optimal() -> None:
+    """Points of both classes on a line that else separates them: h = 0 there, below nu_bar too."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 1.0], [2.0, 1.5], [1.0, -1.0]])
+    data = TrainingData(X, np.array([1.0, 1.0, -1.0, 1.0, 1.0, -1.0]))
+    nu = below(data, 0.5)
+    assert nu > 0.1
+    for options in WAYS.values():
+        found = cutting_plane(data, nu=nu, **options)
+        assert found.proven
+        assert found.best.objective == found.lower_bound == found.gap == 0.0
+        w = found.best.weight
+        assert levels(data, nu, np.full(6, 1 / 6), w[None, :])[0] == pytest.approx(0.0, abs=1e-9)
+        assert abs(w[0]) < 1e-6
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_needle_is_solved(way: str) -> None:
+    """Features of very different size: a polytope a thousand times as long as it is wide."""
+    base = gauss(2, 14, 3)
+    data = TrainingData(base.X * np.array([1e-3, 1.0, 1e2]), base.y)
+    nu = below(data, 0.3)
+    longest = np.linalg.norm(corners(data, nu, np.full(14, 1 / 14)), axis=1).max()
+    found = cutting_plane(data, nu=nu, **WAYS[way])
+    assert found.proven
+    assert found.best.objective == pytest.approx(1 / longest, rel=1e-7)
+
+
+def test_the_cone_of_a_corner_is_the_one_of_all_its_rows() -> None:
+    """A vertex moved out by rounding still has every row: with one less its cuts are shallow."""
+    data = gauss(2, 16, 3)
+    nu = below(data, 0.3)
+    problem = polar_problem(data, nu=nu)
+    for corner in corners(data, nu, np.full(16, 1 / 16)):
+        found = apex_at(problem, corner)
+        assert found is not None
+        assert found.corner
+        assert len(found.rays) == len(edges_of(problem, corner))
+        assert np.linalg.norm(found.vertex - corner) <= 1e-9 * np.linalg.norm(corner)
+
+
+def edges_of(problem: PolarProblem, corner: np.ndarray) -> np.ndarray:
+    found = edges(problem.hulls, corner, ties_at(problem.hulls, corner))
+    assert found is not None
+    return found
+
+
+def test_a_coefficient_that_the_program_would_lose_costs_the_side() -> None:
+    data = gauss(7, 24, 2)
+    nu = below(data, 0.5)
+    problem = polar_problem(data, nu=nu)
+    relaxation = Relaxation(problem, 0.25)
+    origin = cutting_plane(data, nu=nu).cuts[0].origin
+    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([1.0, -1.5e-9])}, 3.0, origin)
+    with pytest.raises(LostNumbersError, match="drop"):
+        relaxation.add(replace(cut, coefficients={"w": np.array([1.0, -5e-10])}))
+    relaxation.most = {"w": np.array(40.0)}
+    row, side = relaxation.inner_row(cut)
+    assert row["w"].tolist() == [1.0, 0.0]
+    # In units of 0.25 the weight is a quarter of what it is in the data's, and so is the row.
+    assert side == pytest.approx(3.0 * 0.25 + 1.5e-9 * 40.0, abs=1e-15)
+
+
+# --- the pool ------------------------------------------------------------------------------------
+
+
+def test_the_pool_takes_no_cut_twice_and_drops_what_a_parallel_one_implies() -> None:
+    data = gauss(7, 24, 2)
+    found = cutting_plane(data, nu=below(data, 0.5))
+    pool = Pool(Relaxation(found.problem, found.best.objective))
+    first = found.cuts[0]
+    weaker = replace(first, rhs=first.rhs * 1.01, number=50)
+    assert pool.add(weaker)
+    assert pool.add(first), "a parallel cut that goes further is taken"
+    assert [cut.number for cut in pool.active] == [first.number]
+    assert not pool.add(replace(first, number=51)), "the same again is not"
+    assert not pool.add(replace(weaker, number=52)), "nor what is implied"
+    assert pool.dropped == 1
+
+
+def test_pruning_leaves_the_polytope_as_it_is() -> None:
+    data = gauss(8, 18, 3)
+    found = cutting_plane(data, nu=below(data, 0.6), round_limit=25)
+    relaxation = Relaxation(found.problem, found.best.objective)
+    pool = Pool(relaxation)
+    for cut in found.cuts:
+        pool.add(cut)
+    directions = np.random.default_rng(0).standard_normal((20, 3))
+
+    def reach(program: Relaxation) -> list[float]:
+        each = [program.longest(v) for v in directions]
+        return [float(v @ f.weight) for v, f in zip(directions, each, strict=True) if f is not None]
+
+    before = reach(relaxation)
+    assert len(before) == 20
+    count = len(pool.active)
+    pool.prune(1000)
+    assert len(pool.active) < count
+    assert pool.dropped == count - len(pool.active)
+    assert reach(relaxation) == pytest.approx(before, rel=1e-7)
+    anew = Relaxation(found.problem, found.best.objective)
+    for cut in pool.active:
+        anew.add(cut)
+    assert reach(anew) == pytest.approx(before, rel=1e-7)

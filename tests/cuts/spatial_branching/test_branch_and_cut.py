@@ -1,0 +1,809 @@
+"""Branch and cut: optima found otherwise, bounds at every interruption, proofs with roundings."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+
+import tightmargin.cuts.spatial_branching.branch_and_cut as engine
+import tightmargin.cuts.spatial_branching.node_program as programs
+from tests.references.extended_nu import (
+    assert_values_are_the_objective,
+    least_on_circle,
+    nearest_facet,
+    optimum_by_scip,
+)
+from tests.references.reduced_hulls import all_vertices
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.point_clouds import below_nu_bar, cloud
+from tightmargin.cuts.cut.cut import InvalidCutError
+from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.search.run import in_unit
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.cuts.spatial_branching import active_points
+from tightmargin.cuts.spatial_branching import sphere_cuts as concavity
+from tightmargin.cuts.spatial_branching.active_points import BAND, look, nothing_known
+from tightmargin.cuts.spatial_branching.box_reduction import by_multipliers, root_box
+from tightmargin.cuts.spatial_branching.boxes import branching, halves, on_sphere
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.cuts.spatial_branching.node_bound import (
+    Bound,
+    Multipliers,
+    Rows,
+    largest_entry,
+    proven_bound,
+)
+from tightmargin.cuts.spatial_branching.node_program import BoxLP
+from tightmargin.cuts.spatial_branching.sphere_cuts import sphere_cut
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.support_function import (
+    ReducedHulls,
+    reduced_hulls,
+    support,
+    support_value,
+)
+from tightmargin.solvers.nu.nu_range import nu_range
+
+TOLERANCE = 1e-6
+
+
+def assert_closed(found: Any, optimum: float) -> None:
+    """Proven, and both ends within the tolerance of an optimum known otherwise."""
+    assert found.proven, found.message
+    assert found.stop is StopReason.PROVEN
+    assert found.lower_bound <= optimum * (1 + 1e-9)
+    assert found.objective >= optimum * (1 - 1e-9)
+    assert found.objective - found.lower_bound <= 1.001 * TOLERANCE * found.objective
+
+
+def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
+    w = np.random.default_rng(seed).standard_normal((count, k))
+    return w / np.linalg.norm(w, axis=1, keepdims=True)
+
+
+# --- the optimum ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["free", "none"])
+@pytest.mark.parametrize("share", [0.1, 0.6, 0.95])
+def test_optimum_in_the_plane_is_the_best_of_all_directions(mode: str, share: float) -> None:
+    data = points("overlapping", 2, n=10)
+    nu = below_nu_bar(data, share, intercept=mode)
+    expected = least_on_circle(data, mode, nu)
+    assert_closed(branch_and_cut(data, nu=nu, intercept=mode), expected)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("balance", ["uniform", "balanced"])
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("kind", ["overlapping", "unbalanced"])
+def test_optimum_is_the_nearest_of_all_facets(d: int, balance: str, mode: str, kind: str) -> None:
+    data = points(kind, 5, n=9, d=d)
+    nu = below_nu_bar(data, 0.5, class_balance=balance, intercept=mode)
+    caps = loss_weights(data, balance)
+    expected = nearest_facet(data, mode, nu, caps)
+    found = branch_and_cut(data, nu=nu, class_balance=balance, intercept=mode)
+    assert_closed(found, expected)
+    assert_values_are_the_objective(found, data, mode, nu, caps)
+
+
+def test_given_weights_of_the_loss_are_kept() -> None:
+    data = points("overlapping", 3, n=8)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, data.n)
+    weights /= weights.sum()
+    nu = below_nu_bar(data, 0.7, class_balance=weights)
+    expected = nearest_facet(data, "free", nu, weights)
+    assert_closed(branch_and_cut(data, nu=nu, class_balance=weights), expected)
+
+
+@pytest.mark.parametrize(("n", "d", "share"), [(60, 3, 0.5), (150, 4, 0.3), (100, 5, 0.8)])
+def test_the_hull_engine_finds_the_same_optimum(n: int, d: int, share: float) -> None:
+    """The two share sorting and nothing else: no boxes there, no facets here."""
+    data = cloud(3, n, d)
+    nu = below_nu_bar(data, share)
+    found = branch_and_cut(data, nu=nu)
+    other = hull_search(data, nu=nu)
+    assert other.proven
+    assert_closed(found, other.objective)
+    assert found.steps > 5
+
+
+def test_scip_finds_the_same_optimum() -> None:
+    data = cloud(3, 40, 4)
+    nu = below_nu_bar(data, 0.5)
+    found = branch_and_cut(data, nu=nu)
+    at = optimum_by_scip(data, nu)
+    assert found.proven
+    assert found.lower_bound <= at
+    assert found.objective <= at * (1 + 1e-9)
+    assert at <= found.objective * (1 + 1e-5)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(6, 50),
+    d=st.integers(1, 4),
+    share=st.floats(0.02, 0.98),
+    rounded=st.booleans(),
+)
+def test_both_engines_agree_on_random_points(
+    seed: int, n: int, d: int, share: float, rounded: bool
+) -> None:
+    """Rounded data have many equal points and ties."""
+    data = cloud(seed, n, d, rounded=rounded)
+    if data is None or nu_range(data).nu_bar < 1e-3:
+        return
+    nu = below_nu_bar(data, share)
+    found, other = branch_and_cut(data, nu=nu, starts=5), hull_search(data, nu=nu)
+    assert found.proven, found.message
+    assert found.lower_bound <= other.objective * (1 + 1e-12) + 1e-14
+    assert other.lower_bound <= found.objective * (1 + 1e-12) + 1e-14
+    assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-9)
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [1e-8, 0.3, 1e7])
+def test_objective_scales_with_the_points(factor: float) -> None:
+    data = cloud(1, 30, 3)
+    nu = below_nu_bar(data, 0.5)
+    found = branch_and_cut(data, nu=nu)
+    assert_closed(branch_and_cut(TrainingData(factor * data.X, data.y), nu=nu),
+                  factor * hull_search(data, nu=nu).objective)  # fmt: skip
+    doubled = branch_and_cut(TrainingData(2.0**20 * data.X, data.y), nu=nu)
+    assert doubled.steps == found.steps
+    assert doubled.lower_bound == 2.0**20 * found.lower_bound
+
+
+def test_shifted_and_repeated_points_change_nothing() -> None:
+    data = cloud(1, 30, 3)
+    nu = below_nu_bar(data, 0.5)
+    expected = hull_search(data, nu=nu).objective
+    shifted = branch_and_cut(TrainingData(data.X + np.array([1e3, -3e3, 2e3]), data.y), nu=nu)
+    assert shifted.proven
+    assert shifted.objective == pytest.approx(expected, rel=2e-6)
+    twice = TrainingData(np.vstack([data.X, data.X]), np.concatenate([data.y, data.y]))
+    assert_closed(branch_and_cut(twice, nu=nu), expected)
+
+
+def test_few_of_one_class_are_no_trouble() -> None:
+    data = cloud(4, 60, 3, share=0.1)
+    nu = below_nu_bar(data, 0.5)
+    assert_closed(branch_and_cut(data, nu=nu), hull_search(data, nu=nu).objective)
+
+
+@pytest.mark.parametrize("share", [0.99, 0.9999, 1 - 1e-6])
+def test_next_to_nu_bar_the_bound_is_positive_and_close(share: float) -> None:
+    data = cloud(6, 40, 3)
+    nu = below_nu_bar(data, share)
+    found, other = branch_and_cut(data, nu=nu), hull_search(data, nu=nu)
+    assert found.proven
+    assert 0 < found.lower_bound <= other.objective
+    assert found.objective == pytest.approx(other.objective, rel=1e-4)
+    assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-10)
+
+
+def test_an_optimum_of_0_below_nu_bar_is_proven() -> None:
+    """Equal points of both labels on a line between the classes: 0 is on the boundary of U."""
+    X = [[0, 0], [0, 1], [0, 2], [1, 0], [0, 0], [0, 1], [0, 2], [-1, 1]]
+    data = TrainingData(np.array(X, dtype=float), [1, 1, 1, 1, -1, -1, -1, -1])
+    nu = below_nu_bar(data, 0.5)
+    assert nu > 0.1
+    found = branch_and_cut(data, nu=nu)
+    assert found.proven
+    assert abs(found.objective) <= 1e-12
+    assert abs(found.lower_bound) <= 1e-10
+    assert found.relative_gap is None
+    assert found.best.values["w"] == pytest.approx([1.0, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tree_alone_finds_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any local search: a part of the sphere that is forgotten may hold the optimum."""
+    data = cloud(seed, 30, 3)
+    nu = below_nu_bar(data, 0.5)
+    optimum = hull_search(data, nu=nu).objective
+    monkeypatch.setattr(
+        BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
+    )
+    for direction in unit_directions(seed, 3, 3):
+        found = branch_and_cut(data, nu=nu, starts=1, start=direction)
+        assert found.trace[0].upper > optimum * 1.01
+        assert_closed(found, optimum)
+
+
+# --- interruptions -------------------------------------------------------------------------------
+
+
+def test_bounds_hold_at_every_node_limit() -> None:
+    data = cloud(3, 60, 4)
+    nu = below_nu_bar(data, 0.5)
+    optimum = hull_search(data, nu=nu).objective
+    whole = branch_and_cut(data, nu=nu, cut_limit=0)
+    assert whole.steps > 60
+    bounds = []
+    for limit in (1, 2, 3, 5, 8, 13, 21, 34, 55):
+        found = branch_and_cut(data, nu=nu, node_limit=limit, cut_limit=0)
+        assert found.stop is StopReason.ROUND_LIMIT
+        assert found.message == f"limit of {limit} nodes"
+        assert found.steps == limit
+        assert not found.proven
+        assert found.lower_bound <= optimum * (1 + 1e-12)
+        assert found.objective >= optimum * (1 - 1e-9)
+        bounds.append(found.lower_bound)
+    assert bounds == sorted(bounds)
+    assert bounds[-1] > max(0.0, bounds[0])
+
+
+def test_the_trace_closes_in_on_the_optimum() -> None:
+    data = cloud(3, 60, 4)
+    nu = below_nu_bar(data, 0.5)
+    found = branch_and_cut(data, nu=nu)
+    optimum = hull_search(data, nu=nu).objective
+    lower, upper = ([getattr(state, name) for state in found.trace] for name in ("lower", "upper"))
+    assert lower == sorted(lower)
+    assert upper == sorted(upper, reverse=True)
+    assert all(bound <= optimum * (1 + 1e-12) for bound in lower)
+    last = found.trace[-1]
+    assert (last.steps, last.upper, last.lower) == (
+        found.steps, pytest.approx(found.objective, rel=1e-12), found.lower_bound,
+    )  # fmt: skip
+    assert [state.steps for state in found.trace] == sorted(state.steps for state in found.trace)
+
+
+def test_a_time_limit_keeps_point_and_bound() -> None:
+    data = cloud(7, 150, 6)
+    nu = below_nu_bar(data, 0.5)
+    for limit in (1e-9, 0.3):
+        found = branch_and_cut(data, nu=nu, time_limit=limit)
+        assert found.stop is StopReason.TIME_LIMIT
+        assert found.message == f"time limit of {limit:g} s"
+        hulls = reduced_hulls(data, nu=nu)
+        assert found.objective == pytest.approx(
+            support_value(hulls, found.best.values["w"]), rel=1e-12
+        )
+        assert -1e-9 < found.lower_bound < found.objective
+        reached = [support_value(hulls, w) for w in unit_directions(0, 500, 6)]
+        assert found.lower_bound <= min(reached)
+        assert found.seconds < limit + 60, "a busy machine is late, not deaf"
+
+
+def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = cloud(7, 150, 5)
+    nu = below_nu_bar(data, 0.5)
+    optimum = hull_search(data, nu=nu).objective
+    process = engine._Search._process
+
+    def pressed(self: Any, *arguments: Any) -> None:
+        process(self, *arguments)
+        if self.steps == 40:
+            signal.raise_signal(signal.SIGINT)
+            assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
+
+    monkeypatch.setattr(engine._Search, "_process", pressed)
+    found = branch_and_cut(data, nu=nu)
+    assert found.stop is StopReason.INTERRUPTED
+    assert found.steps == 40
+    assert 0 < found.lower_bound <= optimum <= found.objective * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_a_solver_that_lies_costs_bounds_and_never_truth(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Multipliers that are noise, nan or huge: a bound that may be poor, and a true one."""
+    data = cloud(3, n, 3)
+    nu = below_nu_bar(data, 0.5)
+    optimum = hull_search(data, nu=nu).objective
+    rng = np.random.default_rng(0)
+    honest = programs._solution
+    lies: list[Callable[[np.ndarray], np.ndarray]] = [
+        lambda x: x + rng.normal(0, 0.1, x.shape),
+        lambda x: np.where(rng.random(x.shape) < 0.2, np.nan, x),
+        lambda x: x * 1e12,
+        lambda x: -x,
+        np.zeros_like,
+    ]
+    for lie in lies:
+
+        def lying(lp: Any, k: int, lie: Any = lie) -> Any:
+            x, weight = honest(lp, k)
+            return lie(x), weight
+
+        monkeypatch.setattr(programs, "_solution", lying)
+        found = branch_and_cut(data, nu=nu, node_limit=60, starts=3)
+        assert found.lower_bound <= optimum * (1 + 1e-12)
+        assert found.objective >= optimum * (1 - 1e-9)
+    monkeypatch.undo()
+    assert branch_and_cut(data, nu=nu).proven
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_above_nu_bar_the_convex_program_is_named() -> None:
+    data = cloud(1, 30, 2)
+    for share in (1.0, 1.1):
+        with pytest.raises(ValueError, match="take extended_nu_svc_ball, which is convex"):
+            branch_and_cut(data, nu=below_nu_bar(data, share))
+    with pytest.raises(ValueError, match="the classes are separable"):
+        branch_and_cut(points("separable", 0), nu=0.3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tolerance": 0.0}, "tolerance must lie"),
+        ({"absolute": -1.0}, "absolute in"),
+        ({"starts": 0}, "starts"),
+        ({"node_limit": 0}, "node_limit"),
+        ({"time_limit": 0.0}, "time_limit"),
+        ({"cut_limit": -1}, "cut_limit"),
+        ({"seed": -1}, "seed"),
+        ({"start": [[1.0, np.nan]]}, "start must hold 2 finite numbers"),
+        ({"known_point": [0.0, 0.0]}, "known_point: a weight of 0"),
+    ],
+)
+def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
+    data = cloud(1, 30, 2)
+    with pytest.raises(ValueError, match=words):
+        branch_and_cut(data, nu=below_nu_bar(data, 0.5), **options)
+
+
+def test_dependent_features_are_refused() -> None:
+    data = cloud(1, 30, 2)
+    doubled = TrainingData(np.column_stack([data.X, data.X[:, 0]]), data.y)
+    with pytest.raises(ValueError, match="affinely dependent"):
+        branch_and_cut(doubled, nu=0.1)
+
+
+# --- boxes ---------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 100_000), k=st.integers(1, 6))
+def test_no_point_of_the_sphere_leaves_a_box_that_shrinks(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    w = unit_directions(seed, 200, k)
+    centre = w[0]
+    lower = np.maximum(centre - rng.uniform(0, 0.8, k), -1.0)
+    upper = np.minimum(centre + rng.uniform(0, 0.8, k), 1.0)
+    inside = w[((w >= lower) & (w <= upper)).all(axis=1)]
+    box = on_sphere(lower, upper)
+    assert box is not None
+    assert (inside >= box[0]).all()
+    assert (inside <= box[1]).all()
+    assert (box[0] >= lower).all()
+    assert (box[1] <= upper).all()
+
+
+def test_boxes_off_the_sphere_are_empty_and_tight_ones_shrink() -> None:
+    assert on_sphere(np.array([0.8, 0.8]), np.array([1.0, 1.0])) is None
+    assert on_sphere(np.array([-0.5, -0.5]), np.array([0.5, 0.5])) is None
+    box = on_sphere(np.array([0.0, -0.6]), np.array([1.0, 0.6]))
+    assert box is not None
+    assert box[0] == pytest.approx([0.8, -0.6], abs=1e-11)
+    single = on_sphere(np.array([-0.3]), np.array([1.0]))
+    assert single is not None
+    assert single[0] == pytest.approx([1.0], abs=1e-11)
+
+
+@given(seed=st.integers(0, 100_000), k=st.integers(1, 6))
+def test_branching_splits_inside_and_loses_nothing(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    lower = rng.uniform(-1, 1, k)
+    upper = lower + rng.uniform(0.01, 1, k)
+    j, at = branching(lower, upper, rng.uniform(lower - 0.1, upper + 0.1))
+    assert lower[j] < at < upper[j]
+    (below_lower, below), (above, above_upper) = halves(lower, upper, j, at)
+    assert below[j] == above[j] == at
+    assert np.delete(below, j) == pytest.approx(np.delete(upper, j), abs=0)
+    assert np.delete(above, j) == pytest.approx(np.delete(lower, j), abs=0)
+    assert (below_lower == lower).all()
+    assert (above_upper == upper).all()
+
+
+# --- bounds of nodes -----------------------------------------------------------------------------
+
+
+def some_hulls(seed: int, n: int, d: int) -> ReducedHulls:
+    data = cloud(seed, n, d)
+    return in_unit(polar_problem(data, nu=below_nu_bar(data, 0.5)).hulls)[0]
+
+
+def node(seed: int, k: int, width: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    centre = unit_directions(seed, 1, k)[0]
+    box = on_sphere(centre - rng.uniform(0, width, k), centre + rng.uniform(0, width, k))
+    assert box is not None
+    return box
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10_000), d=st.integers(1, 5), width=st.floats(0.01, 1.0))
+def test_a_bound_from_any_multipliers_is_below_h_in_the_box(
+    seed: int, d: int, width: float
+) -> None:
+    hulls = some_hulls(seed % 20, 30, d)
+    rng = np.random.default_rng(seed)
+    box = node(seed, d, width)
+    w = unit_directions(seed, 300, d) * 0.3 + (box[0] + box[1]) / 2
+    w /= np.linalg.norm(w, axis=1, keepdims=True)
+    inside = w[((w >= box[0]) & (w <= box[1])).all(axis=1)]
+    none = Rows(np.zeros((0, d)), np.zeros(0))
+    solved = BoxLP(hulls).solve(*box, 1.0)
+    noise = Multipliers(rng.normal(0, 0.1, 30), rng.normal(0, 0.5), np.zeros(0))
+    random = proven_bound(hulls, largest_entry(hulls), noise, box, none, 1.0)
+    for bound in (solved.bound.value, random.value):
+        assert all(support_value(hulls, v) >= bound for v in inside)
+
+
+def test_the_bound_is_below_its_formula_in_fractions() -> None:
+    """With h's own multipliers, which lie in U exactly as far as floats can say."""
+    for seed in range(30):
+        hulls = some_hulls(seed % 6, 40, 4)
+        rng = np.random.default_rng(seed)
+        box = node(seed, 4, 0.4)
+        shares = support(hulls, unit_directions(seed, 1, 4)[0]).multipliers
+        tau, sigma = float(rng.uniform(0, 0.3)), rng.uniform(0, 0.1, 2)
+        rows = Rows(rng.normal(0, 1, (2, 4)), rng.normal(0, 1, 2))
+        found = proven_bound(
+            hulls, largest_entry(hulls), Multipliers(shares, tau, sigma), box, rows, 0.2
+        )
+        low, high = ([Fraction(x) for x in side.tolist()] for side in box)
+        exact_tau, level = Fraction(tau), Fraction(0.2)
+        total = exact_tau * (1 + sum(a * b for a, b in zip(low, high, strict=True)))
+        weights = [Fraction(s) for s in sigma.tolist()]
+        total -= level * sum(
+            s * Fraction(b) for s, b in zip(weights, rows.sides.tolist(), strict=True)
+        )
+        for j in range(4):
+            column = hulls.signed[:, j].tolist()
+            r = -sum(
+                Fraction(s) * Fraction(z) for s, z in zip(shares.tolist(), column, strict=True)
+            )
+            r -= exact_tau * (low[j] + high[j])
+            r += sum(
+                s * Fraction(a) for s, a in zip(weights, rows.normals[:, j].tolist(), strict=True)
+            )
+            total += min(r * low[j], r * high[j])
+        assert Fraction(found.value) < total
+        assert float(total) - found.value < 1e-11
+
+
+def test_the_node_program_is_solved_to_its_optimum() -> None:
+    """Its bound equals the least h over box and secant row, by a convex solver of its own."""
+    import cvxpy as cp
+
+    data = cloud(2, 30, 3)
+    problem = polar_problem(data, nu=below_nu_bar(data, 0.5))
+    hulls, unit = in_unit(problem.hulls)
+    program = BoxLP(hulls)
+    for seed in range(5):
+        lower, upper = node(seed, 3, 0.5)
+        w, b, rho = cp.Variable(3), cp.Variable(), cp.Variable()
+        u = cp.multiply(data.y, (data.X - data.X.mean(axis=0)) @ w + b)
+        risk = -problem.nu * rho + cp.sum(cp.pos(rho - u)) / data.n
+        rows = [w >= lower, w <= upper, (lower + upper) @ w >= 1 + lower @ upper]
+        expected = cp.Problem(cp.Minimize(risk), rows).solve(solver=cp.CLARABEL)
+        solved = program.solve(lower, upper, 1.0)
+        assert solved.bound.value * unit == pytest.approx(expected, abs=1e-6)
+        assert (solved.weight >= lower - 1e-8).all()
+        assert (solved.weight <= upper + 1e-8).all()
+        assert support_value(hulls, solved.weight) == pytest.approx(solved.bound.value, abs=1e-8)
+
+
+@pytest.mark.parametrize("band", [1, BAND])
+@pytest.mark.parametrize("balance", ["uniform", "balanced", "given"])
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_few_points_in_doubt_give_the_bound_of_all_points(
+    balance: str, mode: str, band: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A band of 1 is too small for most rays: then all points are asked."""
+    monkeypatch.setattr(active_points, "BAND", band)
+    data = cloud(1, 400, 3, share=0.4)
+    weights: Any = balance
+    if balance == "given":
+        weights = np.random.default_rng(0).uniform(0.5, 2.0, data.n)
+        weights /= weights.sum()
+    nu = below_nu_bar(data, 0.5, class_balance=weights, intercept=mode)
+    problem = polar_problem(data, nu=nu, class_balance=weights, intercept=mode)
+    hulls, _ = in_unit(problem.hulls)
+    program = BoxLP(hulls)
+    part = whole = 0
+    for seed in range(20):
+        box = node(seed, hulls.k, 0.3)
+        exact = program.solve(*box, 1.0)
+        hint = unit_directions(seed, 1, hulls.k)[0]
+        before = program.solves
+        level = 1.05 * exact.bound.value
+        found = program.solve(*box, level, hint)
+        assert found.bound.value <= exact.bound.value + 1e-9
+        short = exact.bound.value - found.bound.value
+        assert short <= programs.NEARLY * (level - found.bound.value) + 1e-9
+        part += program.solves - before
+        whole += 1
+        # A ray has its exact end either way.
+        near, _ = program.shoot(hint, nearby=True)
+        far, _ = program.shoot(hint)
+        assert near.secant == pytest.approx(far.secant, rel=1e-9)
+    assert band == 1 or part <= 3 * whole
+
+
+def test_a_ray_that_ends_at_its_box_is_shot_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    hulls = some_hulls(1, 400, 3)
+    program = BoxLP(hulls)
+    exact = [program.shoot(w)[0].secant for w in unit_directions(0, 30, 3)]
+    monkeypatch.setattr(programs, "RAY_BOX", 0.6)
+    near = [program.shoot(w, nearby=True)[0].secant for w in unit_directions(0, 30, 3)]
+    assert near == pytest.approx(exact, rel=1e-9)
+
+
+def test_points_in_doubt_are_those_about_the_last_used_score() -> None:
+    hulls = some_hulls(1, 400, 2)
+    weights = unit_directions(0, 2, 2)
+    doubt = nothing_known(hulls)
+    look(hulls, doubt, weights[0])
+    found = support(hulls, weights[0])
+    assert len(doubt.columns) == 4 * BAND
+    full = found.multipliers >= hulls.caps * (1 - 1e-12)
+    assert full[doubt.used].all()
+    assert (found.multipliers[doubt.unused] == 0).all()
+    partial = np.flatnonzero((found.multipliers > 0) & ~full)
+    assert set(partial) <= set(doubt.columns)
+    first = set(doubt.columns)
+    look(hulls, doubt, weights[1])
+    assert first < set(doubt.columns)
+    assert support(hulls, weights[1]).multipliers[doubt.unused].max() == 0
+
+
+def test_many_points_are_searched_through_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = cloud(5, 400, 3)
+    nu = below_nu_bar(data, 0.5)
+    found = branch_and_cut(data, nu=nu)
+    assert_closed(found, hull_search(data, nu=nu).objective)
+    run, calls = BoxLP._run_whole, []
+    monkeypatch.setattr(
+        BoxLP, "_run_whole", lambda self, program: calls.append(1) or run(self, program)
+    )
+    again = branch_and_cut(data, nu=nu)
+    assert again.objective == found.objective
+    assert len(calls) < 0.2 * again.lp_solves
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10_000), d=st.integers(2, 5), width=st.floats(0.05, 0.8))
+def test_tightening_drops_no_point_below_the_goal(seed: int, d: int, width: float) -> None:
+    hulls = some_hulls(seed % 20, 30, d)
+    lower, upper = node(seed, d, width)
+    solved = BoxLP(hulls).solve(lower, upper, 1.0)
+    w = unit_directions(seed, 300, d) * 0.3 + (lower + upper) / 2
+    w /= np.linalg.norm(w, axis=1, keepdims=True)
+    w = w[((w >= lower) & (w <= upper)).all(axis=1)]
+    values = np.array([support_value(hulls, v) for v in w])
+    if len(values) == 0:
+        return
+    goal = float(np.quantile(values, 0.3))
+    if solved.bound.value >= goal:
+        return
+    box = by_multipliers(solved.bound, lower, upper, goal)
+    below = w[values < goal]
+    if box is None:
+        assert len(below) == 0
+    else:
+        assert (below >= box[0]).all()
+        assert (below <= box[1]).all()
+
+
+def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:
+    bound = Bound(1.0, np.array([2.0, -4.0, 0.0]))
+    box = by_multipliers(bound, -np.ones(3), np.ones(3), 2.0)
+    assert box is not None
+    assert box[0] == pytest.approx([-1.0, 0.75, -1.0], abs=1e-11)
+    assert box[1] == pytest.approx([-0.5, 1.0, 1.0], abs=1e-11)
+    assert by_multipliers(bound, -np.ones(3), np.ones(3), 0.0) is None
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_the_roots_box_holds_every_better_direction_and_touches_them(d: int) -> None:
+    hulls = some_hulls(3, 40, d)
+    w = unit_directions(1, 4000, d)
+    values = np.array([support_value(hulls, v) for v in w])
+    level = float(np.quantile(values, 0.2)) if d > 1 else float(values.max()) * 1.01
+    box = root_box(BoxLP(hulls), level)
+    assert box is not None
+    better = w[values < level]
+    assert len(better) > 100
+    assert (better >= box[0]).all()
+    assert (better <= box[1]).all()
+    if d == 5:
+        assert (box[1] - box[0]).min() < 1.99
+
+
+# --- cuts ----------------------------------------------------------------------------------------
+
+
+def corner_weights(hulls: ReducedHulls, count: int) -> list[np.ndarray]:
+    program = BoxLP(hulls)
+    return [program.local_search(w)[0] for w in unit_directions(0, count, hulls.k)]
+
+
+def all_corners(data: TrainingData, nu: float) -> np.ndarray:
+    """Directions of all corners of P: normals of the facets of U."""
+    hull = ConvexHull(all_vertices(data, "free", nu, loss_weights(data, "uniform")))
+    return np.unique(np.round(hull.equations[:, :-1], 12), axis=0)
+
+
+def violation(cut: Any, w: np.ndarray, level: float) -> float:
+    return float(cut.normal @ w) - level * cut.side
+
+
+def test_cuts_keep_every_better_direction_and_remove_their_corner() -> None:
+    tested = too_far = 0
+    for seed, d in [(1, 2), (2, 2), (3, 3), (4, 3), (5, 3)]:
+        data = points("overlapping", seed, n=9, d=d)
+        nu = below_nu_bar(data, 0.6)
+        hulls, _ = in_unit(polar_problem(data, nu=nu).hulls)
+        sample = np.vstack([all_corners(data, nu), unit_directions(seed, 1500, d)])
+        values = np.array([support_value(hulls, w) for w in sample])
+        for weight in corner_weights(hulls, 12):
+            own = support_value(hulls, weight)
+            for level in (own * (1 - 1e-6), own * 0.9, own * 0.75):
+                cut = sphere_cut(hulls, weight, level)
+                if cut is None:
+                    continue
+                tested += 1
+                assert violation(cut, weight, level) > 0
+                for phi in (level, 0.7 * level):
+                    assert all(violation(cut, w, phi) <= 0 for w in sample[values < phi])
+                # A cut that goes a fifth further is wrong, and the sample shows it.
+                further = replace(cut, side=cut.side - 0.2 * abs(cut.normal @ weight) / level)
+                too_far += any(violation(further, w, level) > 0 for w in sample[values < level])
+    assert tested >= 50
+    assert too_far >= 5
+
+
+def test_a_cut_is_proven_only_with_correct_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    hulls = some_hulls(3, 40, 3)
+    weight = corner_weights(hulls, 1)[0]
+    level = support_value(hulls, weight) * (1 - 1e-6)
+    assert sphere_cut(hulls, weight, level) is not None
+    # Steps of a tenth more leave the ball: the check sees it.
+    steps = concavity.steps_to_norm
+    monkeypatch.setattr(concavity, "steps_to_norm", lambda *given: 1.1 * steps(*given))
+    assert sphere_cut(hulls, weight, level) is None
+    monkeypatch.undo()
+    # An inverse that is none has no error bound.
+    inverse = np.linalg.inv
+    monkeypatch.setattr(np.linalg, "inv", lambda rows: inverse(rows) * 1.01)
+    assert sphere_cut(hulls, weight, level) is None
+
+
+def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
+    data = cloud(3, 60, 3)
+    nu = below_nu_bar(data, 0.5)
+    without = branch_and_cut(data, nu=nu, cut_limit=0)
+    found = branch_and_cut(data, nu=nu)
+    assert found.steps < without.steps
+    assert without.cuts == ()
+    assert len(found.cuts) >= 1
+    for cut in found.cuts:
+        cut.reverify(found.problem)
+    document = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert document["proven"]
+    assert len(document["cuts"]) == len(found.cuts)
+
+
+# --- known points --------------------------------------------------------------------------------
+
+
+def test_a_known_optimum_is_never_dropped() -> None:
+    """Searched for with a poor incumbent, so that the optimum has to be kept for long."""
+    data = cloud(3, 60, 3)
+    nu = below_nu_bar(data, 0.5)
+    best = hull_search(data, nu=nu).best.weight
+    assert branch_and_cut(data, nu=nu, known_point=best).proven
+
+
+@pytest.fixture
+def poor_incumbent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Local searches that go nowhere: the known optimum stays better than the incumbent."""
+    monkeypatch.setattr(
+        BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
+    )
+    monkeypatch.setattr(engine._Search, "_try", lambda self, weight: None)
+
+
+@pytest.mark.usefixtures("poor_incumbent")
+@pytest.mark.parametrize(
+    ("name", "wrong", "words"),
+    [
+        (
+            "by_multipliers",
+            lambda bound, lower, upper, goal: (lower + 0.2 * (upper - lower), upper),
+            "tightening by multipliers drops a known point",
+        ),
+        ("on_sphere", lambda lower, upper: None, "the norm row drops a known point"),
+        (
+            "root_box",
+            lambda program, level: (np.zeros(3), np.ones(3) * 0.1),
+            "the root's box drops a known point",
+        ),
+    ],
+)
+def test_a_step_that_drops_a_known_point_is_named(
+    name: str, wrong: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = cloud(3, 60, 3)
+    nu = below_nu_bar(data, 0.5)
+    best = hull_search(data, nu=nu).best.weight
+    options = {"starts": 1, "start": [[1.0, 0.2, -0.3]], "node_limit": 400}
+    assert branch_and_cut(data, nu=nu, known_point=best, **options).steps == 400
+    monkeypatch.setattr(engine, name, wrong)
+    with pytest.raises(InvalidCutError, match=words):
+        branch_and_cut(data, nu=nu, known_point=best, **options)
+
+
+@pytest.mark.usefixtures("poor_incumbent")
+def test_every_node_limit_leaves_a_box_with_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the limit falls between two children."""
+    data = cloud(3, 60, 3)
+    nu = below_nu_bar(data, 0.5)
+    best = hull_search(data, nu=nu).best.weight
+    seen: list[Any] = []
+    result = engine._Search._result
+
+    def kept(self: Any, *arguments: Any) -> Any:
+        seen.append([node for _, _, node in self.heap])
+        return result(self, *arguments)
+
+    monkeypatch.setattr(engine._Search, "_result", kept)
+    for limit in range(1, 41):
+        branch_and_cut(data, nu=nu, node_limit=limit, starts=1, start=[[1.0, 0.2, -0.3]])
+        boxes = seen.pop()
+        assert any(((best >= n.lower) & (best <= n.upper)).all() for n in boxes), limit
+
+
+@pytest.mark.usefixtures("poor_incumbent")
+def test_a_bound_above_a_known_value_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = cloud(3, 60, 3)
+    nu = below_nu_bar(data, 0.5)
+    best = hull_search(data, nu=nu).best.weight
+    solve_box = BoxLP.solve
+
+    def too_high(self: Any, *arguments: Any) -> Any:
+        found = solve_box(self, *arguments)
+        return type(found)(Bound(found.bound.value * 2, found.bound.slope), found.weight)
+
+    monkeypatch.setattr(BoxLP, "solve", too_high)
+    with pytest.raises(InvalidCutError, match=r"a node's bound .* drops a known point"):
+        branch_and_cut(data, nu=nu, known_point=best, starts=1, start=[[1.0, 0.2, -0.3]])
+
+
+def test_an_invalid_cut_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = cloud(3, 60, 3)
+    nu = below_nu_bar(data, 0.5)
+    best = hull_search(data, nu=nu).best.weight
+    poor = [[1.0, 0.2, -0.3]]
+    monkeypatch.setattr(
+        BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
+    )
+    right = sphere_cut(in_unit(polar_problem(data, nu=nu).hulls)[0], best, 1e-3)
+    assert right is not None
+    wrong = replace(right, normal=best)
+    monkeypatch.setattr(engine, "sphere_cut", lambda hulls, weight, level: wrong)
+    with pytest.raises(InvalidCutError, match=r"the concavity cut at .* removes a known point"):
+        branch_and_cut(data, nu=nu, known_point=best, starts=1, start=poor)

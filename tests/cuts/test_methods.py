@@ -1,0 +1,495 @@
+"""Searches as results: against every direction of the plane, SCIP, and a search that lies."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.solvers.certificates.test_without_solvers import CERTIFY_ALL, SOLVER_PACKAGES
+from tests.support.command_line import ROOT, run, write_csv
+from tests.support.point_clouds import below_nu_bar, cloud
+from tightmargin.cuts import methods as searched_module
+from tightmargin.cuts import saved_bounds as again_module
+from tightmargin.cuts.methods import SEARCHED, solve_by_search
+from tightmargin.cuts.model_directions import model_bound
+from tightmargin.cuts.saved_bounds import bound_again
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.experiments.cli.methods import chosen_method, methods_of
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.fact_names import FACTS
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+DATA = reference_solutions.points("overlapping", 3, n=10)
+NU, N = 0.25, 10  # nu_bar is 0.464
+METHODS = ", ".join(methods_of("extended_nu_svc"))
+PROVING = ("auto", "branch-and-cut", "cutting-plane", "hull")
+FIVE: TrainingData = cloud(4, 30, 5)  # beyond the dimensions of the hull engine
+
+
+@cache
+def circle(intercept: str = "free") -> float:
+    return reference_solutions.nu_risk_on_circle(DATA, intercept, NU, np.full(N, 1 / N)).value
+
+
+# What the optimum r of (3) becomes: 2 is the norm and N the factor of Perez-Cruz et al.
+FORMS: dict[str, tuple[str, dict[str, Any], Callable[[float], float]]] = {
+    "sphere": ("extended_nu_svc", {"nu": NU}, lambda r: r),
+    "sphere, n": (
+        "extended_nu_svc", {"nu": NU, "scale": "perez_cruz"}, lambda r: N * math.sqrt(2) * r,
+    ),
+    "reverse": ("extended_nu_svc_reverse", {"nu": NU}, lambda r: r),
+    "reverse, n": (
+        "extended_nu_svc_reverse", {"nu": NU, "scale": "perez_cruz"},
+        lambda r: N * math.sqrt(2) * r,
+    ),
+    "polar": ("extended_nu_svc_polar", {"nu": NU}, lambda r: -(r**-2)),
+    "polar, n": (
+        "extended_nu_svc_polar", {"nu": NU, "scale": "perez_cruz"}, lambda r: -((N * r) ** -2),
+    ),
+    "cvar": ("min_cvar", {"beta": 1 - NU}, lambda r: r / NU),
+}  # fmt: skip
+
+
+def rows_hold(model: pyo.ConcreteModel) -> bool:
+    """Whether the values in a model meet every row, as Pyomo itself computes it."""
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        body = pyo.value(row.body)
+        low = -math.inf if row.lower is None else pyo.value(row.lower)
+        high = math.inf if row.upper is None else pyo.value(row.upper)
+        if not low - 1e-9 <= body <= high + 1e-9:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("method", PROVING)
+@pytest.mark.parametrize("kind", sorted(FORMS))
+def test_every_search_proves_every_form(kind: str, method: str) -> None:
+    name, settings, of = FORMS[kind]
+    model = CATALOGUE[name].build(DATA, **settings)
+    result = solve_by_search(model, method)
+    expected = of(circle())
+    assert result.objective == pytest.approx(expected, rel=1e-9)
+    assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
+    assert result.bound is not None
+    assert expected - 1.1e-6 * abs(expected) <= result.bound <= expected + 1e-12
+    assert pyo.value(model.objective) == pytest.approx(expected, rel=1e-9)
+    assert rows_hold(model)
+    assert set(result.values) == {v.name for v in model.component_objects(pyo.Var)}
+    assert set(result.certificate.facts) <= set(FACTS)
+    assert result.solver == "tightmargin"
+
+
+@pytest.mark.parametrize("method", PROVING)
+def test_a_model_without_intercept_is_searched_too(method: str) -> None:
+    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU, intercept="none"), method)
+    assert result.objective == pytest.approx(circle("none"), rel=1e-9)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "b" not in result.values
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_scip_has_no_better_point_in_three_dimensions(intercept: str) -> None:
+    data = cloud(1, 16, 3)
+    nu = below_nu_bar(data, 0.5, intercept=intercept)
+    ours = solve_by_search(tm.extended_nu_svc(data, nu=nu, intercept=intercept), "auto")
+    theirs = solve(tm.extended_nu_svc(data, nu=nu, intercept=intercept), "scip")
+    w = np.asarray(theirs.values["w"])
+    if intercept == "penalised":
+        w = np.append(w, theirs.values["b"])
+    hulls = reduced_hulls(data, nu=nu, intercept=intercept)
+    again = support_value(hulls, w / np.linalg.norm(w))
+    assert ours.certificate.verdict is Verdict.CERTIFIED
+    assert ours.objective == pytest.approx(again, rel=2e-6)
+    assert ours.bound is not None
+    assert ours.bound <= again * (1 + 1e-9)
+
+
+def test_the_counts_are_those_of_the_engine() -> None:
+    by_boxes = solve_by_search(tm.extended_nu_svc(FIVE, nu=below_nu_bar(FIVE, 0.7)), "auto", seed=3)
+    facts = by_boxes.certificate.facts
+    direct = tm.branch_and_cut(FIVE, nu=below_nu_bar(FIVE, 0.7), seed=3, tolerance=5e-7, absolute=0)
+    assert facts["engine"] == "branch_and_cut"
+    assert (facts["nodes"], facts["linear_programs"]) == (direct.steps, direct.lp_solves)
+    assert facts["cuts"] == len(direct.cuts)
+    assert by_boxes.seed == 3
+    by_hull = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "auto")
+    assert by_hull.certificate.facts["engine"] == "hull"
+    assert "facets" in by_hull.certificate.bound_method
+
+
+# --- at nu_bar and above --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sphere", "sphere, n", "cvar"])
+def test_above_nu_bar_the_ball_has_the_optimum(kind: str) -> None:
+    nu = 0.6
+    risk = reference_solutions.nu_risk_in_ball(DATA, "free", nu, np.full(N, 1 / N))
+    name, settings, expected = {
+        "sphere": ("extended_nu_svc", {"nu": nu}, risk),
+        "sphere, n": ("extended_nu_svc", {"nu": nu, "scale": "perez_cruz"}, risk * N * 2**0.5),
+        "cvar": ("min_cvar", {"beta": 1 - nu}, risk / nu),
+    }[kind]
+    model = CATALOGUE[name].build(DATA, **settings)
+    result = solve_by_search(model)
+    assert result.objective == pytest.approx(expected, rel=1e-6)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.facts["engine"] == "ball"
+    assert "whose optimum lies on the sphere" in result.message
+    assert rows_hold(model)
+
+
+@pytest.mark.parametrize("share", [1.0, 1 + 5e-9, 1 + 5e-8])
+def test_at_nu_bar_the_optimum_is_0(share: float) -> None:
+    nu = tm.nu_range(DATA).nu_bar * share
+    model = tm.extended_nu_svc(DATA, nu=nu)
+    plain = solve_by_search(model)
+    assert plain.bound <= 0.0 + 1e-15
+    assert plain.objective - plain.bound <= 1e-10
+    result = solve_by_search(model, absolute_gap=1e-10)
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.facts["absolute_gap"] == 1e-10
+    assert np.linalg.norm(result.values["w"]) == pytest.approx(1.0)
+    assert rows_hold(model)
+
+
+def test_at_nu_bar_the_reverse_form_is_left_to_a_solver() -> None:
+    model = tm.extended_nu_svc_reverse(DATA, nu=tm.nu_range(DATA).nu_bar)
+    result = solve_by_search(model)
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    assert result.solver == "scip"
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
+def test_next_to_nu_bar_a_verdict_does_not_depend_on_units(unit: float) -> None:
+    data = TrainingData(FIVE.X * unit, FIVE.y)
+    result = solve_by_search(tm.extended_nu_svc(data, nu=below_nu_bar(FIVE, 0.9999)))
+    assert result.certificate.facts["engine"] == "branch_and_cut"
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective is not None
+    assert result.objective > 0
+
+
+def test_separable_classes_have_the_ball_for_every_nu() -> None:
+    data = reference_solutions.points("separable", 3, n=10)
+    result = solve_by_search(tm.extended_nu_svc(data, nu=0.3))
+    expected = reference_solutions.nu_risk_in_ball(data, "free", 0.3, np.full(10, 0.1))
+    assert result.objective == pytest.approx(expected, rel=1e-6)
+    assert result.certificate.facts["engine"] == "ball"
+
+
+# --- what is not proven ---------------------------------------------------------------------------
+
+
+def test_a_local_search_is_not_certified_by_itself() -> None:
+    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "local")
+    assert result.objective == pytest.approx(circle(), rel=1e-9)
+    assert (result.status, result.certificate.verdict) == (Status.FEASIBLE, Verdict.NOT_CERTIFIED)
+    assert "the proven gap is" in result.certificate.reason
+    assert result.bound is not None
+    assert result.bound <= circle()
+    facts = result.certificate.facts
+    assert (facts["engine"], facts["starts"]) == ("local", 20)
+    assert facts["iterations"] >= 20
+
+
+def test_a_search_that_ends_early_keeps_its_point_and_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    short = partial(tm.branch_and_cut, node_limit=1, starts=1)
+    monkeypatch.setattr(searched_module, "branch_and_cut", short)
+    nu = below_nu_bar(FIVE, 0.3)
+    result = solve_by_search(tm.extended_nu_svc(FIVE, nu=nu))
+    whole = tm.branch_and_cut(FIVE, nu=nu)
+    assert (result.status, result.certificate.verdict) == (Status.FEASIBLE, Verdict.NOT_CERTIFIED)
+    assert result.bound is not None
+    assert result.objective is not None
+    assert result.bound <= whole.objective <= result.objective + 1e-9
+    assert result.certificate.facts["stop"] == "round_limit"
+
+
+@pytest.mark.parametrize("kind", sorted(FORMS))
+def test_a_search_whose_bound_is_above_a_point_is_named(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def liar(*args: Any, **options: Any) -> Any:
+        found = tm.hull_search(*args, **options)
+        return replace(found, lower_bound=found.objective * 1.001)
+
+    monkeypatch.setattr(searched_module, "hull_search", liar)
+    name, settings, _ = FORMS[kind]
+    result = solve_by_search(CATALOGUE[name].build(DATA, **settings), "hull")
+    assert (result.status, result.certificate.verdict) == (
+        Status.INACCURATE, Verdict.NOT_CERTIFIED,
+    )  # fmt: skip
+    assert "exceeds the objective" in result.certificate.reason
+
+
+def test_a_search_that_says_proven_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def boaster(*args: Any, **options: Any) -> Any:
+        found = tm.hull_search(*args, **options)
+        return replace(found, lower_bound=found.objective * 0.999, stop=StopReason.PROVEN)
+
+    monkeypatch.setattr(searched_module, "hull_search", boaster)
+    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "hull")
+    assert (result.status, result.certificate.verdict) == (Status.FEASIBLE, Verdict.NOT_CERTIFIED)
+
+
+def test_branch_and_cut_takes_over_where_qhull_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*args: Any, **options: Any) -> Any:
+        found = tm.hull_search(*args, **options)
+        return replace(found, stop=StopReason.NUMERICAL, lower_bound=0.0)
+
+    monkeypatch.setattr(searched_module, "hull_search", failing)
+    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "auto")
+    assert result.certificate.facts["engine"] == "branch_and_cut"
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(circle(), rel=1e-9)
+
+
+def test_a_bound_that_says_nothing_about_a_form_is_left_out() -> None:
+    def origin(name: str) -> Origin:
+        build = CATALOGUE[name].build
+        return origin_now(build(DATA, **({"beta": 0.75} if name == "min_cvar" else {"nu": NU})))
+
+    assert model_bound(origin("extended_nu_svc_polar"), 0.0) is None
+    assert model_bound(origin("extended_nu_svc_reverse"), -0.1) is None
+    assert model_bound(origin("extended_nu_svc"), -0.1) == -0.1
+    assert [model_bound(origin(name), -math.inf) for name in SEARCHED] == [None] * 4
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def edited() -> pyo.ConcreteModel:
+    model = tm.extended_nu_svc(DATA, nu=NU)
+    model.more = pyo.Constraint(expr=model.w[0] >= 0)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "limit", "words"),
+    [
+        (edited, "auto", None, "as it was built"),
+        (lambda: tm.c_svc(DATA, C=1.0), "auto", None, "a search takes a model of"),
+        (lambda: tm.extended_nu_svc(DATA, nu=NU), "hul", None, "hull"),
+        (lambda: tm.extended_nu_svc(DATA, nu=NU), "local", 3.0, "takes no time limit"),
+        (lambda: tm.extended_nu_svc(DATA, nu=NU), "hull", -1.0, "time_limit"),
+        (lambda: tm.extended_nu_svc_polar(DATA, nu=0.6), "auto", None, "extended_nu_svc_ball"),
+        (lambda: tm.extended_nu_svc_reverse(DATA, nu=0.6), "auto", None, "extended_nu_svc_ball"),
+    ],
+)
+def test_what_a_search_cannot_take_is_refused(
+    model: Callable[[], pyo.ConcreteModel], method: str, limit: float | None, words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        solve_by_search(model(), method, time_limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "solver", "by_solver", "expected"),
+    [
+        ("c_svc", None, "auto", False, ("direct", "auto")),
+        ("extended_nu_svc_ball", None, "auto", False, ("direct", "auto")),
+        ("extended_nu_svc", None, "auto", False, ("auto", "auto")),
+        ("extended_nu_svc", None, "scip", False, ("direct", "scip")),
+        ("extended_nu_svc", None, "auto", True, ("direct", "auto")),
+        ("extended_nu_svc", "direct", "auto", False, ("direct", "auto")),
+        ("extended_nu_svc", "scip", "auto", True, ("direct", "scip")),
+        ("min_cvar", "gurobi", "gurobi", False, ("direct", "gurobi")),
+        ("extended_nu_svc_polar", "hull", "auto", False, ("hull", "auto")),
+    ],
+)
+def test_a_search_is_the_default_where_nothing_else_was_asked_for(
+    name: str, method: str | None, solver: str, by_solver: bool, expected: tuple[str, str]
+) -> None:
+    assert chosen_method(name, method, solver, by_solver=by_solver) == expected
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["c_svc", "--set", "C=1", "--method", "hull"], "c_svc has no method 'hull'; it has dire"),
+        (["extended_nu_svc", "--set", "nu=0.2", "--method", "cuts"], METHODS),
+        (["min_cvar", "--set", "beta=0.8", "--method", "hull", "--solver", "scip"], "--solver"),
+        (["min_cvar", "--set", "beta=0.8", "--method", "scip", "--solver", "gurobi"], "leave one"),
+        (["min_cvar", "--set", "beta=0.8", "--method", "auto", "--isolate"], "--isolate"),
+    ],
+)
+def test_methods_that_do_not_belong_are_refused_in_one_line(
+    words: list[str], expected: str, file: Path
+) -> None:
+    answer = run("solve", *words, "--data", file)
+    assert answer.code == 2
+    assert expected in answer.complaint
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "code", "solver"),
+    [("auto", 0, "tightmargin"), ("local", 1, "tightmargin"), ("scip", 0, "scip")],
+)
+def test_solve_takes_the_method(method: str, code: int, solver: str, file: Path) -> None:
+    words = ["--set", f"nu={NU}", "--method", method, "--seed", "2", "--json"]
+    answer = run("solve", "extended_nu_svc", "--data", file, *words)
+    assert answer.code == code
+    assert answer.json["objective"] == pytest.approx(circle(), rel=2e-6)
+    assert answer.json["solver"]["name"] == solver
+    assert answer.json["solver"]["seed"] == 2
+
+
+def test_a_time_limit_leaves_with_4_its_point_and_its_bound(tmp_path: Path) -> None:
+    nu = below_nu_bar(FIVE, 0.3)
+    train = write_csv(tmp_path / "train.csv", FIVE)
+    words = ["--data", train, "--set", f"nu={nu!r}", "--time-limit", "0.000001", "--json"]
+    answer = run("solve", "extended_nu_svc", *words)
+    assert answer.code == 4
+    assert answer.json["status"] == "feasible"
+    assert answer.json["bound"] <= tm.branch_and_cut(FIVE, nu=nu).objective
+    assert answer.json["certificate"]["facts"]["stop"] == "time_limit"
+    assert "NOT_CERTIFIED, the proven gap" in answer.stderr
+
+
+def test_an_interrupted_search_leaves_with_130_and_its_point(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*args: Any, **options: Any) -> Any:
+        found = tm.hull_search(*args, **options)
+        return replace(found, stop=StopReason.INTERRUPTED, lower_bound=0.5 * found.objective)
+
+    monkeypatch.setattr(searched_module, "hull_search", stopped)
+    words = ["--data", file, "--set", f"nu={NU}", "--json"]
+    answer = run("solve", "extended_nu_svc", *words)
+    assert answer.code == 130
+    assert answer.json["status"] == "interrupted"
+    assert answer.json["objective"] == pytest.approx(circle())
+    assert answer.json["bound"] == pytest.approx(circle() / 2)
+    assert "interrupted; kept objective" in answer.stderr
+
+
+# --- certify --------------------------------------------------------------------------------------
+
+
+def saved(folder: Path, data: TrainingData, name: str, *words: str) -> Path:
+    train, out = write_csv(folder / "train.csv", data), folder / "fit.json"
+    answer = run("solve", name, "--data", train, *words, "--out", out)
+    assert answer.code == 0, answer.stderr
+    return out
+
+
+def certified_without_solvers(file: Path) -> tuple[int, dict[str, Any], str]:
+    """certify in a process that can import no solver."""
+    done = subprocess.run(
+        [sys.executable, "-c", CERTIFY_ALL, json.dumps([SOLVER_PACKAGES, [str(file)]])],
+        cwd=file.parent, env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found, loaded = json.loads(done.stdout)
+    assert loaded == []
+    code, out, err = found[str(file)]
+    return code, json.loads(out), err
+
+
+def test_a_search_in_the_plane_is_proven_again_without_any_solver(tmp_path: Path) -> None:
+    words = ("--set", f"nu={NU}", "scale=perez_cruz", "--method", "branch-and-cut")
+    file = saved(tmp_path, DATA, "extended_nu_svc", *words)
+    code, document, _ = certified_without_solvers(file)
+    assert code == 0
+    assert document["certificate"]["verdict"] == "CERTIFIED"
+    assert document["numbers"]["bound"]["confirmed"]
+    assert "facets" in document["certificate"]["bound_method"]
+    expected = FORMS["sphere, n"][2](circle())
+    assert document["numbers"]["bound"]["recomputed"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_beyond_four_features_certify_says_what_it_lacks(tmp_path: Path) -> None:
+    nu = below_nu_bar(FIVE, 0.7)
+    file = saved(tmp_path, FIVE, "extended_nu_svc", "--set", f"nu={nu!r}")
+    code, document, complaint = certified_without_solvers(file)
+    assert code == 1
+    assert not document["numbers"]["bound"]["confirmed"]
+    (claim,) = document["claims"]
+    assert "needs highspy" in claim
+    assert "NOT_CERTIFIED" in complaint
+    again = run("certify", file, "--json")
+    assert again.code == 0
+    assert "branch and cut" in again.json["certificate"]["bound_method"]
+
+
+@pytest.mark.parametrize("kind", ["polar, n", "reverse", "cvar"])
+def test_the_other_forms_are_proven_again_too(kind: str, tmp_path: Path) -> None:
+    name, settings, _ = FORMS[kind]
+    words = ["--set", *(f"{key}={value}" for key, value in settings.items())]
+    assert run("certify", saved(tmp_path, DATA, name, *words)).code == 0
+
+
+@pytest.mark.parametrize("share", [1.0, 1 + 5e-9, 1.3])
+def test_results_at_nu_bar_and_above_are_proven_again(share: float, tmp_path: Path) -> None:
+    nu = tm.nu_range(DATA).nu_bar * share
+    words = ["--set", f"nu={nu!r}", "--absolute-gap", "1e-10"]
+    file = saved(tmp_path, DATA, "extended_nu_svc", *words)
+    answer = run("certify", file, "--json")
+    assert answer.code == 0
+    assert answer.json["numbers"]["bound"]["confirmed"]
+
+
+def test_a_bound_that_was_raised_in_the_file_is_not_confirmed(tmp_path: Path) -> None:
+    """A local search whose owner claims to have proven more than is true."""
+    train, out = write_csv(tmp_path / "train.csv", DATA), tmp_path / "fit.json"
+    # A direction away from the optimum.
+    words = ("--set", f"nu={NU}", "--method", "hull", "--out", out)
+    assert run("solve", "extended_nu_svc", "--data", train, *words).code == 0
+    true = SolveResult.load(out)
+    assert true.objective is not None
+    turned = np.array([[0.8, -0.6], [0.6, 0.8]]) @ true.values["w"]
+    worse = support_value(reduced_hulls(DATA, nu=NU), turned)
+    assert worse > true.objective * 1.01
+    lie = replace(
+        true, objective=worse, bound=worse, values={**true.values, "w": turned},
+    )  # fmt: skip
+    lie.save(out)
+    answer = run("certify", out, "--json")
+    assert answer.code == 1
+    bound = answer.json["numbers"]["bound"]
+    assert not bound["confirmed"]
+    assert bound["recomputed"] == pytest.approx(true.objective, rel=1e-6)
+
+
+def test_ctrl_c_while_a_bound_is_proven_again_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = tm.extended_nu_svc(DATA, nu=NU)
+    result = solve_by_search(model)
+
+    def stopped(*args: Any, **options: Any) -> Any:
+        return replace(tm.hull_search(*args, **options), stop=StopReason.INTERRUPTED)
+
+    monkeypatch.setattr(again_module, "hull_search", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        bound_again(origin_now(model), result.values, 1.0)

@@ -1,0 +1,260 @@
+"""Several classes on the command line: every command, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from tests.support.command_line import Answer, run
+from tightmargin.experiments.data.specs import load_classes
+from tightmargin.solvers.result import SolveResult
+
+IRIS = "sklearn:iris"
+FEW = "sklearn:iris,n=12,features=1+3,stratify,seed=3"
+C, PENALISED = 0.8, "intercept=penalised"
+TRUNCATED = ("ridge=0.02", "truncation=-0.5", "big_m=derived")
+
+
+def solve(*words: str | Path, data: str | Path = IRIS, name: str = "multiclass_hinge") -> Answer:
+    settings = [word for word in words if isinstance(word, str) and "=" in word]
+    rest = [word for word in words if word not in settings]
+    return run("solve", name, "--data", data, "--set", *settings, *rest)
+
+
+def table(answer: Answer) -> tuple[list[str], np.ndarray]:
+    """Labels and decision values of a printed prediction."""
+    assert answer.code == 0, answer.stderr
+    head, *rows = csv.reader(io.StringIO(answer.stdout))
+    assert head[0] == "label"
+    assert all(name.startswith("decision_value") for name in head[1:])
+    return [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("classes")
+
+
+@pytest.fixture(scope="module")
+def fit(folder: Path) -> Path:
+    """Iris, in z-scores, with the constant column in the norm as in LinearSVC."""
+    out = folder / "fit.json"
+    ridge = f"ridge={1 / (2 * C * 150)!r}"
+    answer = solve(ridge, PENALISED, "normalise=zscore", "--out", out)
+    assert (answer.code, answer.stderr) == (0, "")
+    assert f"{IRIS}: 150 points, 4 features, 3 classes" in answer.stdout
+    assert all(f"B {name}" in answer.stdout for name in load_iris().target_names)
+    return out
+
+
+@pytest.fixture(scope="module")
+def witness() -> tuple[StandardScaler, LinearSVC]:
+    """The machine of Crammer & Singer: of least norm, so that its rows sum to zero too."""
+    bunch = load_iris()
+    scaler = StandardScaler().fit(bunch.data)
+    machine = LinearSVC(multi_class="crammer_singer", C=C, tol=1e-9, max_iter=100_000)
+    return scaler, machine.fit(scaler.transform(bunch.data), bunch.target)
+
+
+def test_a_result_keeps_its_classes_and_is_proven_again(fit: Path) -> None:
+    result = SolveResult.load(fit)
+    assert result.data["classes"] == list(load_iris().target_names)
+    assert result.data["sha256"] == load_classes(IRIS).sha256
+    answer = run("certify", fit, "--json")
+    assert (answer.code, answer.stderr) == (0, "")
+    assert answer.json["certificate"]["verdict"] == "CERTIFIED"
+    assert answer.json["numbers"]["bound"]["confirmed"]
+
+
+def test_prediction_is_that_of_scikit_learn(
+    fit: Path, folder: Path, witness: tuple[StandardScaler, LinearSVC]
+) -> None:
+    new = np.random.default_rng(0).uniform(0, 8, (40, 4))
+    np.savez(folder / "new.npz", X=new, y=np.zeros(40))
+    labels, values = table(run("predict", fit, "--data", folder / "new.npz"))
+    scaler, machine = witness
+    expected = machine.decision_function(scaler.transform(new))
+    np.testing.assert_allclose(values, expected, atol=2e-3)
+    assert labels == load_iris().target_names[expected.argmax(axis=1)].tolist()
+    assert len(set(labels)) == 3
+
+
+def test_errors_are_counted_against_names_and_a_new_class_is_one(fit: Path, folder: Path) -> None:
+    answer = run("predict", fit, "--data", IRIS, "--json")
+    labels = np.array(answer.json["labels"])
+    truth = load_iris().target_names[load_iris().target]
+    assert answer.json["errors"] == (labels != truth).sum() > 0
+    assert answer.json["classes"] == list(load_iris().target_names)
+    assert np.shape(answer.json["decision_values"]) == (150, 3)
+    rows = "5.1,3.5,1.4,0.2"
+    file = folder / "new.csv"
+    for y, errors in (("setosa", 0), ("rugosa", 1)):
+        file.write_text(f"a,b,c,d,y\n{rows},{y}\n")
+        assert run("predict", fit, "--data", file, "--json").json["errors"] == errors
+    file.write_text(f"a,b,c,d\n{rows}\n")
+    assert run("predict", fit, "--data", file, "--json").json["errors"] is None
+    file.write_text("a,b\n1,2\n")
+    answer = run("predict", fit, "--data", file)
+    assert answer.code == 2
+    assert "2 features, the training points 4" in answer.complaint
+
+
+def test_prediction_needs_no_training_data_without_a_kernel(folder: Path) -> None:
+    file, out = folder / "train.npz", folder / "moved.json"
+    bunch = load_iris()
+    np.savez(file, X=bunch.data, y=bunch.target_names[bunch.target])
+    assert solve("ridge=0.01", "normalise=unit", "--out", out, data=file).code == 0
+    before = table(run("predict", out, "--data", IRIS))[1]
+    file.unlink()
+    np.testing.assert_array_equal(table(run("predict", out, "--data", IRIS))[1], before)
+    answer = run("certify", out)
+    assert answer.code == 2
+    assert "there is no file" in answer.complaint
+
+
+def test_kernel_components_are_points_of_several_classes(folder: Path) -> None:
+    out = folder / "kernel.json"
+    words = ("kernel=rbf", "width=0.5", "kpca=3", "ridge=0.01")
+    assert solve(*words, "--out", out, data=FEW).code == 0
+    assert run("certify", out).code == 0
+    data = load_classes(FEW)
+    K = np.exp(-0.5 * ((data.X[:, None] - data.X) ** 2).sum(axis=2))
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    sizes, vectors = np.linalg.eigh(centred)
+    points = vectors[:, -3:] * np.sqrt(sizes[-3:])
+    np.savez(folder / "points.npz", X=points, y=data.y)
+    plain = solve("ridge=0.01", data=folder / "points.npz").stdout
+    assert f"{SolveResult.load(out).objective:.6g}" in plain
+    _, values = table(run("predict", out, "--data", FEW))
+    result = SolveResult.load(out)
+    leads = values[np.arange(12), data.y] - np.where(np.eye(3)[data.y] > 0, -np.inf, values).max(1)
+    B = result.values["B"].reshape(3, 3)
+    loss = np.maximum(0, 1 - leads).mean() + 0.01 * (B**2).sum()
+    assert loss == pytest.approx(result.objective, rel=1e-9)
+
+
+def test_two_classes_are_the_soft_margin_with_half_the_ridge(folder: Path) -> None:
+    spec, several, two = "sklearn:breast_cancer,n=40,stratify", "k.json", "b.json"
+    words = ["normalise=zscore", "ridge=0.2", "--out", folder / several]
+    assert solve(*words, data=spec).code == 0
+    words = ["normalise=zscore", "ridge=0.1", "--out", folder / two]
+    assert solve(*words, data=spec, name="soft_margin_svc").code == 0
+    names, values = table(run("predict", folder / several, "--data", spec))
+    _, signed = table(run("predict", folder / two, "--data", spec))
+    assert load_classes(spec).classes == ("benign", "malignant")
+    np.testing.assert_allclose(values[:, 1] - values[:, 0], signed[:, 0], atol=1e-4)
+    assert (np.array(names) == "malignant").tolist() == (signed[:, 0] > 0).tolist()
+
+
+def test_an_exported_model_has_the_same_optimum(folder: Path) -> None:
+    file = folder / "model.lp"
+    words = ["--data", FEW, "--set", "ridge=0.05", "class_weight=1,2,0.5"]
+    answer = run("export", "multiclass_hinge", file, *words)
+    assert answer.code == 0, answer.stderr
+    highs = highspy.Highs()
+    highs.silent()
+    highs.readModel(str(file))
+    highs.run()
+    found = solve("ridge=0.05", "class_weight=1,2,0.5", "--json", data=FEW).json
+    assert found["objective"] == pytest.approx(highs.getObjectiveValue(), rel=1e-6)
+    assert found["parameters"]["class_weight"] == [1, 2, 0.5]
+
+
+def test_gaps_and_agreement_are_printed(folder: Path) -> None:
+    words = ["--data", FEW, "--set", *TRUNCATED, "--json"]
+    relaxed = "multiclass_truncated_relaxed"
+    answer = run("compare", relaxed, "--exact", "multiclass_truncated", *words)
+    assert answer.code == 0, answer.stderr
+    (study,) = answer.json["studies"]
+    assert study["data"]["classes"] == ["setosa", "versicolor", "virginica"]
+    (row,) = study["rows"]
+    assert 0 < row["certified_bound"] < study["upper"]
+    assert row["relative_gap"] == pytest.approx(1 - row["certified_bound"] / study["upper"])
+    both = ["multiclass_hinge", relaxed, "--solver", "clarabel,highs"]
+    answer = run("compare", *both, *words)
+    assert answer.code == 0, answer.stderr
+    assert [row["agrees"] for row in answer.json["rows"]] == [True] * 4
+    assert answer.json["data"]["classes"] == study["data"]["classes"]
+
+
+def test_the_hinge_is_no_bound_on_the_truncated_loss() -> None:
+    words = ["--data", FEW, "--set", *TRUNCATED]
+    answer = run("compare", "multiclass_hinge", "--exact", "multiclass_truncated", *words)
+    assert answer.code == 2
+    assert "multiclass_hinge is not known to bound multiclass_truncated" in answer.complaint
+
+
+def test_show_says_what_is_read() -> None:
+    assert "points of several classes" in run("show", "multiclass_truncated").stdout
+    assert "points of two classes or a kernel matrix" in run("show", "rsvm_dual").stdout
+    assert run("show", "multiclass_hinge", "--json").json["formulation"]["takes"] == [
+        "MulticlassData"
+    ]
+
+
+HINGE = ["multiclass_hinge", "ridge=0.1"]
+REFUSED = {
+    "kernel": (["solve", *HINGE, "kernel=rbf", "width=1"], "not a kernel matrix; add kpca=full"),
+    "kernel word": (["solve", *HINGE, "width=1"], "width belongs to a kernel"),
+    "kernel name": (["solve", *HINGE, "kernel=rbff"], "add kpca=full"),
+    "normaliser": (["solve", *HINGE, "normalise=z"], "normalise 'z' is not known"),
+    "positive": (["solve", *HINGE, "--positive", "setosa"], "makes two classes of all"),
+    "weights": (["solve", *HINGE, "class_weight=1,2"], "class_weight"),
+    "two classes": (["solve", "c_svc", "C=1"], "say which one is +1 with positive=setosa"),
+    "who takes them": (["solve", "c_svc", "C=1"], "taken by multiclass_hinge"),
+    "tightened": (["solve", "multiclass_truncated", *TRUNCATED[:2], "big_m=tightened"], "big_m"),
+    "path": (["path", "multiclass_hinge", "ridge=0.1,1"], "multiclass_hinge has no path"),
+    "mixed": (
+        ["compare", "multiclass_hinge", "c_svc", "ridge=1", "C=1", "--solver", "all"],
+        "points of several classes and c_svc points of two classes: they have no data in common",
+    ),
+    "folds": (["cross-validate", "hinge"], "say which one is +1"),
+    "method": (["solve", *HINGE, "--method", "dca"], "multiclass_hinge has no method 'dca'"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(REFUSED))
+def test_what_does_not_belong_is_refused_in_one_line(case: str) -> None:
+    (command, *words), expected = REFUSED[case]
+    settings = [part for word in words if "=" in word for part in ("--set", word)]
+    plain = [word for word in words if "=" not in word]
+    answer = run(command, *plain, "--data", IRIS, *settings)
+    assert answer.code == 2
+    assert expected in answer.complaint
+
+
+def test_data_that_changed_is_refused(fit: Path, folder: Path) -> None:
+    bunch = load_iris()
+    other = np.where(np.arange(150) == 149, 0, bunch.target)
+    np.savez(folder / "other.npz", X=bunch.data, y=bunch.target_names[other])
+    answer = run("certify", fit, "--data", folder / "other.npz")
+    assert answer.code == 2
+    assert "was saved for other data" in answer.complaint
+
+
+def test_leads_of_printed_values_are_those_of_the_result(fit: Path) -> None:
+    result, data = SolveResult.load(fit), load_classes(IRIS)
+    values = np.array(run("predict", fit, "--data", IRIS, "--json").json["decision_values"])
+    own = values[np.arange(150), data.y]
+    rest = np.where(np.eye(3)[data.y] > 0, -np.inf, values).max(axis=1)
+    errors = int((own - rest <= 0).sum())
+    assert errors == result.certificate.facts["errors"]
+
+
+def test_classes_under_other_names_are_refused(fit: Path, folder: Path) -> None:
+    result = SolveResult.load(fit)
+    names = ["versicolor", "setosa", "virginica"]
+    other = folder / "renamed.json"
+    replace(result, data=dict(result.data) | {"classes": names}).save(other)
+    answer = run("certify", other)
+    assert answer.code == 2
+    assert "names the classes versicolor, setosa, virginica" in answer.complaint

@@ -1,0 +1,251 @@
+"""Several classes by name: labels of every kind of file, drawn rows, synthetic classes."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_iris, load_svmlight_file, load_wine
+
+from tightmargin.experiments.data.gaussian_classes import (
+    gaussian_class_data,
+    gaussian_class_means,
+    gaussian_class_probabilities,
+)
+from tightmargin.experiments.data.labels import named, numbered
+from tightmargin.experiments.data.specs import load, load_classes
+from tightmargin.experiments.data.subsets import subset
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+
+X = np.random.default_rng(5).normal(size=(12, 3))
+CODES = np.array([10, 9, 2, 9, 10, 2, 2, 9, 9, 10, 2, 9])
+GIVEN = "synthetic:gaussians,n=40,d=2,sigma=0.5,classes=3,seed=2"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
+    return tmp_path
+
+
+def write_table(name: str, labels: list[str]) -> None:
+    with Path(name).open("w", newline="", encoding="utf-8") as stream:
+        table = csv.writer(stream)
+        table.writerow(["a", "b", "c", "y"])
+        table.writerows(
+            [*map(repr, row), label] for row, label in zip(X.tolist(), labels, strict=True)
+        )
+
+
+def test_every_kind_of_file_gives_the_same_classes_in_the_order_of_numbers(here: Path) -> None:
+    write_table("d.csv", [f"{code}{'.0' if k % 2 else ''}" for k, code in enumerate(CODES)])
+    np.savez("d.npz", X=X, y=CODES)
+    np.savez("float.npz", X=X, y=CODES.astype(float))
+    rows = [[str(c), *map(repr, row)] for c, row in zip(CODES, X.tolist(), strict=True)]
+    Path("d").write_text("12 3\n" + "\n".join(map(" ".join, rows)) + "\n")
+    sparse = (" ".join([r[0], *(f"{j}:{v}" for j, v in enumerate(r[1:], 1))]) for r in rows)
+    Path("d.libsvm").write_text("\n".join(sparse) + "\n")
+    assert load_svmlight_file("d.libsvm")[1].tolist() == CODES.tolist()
+    for name in ("d.csv", "d.npz", "float.npz", "d", "d.libsvm"):
+        data = load_classes(name)
+        assert data.classes == ("2", "9", "10"), name
+        assert [data.classes[k] for k in data.y] == [str(code) for code in CODES], name
+        np.testing.assert_array_equal(data.X, X, err_msg=name)
+        assert data.spec == name
+
+
+def test_words_are_classes_in_the_order_of_the_alphabet_after_numbers(here: Path) -> None:
+    words = ["setosa", "7", "Iris x", "-3", "setosa", "7", "7", "-3", "-3", "Iris x", "7", "-3"]
+    write_table("d.csv", words)
+    data = load_classes("d.csv")
+    assert data.classes == ("-3", "7", "Iris x", "setosa")
+    assert [data.classes[k] for k in data.y] == words
+    np.savez("words.npz", X=X, kind=np.array(words))
+    same = load_classes("words.npz", label="kind")
+    assert (same.classes, same.sha256) == (data.classes, data.sha256)
+
+
+def test_signs_are_two_classes_too(here: Path) -> None:
+    np.savez("d.npz", X=X, y=np.where(CODES == 9, 1, -1))
+    data, two = load_classes("d.npz"), load("d.npz")
+    assert data.classes == ("-1", "1")
+    np.testing.assert_array_equal(2 * data.y - 1, two.y)
+    drawn = load_classes("synthetic:clustered,n=30,d=2,sigma=0.2,seed=1")
+    signs = load("synthetic:clustered,n=30,d=2,sigma=0.2,seed=1")
+    np.testing.assert_array_equal(2 * drawn.y - 1, signs.y)
+    np.testing.assert_array_equal(drawn.X, signs.X)
+
+
+@pytest.mark.parametrize(("name", "bunch"), [("iris", load_iris()), ("wine", load_wine())])
+def test_data_sets_of_scikit_learn_keep_the_names_of_their_classes(
+    name: str, bunch: object
+) -> None:
+    data = load_classes(f"sklearn:{name}")
+    np.testing.assert_array_equal(data.y, bunch.target)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(data.X, bunch.data)  # type: ignore[attr-defined]
+    assert data.classes == tuple(bunch.target_names)  # type: ignore[attr-defined]
+    assert load_classes("sklearn:digits,n=50,stratify").classes == tuple("0123456789")
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["1", "2", "1.5"] * 4, "column 'y' holds the label 1.5: classes are whole numbers or"),
+        (["1", "2", "inf"] * 4, "column 'y' holds the label inf: classes are whole numbers or"),
+        (["1"] * 12, "at least two classes must occur"),
+        (["1", "2", ""] * 4, "row 3 (line 4), column 'y' is empty"),
+    ],
+)
+def test_other_labels_are_refused(labels: list[str], message: str, here: Path) -> None:
+    write_table("d.csv", labels)
+    with pytest.raises(ValueError, match=re.escape(f"d.csv: {message}")):
+        load_classes("d.csv")
+
+
+def test_positive_is_a_matter_of_two_classes(here: Path) -> None:
+    np.savez("d.npz", X=X, y=CODES)
+    for spec, word in (("d.npz,positive=9", None), ("d.npz", "9"), ("sklearn:iris", "setosa")):
+        with pytest.raises(ValueError, match=r"positive=\w+ makes two classes of all: leave"):
+            load_classes(spec, positive=word)
+    with pytest.raises(ValueError, match="unknown option 'positive'"):
+        load_classes("synthetic:clustered,n=30,d=2,sigma=0.2,positive=1")
+
+
+@pytest.mark.parametrize("spec", ["d.npz", "sklearn:iris", GIVEN])
+def test_two_class_formulations_name_those_of_several(spec: str, here: Path) -> None:
+    np.savez("d.npz", X=X, y=CODES)
+    able = [e.name for e in CATALOGUE.values() if MulticlassData in e.takes]
+    assert "multiclass_hinge" in able
+    with pytest.raises(ValueError, match=f"all the classes at once are taken by {able[0]}"):
+        load(spec)
+    np.savez("two.npz", X=X, y=np.where(CODES == 9, 5, 6))
+    with pytest.raises(ValueError, match="say which one is") as raised:
+        load("two.npz")
+    assert "all the classes" not in str(raised.value)
+
+
+# Drawn rows
+
+
+@given(
+    labels=st.lists(st.sampled_from("abcd"), min_size=8, max_size=40).filter(
+        lambda cells: len(set(cells)) >= 2
+    ),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 99),
+)
+@settings(deadline=None, max_examples=60)
+def test_stratified_classes_keep_their_shares_and_the_order_of_rows(
+    labels: list[str], share: float, seed: int
+) -> None:
+    y = np.array(labels)
+    classes, counts = np.unique(y, return_counts=True)
+    size = len(classes) + round(share * (len(y) - len(classes)))
+    options = {"n": str(size), "stratify": "", "seed": str(seed)}
+    rows, kept = subset(np.arange(len(y))[:, None], y, options)
+    assert (np.diff(rows[:, 0]) > 0).all()
+    assert len(kept) == size
+    np.testing.assert_array_equal(kept, y[rows[:, 0]])
+    drawn = np.array([(kept == name).sum() for name in classes])
+    exact = size * counts / len(y)
+    assert (drawn >= 1).all()
+    if (exact >= 1).all():
+        assert (abs(drawn - exact) < 1).all()
+
+
+@given(n=st.integers(2, 30), seed=st.integers(0, 99), stratified=st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_two_classes_draw_the_rows_that_signs_draw(n: int, seed: int, stratified: bool) -> None:
+    signs = np.where(np.arange(31) % 3 == 1, 1.0, -1.0)
+    options = {"n": str(n), "seed": str(seed)} | ({"stratify": ""} if stratified else {})
+    rows, names = np.arange(31)[:, None], np.where(signs > 0, "1", "-1")
+    drawn = np.random.default_rng(seed).choice(31, n, replace=False)
+    if not stratified and len(np.unique(signs[drawn])) < 2:
+        for y, words in ((signs, "are all labelled"), (names, "hold no point of the class")):
+            with pytest.raises(ValueError, match=words):
+                subset(rows, y, options)
+        return
+    expected = subset(rows, signs, options)[0]
+    np.testing.assert_array_equal(subset(rows, names, options)[0], expected)
+
+
+def test_a_draw_that_loses_a_class_names_it(here: Path) -> None:
+    np.savez("rare.npz", X=np.arange(100.0)[:, None], y=["rare"] + ["often", "seldom", "x"] * 33)
+    with pytest.raises(ValueError, match="the 9 rows drawn hold no point of the class rare: add"):
+        load_classes("rare.npz,n=9")
+    data = load_classes("rare.npz,n=9,stratify")
+    assert data.counts.tolist() == [3, 1, 3, 2]
+    with pytest.raises(ValueError, match="option n must lie between 4 and the 100 rows, got 3"):
+        load_classes("rare.npz,n=3,stratify")
+    np.savez("one.npz", X=np.arange(9.0)[:, None], y=["a"] * 9)
+    with pytest.raises(ValueError, match="option stratify needs at least two classes"):
+        load_classes("one.npz,n=3,stratify")
+
+
+def test_features_and_label_columns_are_chosen(here: Path) -> None:
+    write_table("d.csv", list("uvwuvwuvwuvw"))
+    np.testing.assert_array_equal(load_classes("d.csv,features=2+0").X, X[:, [2, 0]])
+    Path("kinds.csv").write_text("kind,x\nb,1\na,2\nc,3\n")
+    data = load_classes("kinds.csv", label="kind")
+    assert (data.classes, data.y.tolist()) == (("a", "b", "c"), [1, 0, 2])
+
+
+# Synthetic classes
+
+
+def test_gaussians_follow_the_written_order_of_draws() -> None:
+    data = gaussian_class_data(n=40, d=2, classes=3, sigma=0.5, seed=2)
+    rng = np.random.default_rng(2)
+    y = rng.integers(3, size=40)
+    angles = np.array([0, 2 * math.pi / 3, 4 * math.pi / 3])
+    centres = np.column_stack([np.cos(angles), np.sin(angles)])
+    np.testing.assert_array_equal(data.y, y)
+    np.testing.assert_allclose(data.X, centres[y] + 0.5 * rng.standard_normal((40, 2)), atol=1e-15)
+    assert data.spec == GIVEN
+    again = load_classes(data.spec)
+    assert (again.sha256, again.classes) == (data.sha256, ("0", "1", "2"))
+    other = gaussian_class_data(n=40, d=2, classes=3, sigma=0.5, seed=2, sample=1)
+    assert other.sha256 == load_classes(other.spec).sha256 != data.sha256
+    assert load(f"{GIVEN},positive=1").n_pos == (y == 1).sum()
+
+
+def test_their_probabilities_are_those_of_bayes() -> None:
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    means = gaussian_class_means(d=3, classes=4)
+    densities = np.array([multivariate_normal(m, 0.49).pdf(points) for m in means]).T
+    expected = densities / densities.sum(axis=1, keepdims=True)
+    found = gaussian_class_probabilities(points, classes=4, sigma=0.7)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    far = gaussian_class_probabilities(np.array([[1e3, 0.0]]), classes=3, sigma=1e-2)
+    np.testing.assert_allclose(far, [[1, 0, 0]])
+    assert gaussian_class_means(d=1, classes=3).ravel().tolist() == [-1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("n=40,d=2,sigma=1", "option classes is missing"),
+        ("n=40,d=2,sigma=1,classes=1", "classes must be a whole number of at least 2"),
+        ("n=40,d=2,sigma=0,classes=3", "sigma must be a positive number"),
+        ("n=2,d=2,sigma=1,classes=3", "seed=0 draws no point of class"),
+        ("n=40,d=2,sigma=1,classes=3,tau=1", "unknown option 'tau'"),
+    ],
+)
+def test_bad_recipes_are_refused(options: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_classes(f"synthetic:gaussians,{options}")
+
+
+def test_names_are_numbered_as_they_are_shown() -> None:
+    y, classes = numbered(named(["b", "10", "9.0", "9", "b"], None, "here"))
+    assert classes == ("9", "10", "b")
+    assert y.tolist() == [2, 1, 0, 0, 2]

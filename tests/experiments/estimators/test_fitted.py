@@ -1,0 +1,290 @@
+"""Fitted machines predict on new points with the preprocessing of their training points."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import tightmargin as tm
+from tests.support.command_line import run, write_csv
+from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities
+from tightmargin.formulations.data.normalisation import fit_normaliser
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.probability.binary import class_probabilities
+from tightmargin.solvers.probability.multiclass import direct_probabilities
+from tightmargin.solvers.result import checksum
+
+RNG = np.random.default_rng(8)
+SPREAD = RNG.normal(size=(30, 2)) * [1, 3] + 2
+TRAIN = TrainingData(SPREAD, np.where(SPREAD @ [1, 0.4] + RNG.logistic(size=30) > 3, 1, -1))
+NEW = RNG.normal(size=(9, 2)) * [1, 3] + 2
+RIDGE = 0.02
+C = 1 / (2 * RIDGE * TRAIN.n)
+BUNCH = load_iris()
+IRIS = tm.MulticlassData(BUNCH.data, BUNCH.target, classes=tuple(BUNCH.target_names))
+
+
+def test_a_hyperplane_is_applied_to_prepared_points() -> None:
+    machine = tm.fit("soft_margin_svc", TRAIN, normalise="zscore", ridge=RIDGE)
+    assert isinstance(machine, Fitted)
+    assert machine.result.certificate.verdict == "CERTIFIED"
+    scaler = StandardScaler().fit(TRAIN.X)
+    witness = SVC(kernel="linear", C=C, tol=1e-10).fit(scaler.transform(TRAIN.X), TRAIN.y)
+    expected = witness.decision_function(scaler.transform(NEW))
+    np.testing.assert_allclose(machine.decision_values(NEW), expected, atol=1e-4)
+    labels = machine.labels(NEW)
+    np.testing.assert_array_equal(labels, np.sign(expected))
+    assert set(labels.tolist()) == {-1, 1}
+    assert machine.classes == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "kernel"),
+    [
+        ({"kernel": "rbf", "width": 0.7}, {"kernel": "rbf", "gamma": 0.7}),
+        (
+            {"kernel": "poly", "degree": 2, "coef0": 1.0, "kpca": "full"},
+            {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 1.0},
+        ),
+    ],
+)
+def test_a_kernel_is_evaluated_against_the_training_points(
+    words: dict[str, Any], kernel: dict[str, Any]
+) -> None:
+    name = "soft_margin_svc" if "kpca" in words else "kernel_soft_margin_svc"
+    machine = tm.fit(name, TRAIN, ridge=RIDGE, **words)
+    witness = SVC(C=C, tol=1e-10, **kernel).fit(TRAIN.X, TRAIN.y)
+    expected = witness.decision_function(NEW)
+    np.testing.assert_allclose(machine.decision_values(NEW), expected, atol=1e-3)
+
+
+def test_several_classes_are_called_by_name() -> None:
+    machine = tm.fit("multiclass_hinge", IRIS, normalise="zscore_unit", ridge=0.01)
+    values, labels = machine.decision_values(BUNCH.data), machine.labels(BUNCH.data)
+    assert values.shape == (150, 3)
+    np.testing.assert_allclose(values.sum(axis=1), 0, atol=1e-9)
+    np.testing.assert_array_equal(labels, BUNCH.target_names[values.argmax(axis=1)])
+    errors = int((labels != BUNCH.target_names[BUNCH.target]).sum())
+    assert errors == machine.result.certificate.facts["errors"]
+    B, b = machine.result.values["B"].reshape(3, -1), machine.result.values["b"]
+    mapped = fit_normaliser("zscore_unit", BUNCH.data).apply(BUNCH.data)
+    np.testing.assert_allclose(values, mapped @ B.T + b, atol=1e-9)
+    assert machine.classes == tuple(BUNCH.target_names)
+
+
+def test_a_matrix_is_read_row_by_row() -> None:
+    X = np.random.default_rng(1).normal(size=(12, 4))
+    data = TrainingData(X, np.where(X[:, 0] + X[:, 3] > 0, 1, -1))
+    machine = tm.fit("matrix_svc_projection", data, ridge=0.5, shape=(2, 2), rank=1)
+    B, b = machine.result.values["w"].reshape(2, 2), machine.result.values["b"]
+    expected = [np.trace(B.T @ x.reshape(2, 2)) + b for x in X]
+    np.testing.assert_allclose(machine.decision_values(X), expected, atol=1e-12)
+
+
+def test_probabilities_are_read_from_prepared_points() -> None:
+    words: dict[str, Any] = {"ridge": RIDGE, "grid": 9}
+    machine = tm.fit(class_probabilities, TRAIN, normalise="zscore", **words)
+    assert isinstance(machine, FittedProbabilities)
+    scaler = StandardScaler().fit(TRAIN.X)
+    mapped = TrainingData(scaler.transform(TRAIN.X), TRAIN.y)
+    direct = class_probabilities(mapped, **words)
+    expected = direct.probabilities(scaler.transform(NEW))
+    np.testing.assert_allclose(machine.probabilities(NEW), expected)
+    assert len(set(expected.tolist())) > 2
+    np.testing.assert_array_equal(machine.labels(NEW), direct.labels(scaler.transform(NEW)))
+    single = tm.fit("weighted_svc", TRAIN, ridge=RIDGE, pi=0.5)
+    with pytest.raises(ValueError, match="weighted_svc estimates no probabilities: take class_pro"):
+        single.probabilities(NEW)
+
+
+def test_the_direct_scheme_answers_with_names_and_shares() -> None:
+    data = tm.MulticlassData(BUNCH.data[::5], BUNCH.target[::5], classes=IRIS.classes)
+    words: dict[str, Any] = {"ridge": 0.05, "grid": 4, "machine": "hinge"}
+    machine = tm.fit(direct_probabilities, data, normalise="zscore", **words)
+    scaler = StandardScaler().fit(data.X)
+    new = BUNCH.data[1::10]
+    mapped = tm.MulticlassData(scaler.transform(data.X), data.y)
+    direct = direct_probabilities(mapped, **words)
+    np.testing.assert_allclose(
+        machine.probabilities(new), direct.probabilities(scaler.transform(new)), atol=1e-6
+    )
+    np.testing.assert_allclose(machine.probabilities(new).sum(axis=1), 1)
+    names = BUNCH.target_names[direct.labels(scaler.transform(new))]
+    np.testing.assert_array_equal(machine.labels(new), names)
+    assert len(set(names)) == 3
+
+
+class Third:
+    """An estimator of three classes that always says the last one."""
+
+    def __init__(self, data: Any, weight: float) -> None:
+        self.data, self.weight = data, weight
+
+    def probabilities(self, X: Any) -> Any:
+        return np.tile([0, 0, self.weight], (len(X), 1))
+
+    def labels(self, X: Any) -> Any:
+        return np.full(len(X), 2)
+
+
+def test_an_estimator_of_several_classes_answers_with_their_names() -> None:
+    machine = tm.fit(Third, IRIS, normalise="unit", weight=0.5)
+    assert machine.labels(BUNCH.data[:2]).tolist() == ["virginica"] * 2
+    assert machine.probabilities(BUNCH.data[:2]).tolist() == [[0, 0, 0.5]] * 2
+    assert isinstance(machine, FittedProbabilities)
+    assert isinstance(machine.machine, Third)
+    np.testing.assert_allclose(np.linalg.norm(machine.machine.data.X, axis=1), 1)
+
+
+def test_what_does_not_classify_or_belong_is_refused() -> None:
+    with pytest.raises(ValueError, match="the result holds no point: its status is infeasible"):
+        tm.fit("hard_margin_svc", TRAIN)
+    with pytest.raises(ValueError, match="c_svc has no hyperparameter 'D'"):
+        tm.fit("c_svc", TRAIN, D=1.0)
+    with pytest.raises(ValueError, match="normalise 'z' is not known"):
+        tm.fit("c_svc", TRAIN, C=1.0, normalise="z")
+    with pytest.raises(TypeError, match="c_svc takes TrainingData, got MulticlassData"):
+        tm.fit("c_svc", IRIS, C=1.0)
+    machine = tm.fit("c_svc", TRAIN, C=1.0, normalise="zscore")
+    with pytest.raises(ValueError, match="the new points have 3 features, the training points 2"):
+        machine.labels(np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"X holds nan in row 0, column 1"):
+        machine.labels([[1.0, np.nan]])
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "train.csv", TRAIN)
+
+
+def test_a_saved_result_is_the_fitted_machine(file: Path) -> None:
+    out = file.with_name("fit.json")
+    words = ["--set", f"ridge={RIDGE}", "normalise=zscore", "--out", out]
+    assert run("solve", "soft_margin_svc", "--data", file, *words).code == 0
+    file.unlink()  # a hyperplane needs no training points
+    machine = tm.fit("soft_margin_svc", TRAIN, normalise="zscore", ridge=RIDGE)
+    found = tm.read_fitted(out)
+    assert isinstance(found, Fitted)
+    np.testing.assert_allclose(found.decision_values(NEW), machine.decision_values(NEW))
+    np.testing.assert_array_equal(found.labels(NEW), machine.labels(NEW))
+
+
+def weighted_path(file: Path, *settings: str, data: str | Path | None = None) -> Path:
+    out = file.with_name("path.json")
+    words = ["--set", f"ridge={RIDGE}", "grid=9", *settings, "--out", out]
+    answer = run("path", "weighted_svc", "--data", data or file, *words)
+    assert answer.code == 0, answer.stderr
+    return out
+
+
+def test_a_path_predicts_probabilities_with_their_intervals(file: Path) -> None:
+    out = weighted_path(file, "normalise=zscore")
+    direct = tm.fit(class_probabilities, TRAIN, normalise="zscore", ridge=RIDGE, grid=9)
+    text = run("predict", out, "--data", file).stdout.splitlines()
+    file.unlink()
+    file.write_text("a,b\n" + "\n".join(",".join(map(repr, row)) for row in NEW.tolist()) + "\n")
+    answer = run("predict", out, "--data", file, "--json")
+    assert (answer.code, answer.json["errors"]) == (0, None)
+    assert answer.json["formulation"] == "weighted_svc"
+    np.testing.assert_allclose(answer.json["probabilities"], direct.probabilities(NEW))
+    assert answer.json["labels"] == direct.labels(NEW).tolist()
+    intervals = np.array(answer.json["intervals"])
+    assert (intervals[:, 0] <= intervals[:, 1]).all()
+    np.testing.assert_allclose(intervals.mean(axis=1), answer.json["probabilities"])
+    monotone = np.array(answer.json["monotone"])
+    np.testing.assert_allclose((intervals[:, 1] - intervals[:, 0])[monotone], 0.1)
+    assert text[0] == "label,probability,low,high"
+    assert len(text) == TRAIN.n + 1
+    found = tm.read_fitted(out)
+    np.testing.assert_allclose(found.probabilities(NEW), direct.probabilities(NEW))
+
+
+@pytest.mark.parametrize("words", [{"kernel": "rbf", "width": 0.7}, {"kpca": "full"}])
+def test_a_path_of_a_kernel_predicts_from_the_training_data(
+    words: dict[str, Any], file: Path
+) -> None:
+    names = np.where(TRAIN.y > 0, "yes", "no")
+    rows = [
+        ",".join([*map(repr, x), name]) for x, name in zip(TRAIN.X.tolist(), names, strict=True)
+    ]
+    file.write_text("a,b,kind\n" + "\n".join(rows) + "\n")
+    out, asked = file.with_name("path.json"), [f"{key}={value}" for key, value in words.items()]
+    settings = ["--set", f"ridge={RIDGE}", "grid=9", *asked, "--out", out]
+    named = ["--data", file, "--label", "kind", "--positive", "yes"]
+    assert run("path", "weighted_svc", *named, *settings).code == 0
+    direct = tm.fit(class_probabilities, TRAIN, ridge=RIDGE, grid=9, **words)
+    np.savez(file.with_name("new.npz"), X=NEW, y=np.resize([1, -1], 9))
+    answer = run("predict", out, "--data", file.with_name("new.npz"), "--json")
+    assert answer.code == 0, answer.stderr
+    np.testing.assert_allclose(answer.json["probabilities"], direct.probabilities(NEW))
+    file.write_text("a,b,kind\n" + "\n".join(rows[1:]) + "\n")
+    answer = run("predict", out, "--data", file.with_name("new.npz"))
+    assert answer.code == 2
+    assert "the path was saved for other data" in answer.complaint
+
+
+def test_files_that_hold_no_machine_are_refused(file: Path) -> None:
+    out = weighted_path(file)
+    document = json.loads(out.read_text())
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"formulation": "rsvm"}, "of all paths that of weighted_svc predicts, and this is one of"),
+        ({"schema": "tightmargin/9"}, "of all paths that of weighted_svc predicts"),
+        ({"rows": []}, "the document has no rows"),
+        ({"normalisation": None}, "is not a readable path"),
+        ({"normalisation": {"kind": "zscore"}}, "the saved normaliser lacks d"),
+        ({"rows": [{"pi": 0.5}]}, "lacks a part"),
+        ({"command": "solve"}, "is not a readable result"),
+    ]
+    for change, message in cases:
+        forged = {word: part for word, part in (document | change).items() if word != "sha256"}
+        out.write_text(json.dumps(forged | {"sha256": checksum(forged)}))
+        answer = run("predict", out, "--data", file)
+        assert answer.code == 2, change
+        assert message in answer.complaint
+    out.write_text("[1, 2]")
+    assert "is not a readable result" in run("predict", out, "--data", file).complaint
+    answer = run("predict", file.with_name("absent.json"), "--data", file)
+    assert "is not a readable result" in answer.complaint
+
+
+def test_a_result_of_several_classes_solved_in_python_predicts_their_names(tmp_path: Path) -> None:
+    result = tm.solve(tm.multiclass_hinge(IRIS, ridge=RIDGE))
+    result.save(tmp_path / "iris.json")
+    np.savez(tmp_path / "new.npz", X=IRIS.X[::10], y=np.zeros(15))
+    answer = run("predict", tmp_path / "iris.json", "--data", tmp_path / "new.npz", "--json")
+    assert answer.code == 0
+    scores = IRIS.X[::10] @ np.reshape(result.values["B"], (3, 4)).T + result.values["b"]
+    expected = np.array(IRIS.classes)[scores.argmax(axis=1)]
+    assert answer.json["labels"] == expected.tolist()
+
+
+def test_names_that_do_not_fit_a_result_are_refused() -> None:
+    result = tm.solve(tm.multiclass_hinge(IRIS, ridge=RIDGE))
+    for names in ([], ["setosa"], ["a", "b", "c", "d"]):
+        other = replace(result, data=dict(result.data) | {"classes": names})
+        with pytest.raises(ValueError, match="do not fit its B and b"):
+            Fitted(other, lambda: pytest.fail("no training data is needed"))
+
+
+def test_a_path_whose_machine_was_altered_predicts_nothing(file: Path) -> None:
+    out = weighted_path(file)
+    document = json.loads(out.read_text())
+    document["rows"][0]["w"] = [-5 * number for number in document["rows"][0]["w"]]
+    out.write_text(json.dumps(document))
+    answer = run("predict", out, "--data", file)
+    assert (answer.code, answer.stdout) == (2, "")
+    assert "the checksum does not match: the file was altered" in answer.complaint
+    del document["sha256"]
+    out.write_text(json.dumps(document))
+    assert "is not a readable path" in run("predict", out, "--data", file).complaint

@@ -1,0 +1,533 @@
+"""Gap studies: the order of bounds, what is refused, what is flagged, and every way out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tests.references import reference_solutions
+from tests.support.command_line import run, write_csv
+from tightmargin.experiments.cli import compare
+from tightmargin.experiments.console import tables
+from tightmargin.experiments.console.gaps import gap_page
+from tightmargin.experiments.data.preparation import prepare
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.gap_study import study as gap_study
+from tightmargin.experiments.gap_study.bound_order import is_weaker, order_violations
+from tightmargin.experiments.gap_study.ladder import LADDER
+from tightmargin.experiments.gap_study.rungs import Rung
+from tightmargin.experiments.gap_study.study import (
+    BREAST_CANCER,
+    CLUSTERED,
+    EXACT,
+    INSTANCES,
+    RELAXATIONS,
+    Instance,
+    Study,
+)
+from tightmargin.experiments.gap_study.table import (
+    percent,
+    seconds_text,
+    to_frame,
+    to_json,
+    to_latex,
+)
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
+from tightmargin.solvers.comparison.gap_table import Bound
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+
+SPEC = "synthetic:clustered,n=40,d=2,sigma=0.5,seed=0"
+SMALL = Instance("small", "Forty points", SPEC, {"penalty": 1.0})
+LABELS = [rung.name for rung in RELAXATIONS]
+RUNGS = [rung.name for rung in LADDER]
+
+
+def last(studies: Iterator[Study]) -> Study:
+    *_, finished = studies
+    return finished
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return last(gap_study.run(SMALL))
+
+
+def row(study: Study, label: str) -> Bound:
+    (found,) = [r for r in study.comparison.rows if r.label == label]
+    return found
+
+
+# --- the ladder ----------------------------------------------------------------------------------
+
+
+def test_every_rung_bounds_the_exact_problem_by_the_catalogue() -> None:
+    for rung in (*RELAXATIONS, *LADDER):
+        entry = CATALOGUE[rung.formulation]
+        bounded = entry.relaxes or CATALOGUE[str(entry.dual_of)].relaxes
+        assert bounded == EXACT.formulation
+    assert len(set(LABELS)) == len(RELAXATIONS)
+    assert len(set(RUNGS)) == len(LADDER)
+
+
+def test_the_relaxations_are_in_order(study: Study) -> None:
+    """M = 1000 <= hinge <= big-M; each fixed strengthening <= SDP; everything <= optimum."""
+    bounds = {label: row(study, label).bound for label in LABELS}
+    assert None not in bounds.values()
+    low, hinge, big_m, norm, equal, scaled, dual, sdp = (float(b or 0) for b in bounds.values())
+    slack = 1e-6 * float(study.comparison.upper or 0)
+    assert low <= hinge + slack
+    assert hinge <= big_m + slack
+    assert norm <= scaled + slack, "scaled is inverse_norm stretched"
+    for fixed in (norm, equal, scaled):
+        assert fixed <= sdp + slack
+    assert dual == pytest.approx(sdp, rel=1e-5)
+    assert sdp <= float(study.comparison.upper or 0) + slack
+    assert study.complaints == []
+
+
+def test_gaps_are_those_of_independent_models(study: Study) -> None:
+    """The bounds again in another modelling layer, the optimum by SCIP and by enumeration."""
+    data = study.prepared.data
+    upper = float(study.comparison.upper or 0)
+    sdp = reference_solutions.theorem_2(data, "penalised", penalty=1.0).value
+    loose = reference_solutions.relaxation(data, "penalised", 1.0, np.full(data.n, 1000.0)).value
+    assert row(study, "SDP").bound == pytest.approx(sdp, rel=2e-6)
+    assert row(study, "big-M, M = 1000").bound == pytest.approx(loose, rel=2e-6)
+    gap = study.comparison.relative_gap(row(study, "SDP"))
+    assert gap == pytest.approx((upper - sdp) / upper, abs=1e-6)
+    exact = study.comparison.exact
+    assert exact is not None
+    assert exact.solver == "tightmargin"
+    assert exact.certificate.bound_method.startswith("conflict search over")
+    assert exact.certificate.verdict is Verdict.CERTIFIED
+    by_scip = solve(zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip")
+    assert by_scip.certificate.bound_method.startswith("enumeration of")
+    assert by_scip.objective == pytest.approx(upper, rel=1e-6)
+
+
+def test_the_exact_problem_by_brute_force() -> None:
+    spec = "synthetic:clustered,n=11,d=2,sigma=0.5,seed=1"
+    found = last(gap_study.run(replace(SMALL, spec=spec), []))
+    expected = reference_solutions.zero_one_optimum(found.prepared.raw, "penalised", 1.0)
+    assert found.comparison.upper == pytest.approx(expected, rel=1e-7)
+
+
+def test_a_study_grows_by_one_row_at_a_time() -> None:
+    told: list[str] = []
+    grown = list(gap_study.run(SMALL, RELAXATIONS[:2], say=told.append))
+    assert [len(s.comparison.rows) for s in grown] == [0, 1, 2]
+    assert [len(s.rungs) for s in grown] == [0, 1, 2]
+    assert [text.partition(": ")[2] for text in told] == [
+        EXACT.name, f"{LABELS[0]} (1 of 2)", f"{LABELS[1]} (2 of 2)",
+    ]  # fmt: skip
+
+
+def enumerated(instance: Instance) -> float:
+    """The optimum again, without the conflict search."""
+    words = {word: number for word, number in instance.settings.items() if word != "penalty"}
+    data = prepare(load(instance.spec), words).data
+    assert isinstance(data, TrainingData)
+    penalty = float(instance.settings["penalty"])
+    return zero_one_enumeration(data, penalty=penalty, intercept="penalised").objective
+
+
+@pytest.mark.slow
+def test_the_main_study(tmp_path: Path) -> None:
+    """What `make gaps` prints, on both instances: proven, ordered, and as telling as expected."""
+    out = tmp_path / "gaps"
+    files = ["--csv", f"{out}.csv", "--latex", f"{out}.tex", "--plot", f"{out}.png"]
+    answer = run("compare", *files, "--json")
+    assert answer.code == 0, answer.stderr
+    studies = answer.json["studies"]
+    assert [s["instance"] for s in studies] == [i.name for i in INSTANCES]
+    for found, instance in zip(studies, INSTANCES, strict=True):
+        assert found["violations"] == []
+        assert found["upper"] == pytest.approx(enumerated(instance), rel=1e-6)
+        assert found["exact"]["certificate"]["verdict"] == "CERTIFIED"
+        assert found["exact"]["solver"]["name"] == "tightmargin"
+        gaps = {r["label"]: r["relative_gap"] for r in found["rows"]}
+        assert list(gaps) == LABELS
+        assert gaps["big-M, M = 1000"] > 0.99
+        assert 0.6 < gaps["big-M, derived M"] < 0.8
+        assert gaps["SDP"] < min(gap for label, gap in gaps.items() if "SDP" not in label)
+        assert {r["certificate"]["verdict"] for r in found["rows"]} == {"CERTIFIED"}
+    for suffix in ("csv", "tex", "png"):
+        assert Path(f"{out}.{suffix}").stat().st_size > 0
+
+
+def test_the_real_instance_is_what_it_says() -> None:
+    """Rows of scikit-learn's table, z-scored: mean 0 and deviation 1, 45 of 120 malignant."""
+    from sklearn.datasets import load_breast_cancer
+
+    bunch = load_breast_cancer()
+    assert [str(bunch.feature_names[k]) for k in (20, 21)] == ["worst radius", "worst texture"]
+    prepared = gap_study.prepare(
+        load(BREAST_CANCER.spec), {"normalise": BREAST_CANCER.settings["normalise"]}
+    )
+    assert prepared.raw.X.shape == (120, 2)
+    table = {tuple(r) for r in bunch.data[:, [20, 21]].tolist()}
+    assert {tuple(r) for r in prepared.raw.X.tolist()} <= table
+    assert prepared.raw.n_pos == round(120 * (bunch.target == 0).mean())
+    assert prepared.data.X.mean(axis=0) == pytest.approx([0, 0], abs=1e-12)
+    assert prepared.data.X.std(axis=0) == pytest.approx([1, 1])
+    assert load(CLUSTERED.spec).n == 60
+
+
+# --- an impossible order is seen -----------------------------------------------------------------
+
+
+def test_a_bound_above_a_stronger_relaxation_is_flagged(study: Study) -> None:
+    rows = list(study.comparison.rows)
+    sdp = row(study, "SDP")
+    assert sdp.value is not None
+    for label in ("conic, gamma equal", "conic, gamma by norm", "conic, gamma scaled"):
+        k = LABELS.index(label)
+        wrong = [*rows[:k], replace(rows[k], bound=sdp.value * 1.001), *rows[k + 1 :]]
+        lines = order_violations(wrong)
+        assert any(line.startswith(f"{label}: bound") and line.endswith("SDP") for line in lines)
+    k = LABELS.index("big-M, M = 1000")
+    derived = row(study, "big-M, derived M").value
+    assert derived is not None
+    wrong = [*rows[:k], replace(rows[k], bound=derived * 1.001), *rows[k + 1 :]]
+    assert any("stronger big-M, derived M" in line for line in order_violations(wrong))
+    assert order_violations(rows) == []
+
+
+def test_only_relaxations_of_one_problem_are_ordered(study: Study) -> None:
+    sdp, equal = row(study, "SDP"), row(study, "conic, gamma equal")
+    loose, derived = row(study, "big-M, M = 1000"), row(study, "big-M, derived M")
+    hinge = row(study, "hinge loss, derived M")
+    assert is_weaker(equal, sdp)
+    assert not is_weaker(sdp, equal)
+    assert is_weaker(loose, derived)
+    assert not is_weaker(derived, loose)
+    assert is_weaker(hinge, derived)
+    assert not is_weaker(derived, hinge)
+    assert not is_weaker(derived, sdp), "no theorem says so"
+    other = replace(sdp, parameters={**sdp.parameters, "penalty": 2.0})
+    assert not is_weaker(equal, other)
+    edited = replace(sdp.result.certificate, level="model")
+    assert not is_weaker(equal, replace(sdp, result=replace(sdp.result, certificate=edited)))
+
+
+def test_a_bound_above_the_optimum_is_1_and_red(
+    monkeypatch: pytest.MonkeyPatch, study: Study
+) -> None:
+    upper = study.comparison.upper
+    assert upper is not None
+    rows = [
+        replace(r, bound=upper * 1.01) if r.label == "SDP" else r for r in study.comparison.rows
+    ]
+    wrong = replace(study, comparison=replace(study.comparison, rows=tuple(rows)))
+    monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([wrong]))
+    answer = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1")
+    assert answer.code == 1
+    assert re.search(r"WRONG: SDP: bound .* exceeds the best point", answer.stdout)
+    assert "exceeds the best point" in answer.stderr
+    document = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1", "--json")
+    assert document.code == 1
+    assert document.json["studies"][0]["violations"]
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
+
+
+def test_rows_of_ones_own(train: Path) -> None:
+    """One entry twice; the usual hinge loss is listed and is no bound."""
+    rows = ["conic_sdp", "zero_one_relaxed:big_m=1000", "zero_one_hinge:big_m=1"]
+    words = ["--data", train, "--set", "penalty=1.3", "big_m=derived"]
+    answer = run("compare", *rows, *words, "--json")
+    assert answer.code == 0, answer.stderr
+    assert answer.json["command"] == "compare"
+    (found,) = answer.json["studies"]
+    assert [r["label"] for r in found["rows"]] == rows
+    assert [r["formulation"] for r in found["rows"]] == [r.partition(":")[0] for r in rows]
+    data = reference_solutions.points("overlapping", 2, n=10)
+    optimum = reference_solutions.zero_one_optimum(data, "penalised", 1.3)
+    assert found["upper"] == pytest.approx(optimum, rel=1e-7)
+    sdp, loose, hinge = found["rows"]
+    expected = reference_solutions.theorem_2(data, "penalised", penalty=1.3).value
+    assert sdp["certified_bound"] == pytest.approx(expected, rel=2e-6)
+    assert sdp["relative_gap"] == pytest.approx(1 - expected / optimum, abs=1e-5)
+    assert loose["parameters"] == {"big_m": 1000}
+    assert hinge["value"] == pytest.approx(
+        reference_solutions.hinge(data, "penalised", 1.0, 1.3).value
+    )
+    assert hinge["certified_bound"] is hinge["relative_gap"] is None
+    assert hinge["remark"].startswith("no bound: M[")
+
+
+def test_another_exact_problem(train: Path) -> None:
+    words = ["--data", train, "--exact", "zero_one_disjunctive", "--set", "penalty=1.3"]
+    (found,) = run("compare", "conic_sdp", *words, "--json").json["studies"]
+    assert found["exact"]["formulation"] == "zero_one_disjunctive"
+    optimum = reference_solutions.zero_one_optimum(
+        reference_solutions.points("overlapping", 2, n=10), "penalised", 1.3
+    )
+    assert found["upper"] == pytest.approx(optimum, rel=1e-7)
+
+
+def test_the_exact_problem_may_carry_settings_too(train: Path) -> None:
+    words = ["--data", train, "--set", "penalty=1.3", "--exact", "zero_one_big_m:big_m=derived"]
+    assert run("compare", "conic_sdp", *words).code == 0
+
+
+def test_a_looser_intercept_still_bounds(train: Path) -> None:
+    """A free b is worth at least as much as a priced one; the other way round is refused."""
+    words = ["--data", train, "--set", "penalty=1.3", "big_m=derived"]
+    answer = run("compare", "zero_one_relaxed:intercept=free", *words, "--json")
+    assert answer.code == 0
+    (found,) = answer.json["studies"]
+    assert found["rows"][0]["certified_bound"] <= found["upper"]
+    tighter = ["zero_one_relaxed:intercept=none", *words]
+    assert "another problem" in run("compare", *tighter).complaint
+
+
+REFUSED = {
+    "penalty": (["conic_sdp:penalty=2"], "another problem"),
+    "unrelated": (["c_svc:C=1"], "not known to bound zero_one_big_m"),
+    "budget": (["conic_sdp_budget:budget=0.1"], "not known to bound"),
+    "own key": (["conic_sdp:penlty=2"], "did you mean penalty"),
+    "own data": (["conic_sdp:normalise=zscore"], "give normalise with --set"),
+    "name": (["conic_spd"], "did you mean conic_sdp"),
+    "nothing": ([], "--ladder"),
+    "kernel": (["conic_sdp_strengthened", "--set", "kernel=rbf", "width=1"], "not a kernel matrix"),
+    "key": (["conic_sdp", "--set", "strengtening=equal"], "nothing here has"),
+    "csv": (["conic_sdp", "--csv", "table.xlsx"], ".csv"),
+    "plot": (["conic_sdp", "--plot", "gaps.bmp"], ".png or .pdf or .svg"),
+    "exact": (["conic_sdp", "--exact", "zero_one_bigm"], "did you mean zero_one_big_m"),
+    "solver": (["conic_sdp", "--solver", "highs"], "highs cannot take SDP"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(REFUSED))
+def test_refused_comparisons_are_2_with_one_line(case: str, train: Path) -> None:
+    words, expected = REFUSED[case]
+    common = ["--set", "penalty=1.3", "--set", "big_m=derived"]
+    answer = run("compare", *words, "--data", train, *common)
+    assert answer.code == 2
+    assert expected in answer.complaint
+
+
+def test_a_solver_that_cannot_take_a_row_is_refused_before_the_exact_problem(
+    train: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gap_study, "compare", lambda *a, **k: pytest.fail("something was solved"))
+    words = ["--data", train, "--set", "penalty=1.3", "--solver", "highs"]
+    answer = run("compare", "zero_one_relaxed:big_m=1000", "conic_sdp", *words)
+    assert answer.code == 2
+    assert "conic_sdp: highs cannot take SDP models; installed solvers" in answer.complaint
+
+
+def test_rows_without_data_are_refused() -> None:
+    for words in (
+        ["conic_sdp"],
+        ["--ladder", "--set", "penalty=1"],
+        ["--set", "penalty=1"],
+        ["--exact", "c_svc:C=1"],
+    ):
+        answer = run("compare", *words)
+        assert answer.code == 2
+        assert "--data" in answer.complaint
+
+
+def test_a_row_without_certificate_is_1(train: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An inaccurate solve enters no gap, and a script learns of it."""
+    original = gap_study.compare
+
+    def inaccurate(*arguments: Any, **options: Any) -> Any:
+        found = original(*arguments, **options)
+        rows = [
+            replace(
+                r, bound=None, verdict=Verdict.NOT_CERTIFIED, status=Status.INACCURATE,
+                remark="NOT_CERTIFIED: the proven gap is 3e-5",
+            )
+            for r in found.rows
+        ]  # fmt: skip
+        return replace(found, rows=tuple(rows))
+
+    monkeypatch.setattr(gap_study, "compare", inaccurate)
+    words = ["--data", train, "--set", "penalty=1.3", "big_m=derived"]
+    answer = run("compare", "conic_sdp", *words)
+    assert answer.code == 1
+    assert "the proven gap is 3e-5" in answer.stderr
+    (line,) = [line for line in answer.stdout.splitlines() if line.startswith("conic_sdp")]
+    for word in ("no bound", "inaccurate", "NOT_CERTIFIED"):
+        assert word in line
+
+
+def test_a_limit_on_the_exact_problem_is_4() -> None:
+    data = "synthetic:clustered,n=150,d=6,sigma=0.5"
+    words = ["--data", data, "--set", "penalty=1", "big_m=derived", "--time-limit", "3"]
+    answer = run("compare", "zero_one_relaxed", *words, "--json")
+    assert answer.code == 4
+    (found,) = answer.json["studies"]
+    assert found["exact"]["status"] == "feasible"
+    assert found["rows"][0]["relative_gap"] is not None, "to the best point known"
+
+
+def test_interrupted_keeps_the_rows_that_are_finished(
+    train: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, calls = gap_study.compare, []
+
+    def third_time(*arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 4:  # the exact problem and two rows are done
+            raise KeyboardInterrupt
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(gap_study, "compare", third_time)
+    words = ["--ladder", "--data", train, "--set", "penalty=1.3", "--csv", tmp_path / "gaps.csv"]
+    answer = run("compare", *words, "--json")
+    assert answer.code == 130
+    (found,) = answer.json["studies"]
+    assert [r["label"] for r in found["rows"]] == RUNGS[:2]
+    assert "2 rows are finished" in answer.stderr
+    assert len((tmp_path / "gaps.csv").read_text().splitlines()) == 1 + 2 + 1
+
+
+def test_a_solver_that_swallows_the_interrupt_still_stops_the_study(
+    train: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SCIP catches Ctrl-C itself; its words are all there is to see of it."""
+    original = gap_study.compare
+
+    def swallowed(*arguments: Any, **options: Any) -> Any:
+        found = original(*arguments, **options)
+        assert found.exact is not None
+        return replace(found, exact=replace(found.exact, message="interrupted, feasible"))
+
+    monkeypatch.setattr(gap_study, "compare", swallowed)
+    answer = run("compare", "--ladder", "--data", train, "--set", "penalty=1.3", "--json")
+    assert answer.code == 130
+    assert answer.json["studies"][0]["rows"] == []
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_the_table_for_people(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([study]))
+    text = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1").stdout
+    for label in LABELS:
+        (line,) = [x for x in text.splitlines() if re.match(rf"{re.escape(label)}  ", x)]
+        gap = study.comparison.relative_gap(row(study, label))
+        assert re.search(rf" {re.escape(percent(gap))} ", line)
+        assert line.rstrip().endswith("CERTIFIED")
+    assert "0-1 optimum (exact)" in text
+    assert re.search(r"optimum proven by conflict search over [\d,]+ nodes", text)
+    assert "penalty = 1.0" in text
+
+
+def test_a_narrow_screen_keeps_bound_gap_and_certificate(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for width in (80, 120):
+        written = io.StringIO()
+        screen = Console(file=written, width=width, markup=False)
+        monkeypatch.setattr(tables, "_console", lambda screen=screen: screen)
+        tables.show(gap_page(study))
+        lines = written.getvalue().splitlines()
+        assert max(len(line.rstrip()) for line in lines) <= width
+        head = next(line for line in lines if line.startswith("relaxation")).split()
+        assert ("value" in head) == ("status" in head) == (width == 120)
+        (line,) = [x for x in lines if x.startswith("SDP  ")]
+        gap = percent(study.comparison.relative_gap(row(study, "SDP")))
+        assert line.split()[-1] == "CERTIFIED"
+        assert gap in line.split()
+
+
+def test_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show("margin[0] [red]")
+    assert capsys.readouterr().out == "margin[0] [red]\n"
+
+
+def test_csv_keeps_instance_label_and_entry(study: Study, tmp_path: Path) -> None:
+    to_frame([study, study]).to_csv(tmp_path / "gaps.csv", index=False)
+    with (tmp_path / "gaps.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert list(rows[0]) == [
+        "instance", "formulation", "entry", "value", "certified bound", "absolute gap",
+        "relative gap", "solver", "status", "seconds", "certificate",
+    ]  # fmt: skip
+    assert len(rows) == 2 * (len(RELAXATIONS) + 1)
+    assert [r["entry"] for r in rows[: len(RELAXATIONS)]] == [
+        rung.formulation for rung in RELAXATIONS
+    ]
+    assert rows[len(RELAXATIONS)]["entry"] == EXACT.formulation
+    sdp = row(study, "SDP")
+    assert float(rows[LABELS.index("SDP")]["certified bound"]) == sdp.bound, "full precision"
+
+
+def test_latex_has_the_shape_of_a_table(study: Study) -> None:
+    odd = Instance("50%_off & more", "odd", SPEC, SMALL.settings)
+    text = to_latex([study, replace(study, instance=odd)])
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
+        assert text.count(rule) == 1
+    declared = re.search(r"\\begin\{tabular\}\{([lrc]+)\}", text)
+    assert declared is not None
+    lines = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert len(lines) == 1 + 2 * (len(RELAXATIONS) + 1)
+    for line in lines:
+        assert len(re.findall(r"(?<!\\)&", line)) == len(declared[1]) - 1
+        assert not re.search(r"(?<!\\)[%_#$]", line), "special characters are escaped"
+    assert r"50\%\_off \& more" in text
+    gap = percent(study.comparison.relative_gap(row(study, "SDP")))
+    assert re.search(rf"SDP & .* & {re.escape(gap)} & ", text)
+
+
+def test_json_of_a_study_has_no_arrays_of_points(study: Study) -> None:
+    document = to_json(study)
+    assert document["data"]["sha256"] == study.prepared.raw.sha256
+    assert document["rows"][2]["parameters"] == {"big_m": "derived"}
+    for found in document["rows"]:
+        assert "values" not in found
+        assert set(found) >= {"label", "formulation", "value", "certified_bound", "relative_gap"}
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(None, ""), (float("nan"), ""), (0.0, "0.0"), (0.9957, "99.6")]
+)
+def test_percent(number: float | None, text: str) -> None:
+    assert percent(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0.00261, "0.003"), (0.5, "0.50"), (9.876, "9.88"), (61.42, "61.4")]
+)
+def test_seconds(number: float, text: str) -> None:
+    assert seconds_text(number) == text
+
+
+def test_rung_names() -> None:
+    assert Rung("conic_sdp").name == "conic_sdp"
+    assert Rung("zero_one_relaxed", {"big_m": 2}).name == "zero_one_relaxed:big_m=2"
+    assert EXACT.name == "0-1 optimum"
+
+
+def test_a_price_given_to_a_row_alone_is_missing_in_the_exact_problem() -> None:
+    answer = run(
+        "compare", "conic_sdp:penalty=1", "--data", "synthetic:clustered,n=20,d=2,sigma=0.3"
+    )
+    assert answer.code == 2
+    assert "zero_one_big_m, has no penalty; give it to all with --set penalty=1" in answer.stderr

@@ -1,0 +1,397 @@
+"""The ladder of bounds: its order, what its upper rungs compute and share, what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import ladder as benchmark
+from tests.references import reference_solutions
+from tests.support.command_line import run, write_csv
+from tightmargin.cuts.bound_tightening.tighten import Tightened, TighteningStatus
+from tightmargin.experiments.cli import compare
+from tightmargin.experiments.gap_study import ladder
+from tightmargin.experiments.gap_study import study as gap_study
+from tightmargin.experiments.gap_study.bound_order import _stated, is_weaker, order_violations
+from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
+from tightmargin.experiments.gap_study.rungs import Effort, Need, Outcomes, Problem, Rung, Step
+from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, Instance, Study
+from tightmargin.experiments.gap_study.table import percent, to_json, to_markdown
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.solvers.comparison.gap_table import Bound
+
+SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
+SMALL = Instance("small", "Twelve points", SPEC, {"penalty": 1.5})
+NAMES = [rung.name for rung in LADDER]
+NEEDY = [rung for rung in LADDER if rung.need is not None]
+
+
+def last(studies: Iterator[Study]) -> Study:
+    *_, finished = studies
+    return finished
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return last(gap_study.run(SMALL, LADDER))
+
+
+def row(study: Study, label: str) -> Bound:
+    (found,) = [r for r in study.comparison.rows if r.label == label]
+    return found
+
+
+def bound(study: Study, label: str) -> float:
+    found = row(study, label).bound
+    assert found is not None, (label, row(study, label).remark)
+    return found
+
+
+# --- the order -----------------------------------------------------------------------------------
+
+
+def test_every_rung_is_certified_and_below_the_optimum(study: Study) -> None:
+    """The optimum by brute force over the points that are kept, in another modelling layer."""
+    optimum = reference_solutions.zero_one_optimum(study.prepared.raw, "penalised", 1.5)
+    assert study.comparison.upper == pytest.approx(optimum, rel=1e-7)
+    assert [r.label for r in study.comparison.rows] == NAMES
+    for name in NAMES:
+        assert bound(study, name) <= optimum * (1 + 1e-6)
+    assert study.complaints == []
+    assert study.left_out == ()
+
+
+CHAINS = [
+    ["big-M, M = 1000", "big-M, derived M", "SDP, secant and norm"],
+    ["conic, gamma by norm", "conic, gamma scaled", "SDP"],
+    ["conic, gamma equal", "SDP", "SDP, secant and norm", "+ pair conflicts",
+     "+ larger conflicts", "+ linear RLT"],
+    ["conic, gamma scaled", "SDP, secant and norm"],
+    ["+ larger conflicts", "SDP, tightened bounds"],
+    ["big-M, M = 1000", "big-M, tightened M", "SDP, tightened bounds"],
+    ["+ larger conflicts", "level-1 lift"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: " < ".join(chain[-2:]))
+def test_each_chain_of_rungs_rises(chain: list[str], study: Study) -> None:
+    bounds = [bound(study, name) for name in chain]
+    slack = 2e-6 * float(study.comparison.upper or 0)
+    assert all(low <= high + slack for low, high in pairwise(bounds)), bounds
+
+
+def test_the_upper_rungs_are_worth_their_price(study: Study) -> None:
+    """Each thing that is added shows: the SDP leaves a third, the ladder ends within 2 %."""
+    gap = {r.label: study.comparison.relative_gap(r) or 0.0 for r in study.comparison.rows}
+    assert gap["SDP"] > 0.3
+    for weak, strong in (
+        ("big-M, derived M", "SDP"), ("SDP", "+ pair conflicts"),
+        ("+ pair conflicts", "+ linear RLT"), ("big-M, derived M", "big-M, tightened M"),
+    ):  # fmt: skip
+        assert gap[strong] < gap[weak] - 0.02
+    assert min(gap["SDP, tightened bounds"], gap["level-1 lift"]) < 0.02
+
+
+# Not compared: two fixed strengthenings, of which only the words say that one is the other,
+# stretched; and an M from a cutoff without the room that the other bounds have.
+LOOSE = [("conic, gamma by norm", "conic, gamma scaled"), CHAINS[0][1:]]
+COMPARED = [p for chain in CHAINS for p in pairwise(chain) if list(p) not in map(list, LOOSE)]
+
+
+@pytest.mark.parametrize(("weak", "strong"), COMPARED)
+def test_a_bound_above_a_stronger_rung_is_flagged(weak: str, strong: str, study: Study) -> None:
+    data = study.prepared.data
+    assert isinstance(data, TrainingData)
+    value = row(study, strong).value
+    assert value is not None
+    wrong = [
+        replace(r, bound=value * 1.001) if r.label == weak else r for r in study.comparison.rows
+    ]
+    lines = order_violations(wrong, data)
+    assert any(x.startswith(f"{weak}: bound") and x.endswith(strong) for x in lines), lines
+
+
+def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: Study) -> None:
+    data = study.prepared.data
+    assert isinstance(data, TrainingData)
+    one = row(study, "+ pair conflicts")
+    other = replace(one, label="other")
+    own = closed_slack_bounds(data, penalty=1.5, intercept="penalised")
+    own = replace(own, conflicts=((0, 1), (2, 3, 4)))
+    for word, change in (
+        ("upper", own.upper + 1), ("lower", own.lower - 1), ("norm2", own.norm2 + 1),
+        ("intercept", (own.intercept[0] - 1, own.intercept[1])),
+        ("intercept", (own.intercept[0], own.intercept[1] + 1)), ("conflicts", ((0, 1, 5),)),
+    ):  # fmt: skip
+        wide = replace(own, **{word: change})
+
+        def stated(r: Bound, wide: SlackBounds = wide) -> SlackBounds:
+            return wide if r.label == "other" else own
+
+        assert is_weaker(other, one, stated), word
+        assert not is_weaker(one, other, stated), word
+
+
+def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: Study) -> None:
+    data = study.prepared.data
+    assert isinstance(data, TrainingData)
+    products, lift = row(study, "+ linear RLT"), row(study, "level-1 lift")
+    conflicts = row(study, "+ larger conflicts")
+
+    def stated(r: Bound) -> SlackBounds | None:
+        return _stated(r, data)
+
+    assert is_weaker(conflicts, products, stated)
+    assert not is_weaker(products, conflicts, stated)
+    assert not is_weaker(products, lift, stated)
+    assert is_weaker(conflicts, lift, stated)
+    assert not is_weaker(lift, conflicts, stated)
+    dearer = replace(conflicts, parameters={**conflicts.parameters, "penalty": 9.0})
+    own = stated(conflicts)
+    assert is_weaker(conflicts, products, lambda r: own)
+    assert not is_weaker(dearer, products, lambda r: own)
+    assert not is_weaker(conflicts, products), "bounds that nobody knows are not compared"
+
+
+# --- steps ---------------------------------------------------------------------------------------
+
+
+def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
+    ran: list[str] = []
+    first = Step("first", lambda problem: ran.append("first") or 1)
+    second = Step("second", lambda problem, one: ran.append("second") or one + 1, (first,))
+    data = reference_solutions.points("separable", 0, n=6)
+    outcomes = Outcomes(Problem(data, 1.0, "penalised", Effort(), lambda text: None))
+    low, high = (
+        Rung("conic_sdp", {}, "", Need(step, lambda found: {"found": found}))
+        for step in (first, second)
+    )
+    found, seconds = outcomes.parameters(high)
+    assert found == {"found": 2}
+    again, less = outcomes.parameters(low)
+    assert again == {"found": 1}
+    assert ran == ["first", "second"]
+    assert 0 < less < seconds
+    assert outcomes.parameters(high)[1] == seconds
+    assert outcomes.parameters(Rung("conic_sdp")) == ({}, 0.0)
+
+
+def test_seconds_of_a_row_contain_those_of_its_steps(study: Study) -> None:
+    for rung, found in zip(to_json(study)["rows"], study.comparison.rows, strict=True):
+        assert rung["seconds"] == found.seconds
+        assert (rung["needs"] is None) == (rung["preparation_seconds"] == 0)
+        if rung["needs"] is not None:
+            assert found.seconds > found.result.seconds
+
+
+def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = ladder.tighten
+    asked: list[dict[str, Any]] = []
+
+    def watched(data: TrainingData, **settings: Any) -> Tightened:
+        asked.append(settings)
+        return original(data, **settings)
+
+    monkeypatch.setattr(ladder, "tighten", watched)
+    rungs = [r for r in LADDER if "tightened" in r.name]
+    found = last(gap_study.run(SMALL, rungs, effort=Effort(tighten_time=7.5)))
+    assert len(asked) == 1, "two rungs, one run"
+    assert asked[0]["time_limit"] == 7.5
+    assert (asked[0]["penalty"], asked[0]["intercept"]) == (1.5, "penalised")
+    big_m, first = found.comparison.rows
+    stated = first.parameters["slack_bounds"]
+    assert big_m.parameters["slack_bounds"] is stated
+    undecided = ~stated.kept
+    assert np.asarray(big_m.parameters["big_m"])[undecided] == pytest.approx(
+        stated.upper[undecided]
+    )
+    assert stated is not None
+    closed = closed_slack_bounds(
+        found.prepared.raw, penalty=1.5, intercept="penalised",
+        incumbent=first.parameters["incumbent"], slack=1e-4,
+    )  # fmt: skip
+    assert (stated.upper < closed.upper).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"tighten_time": 0}, "tighten_time must be a positive finite number"),
+        ({"lift_points": -1}, "lift_points must be a whole number not below 0"),
+        ({"lift_points": 2.5}, "lift_points must be a whole number"),
+    ],
+)
+def test_an_effort_that_is_none_is_refused(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Effort(**words)
+
+
+# --- what is left out ----------------------------------------------------------------------------
+
+
+def test_the_lift_of_many_points_is_left_out_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In the study, in the table, in the JSON and on standard error; the exit code stays 0."""
+    lift, cheap = LADDER[NAMES.index("level-1 lift")], LADDER[0]
+    monkeypatch.setattr(compare, "whole_ladder", lambda settings: (cheap, lift))
+    train = write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
+    words = ["--ladder", "--data", train, "--set", "penalty=1", "--lift-points", "9"]
+    answer = run("compare", *words, "--json")
+    assert answer.code == 0
+    (found,) = answer.json["studies"]
+    (line,) = found["left_out"]
+    assert line.startswith("level-1 lift: left out, 10 points are more than 9")
+    assert [r["label"] for r in found["rows"]] == [cheap.name]
+    assert line in " ".join(answer.stderr.split())
+    assert line in run("compare", *words).stdout
+
+
+def test_a_lift_with_too_many_rows_is_left_out_and_the_study_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The size is known once the conflicts are: the builder would refuse it in the middle."""
+    monkeypatch.setattr(ladder, "ROW_LIMIT", 10)
+    names = ("big-M, M = 1000", "level-1 lift", "SDP, tightened bounds")
+    rungs = [LADDER[NAMES.index(name)] for name in names]
+    found = last(gap_study.run(SMALL, rungs))
+    assert [r.label for r in found.comparison.rows] == [names[0], names[2]]
+    assert [r.name for r in found.rungs] == [names[0], names[2]]
+    (line,) = found.left_out
+    assert line.startswith("level-1 lift: left out, ")
+    assert line.endswith(" rows are more than 10")
+
+
+def test_rungs_that_read_points_are_left_out_for_a_kernel() -> None:
+    kernel = replace(SMALL, settings={"penalty": 1.0, "kernel": "poly", "degree": 2, "coef0": 1.0})
+    found = last(gap_study.run(kernel, [LADDER[0], *NEEDY]))
+    assert [r.label for r in found.comparison.rows] == [LADDER[0].name]
+    assert list(found.left_out) == [
+        f"{r.name}: left out, it reads points, no kernel matrix" for r in NEEDY
+    ]
+
+
+def test_a_free_intercept_takes_the_rungs_that_prove_something() -> None:
+    rungs = whole_ladder({"intercept": "free"})
+    assert [rung.name for rung in rungs] == NAMES
+    instance = replace(SMALL, settings={"penalty": 1.0, "intercept": "free"})
+    cheap = [r for r in rungs if r.formulation in ("conic_fixed", "conic_sdp")]
+    cheap += [r for r in rungs if r.name in ("+ pair conflicts", "SDP, tightened bounds")]
+    found = last(gap_study.run(instance, cheap))
+    optimum = reference_solutions.zero_one_optimum(found.prepared.raw, "free", 1.0)
+    assert found.comparison.upper == pytest.approx(optimum, rel=1e-7)
+    assert len(found.left_out) == 3
+    assert all("proves nothing without a price on b" in line for line in found.left_out)
+    bounds = [bound(found, r.name) for r in cheap if r.formulation != "conic_fixed"]
+    assert bounds == sorted(bounds)
+    assert bounds[-1] <= optimum * (1 + 1e-6)
+    assert found.complaints == []
+
+
+def test_an_interrupt_inside_a_step_keeps_the_rows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tightening returns what it has after Ctrl-C; the study must not go on as if it were done."""
+    original = ladder.tighten
+
+    def interrupted(*arguments: Any, **settings: Any) -> Tightened:
+        return replace(original(*arguments, **settings), status=TighteningStatus.INTERRUPTED)
+
+    monkeypatch.setattr(ladder, "tighten", interrupted)
+    tightened = LADDER[NAMES.index("SDP, tightened bounds")]
+    monkeypatch.setattr(compare, "whole_ladder", lambda s: (LADDER[0], tightened, LADDER[1]))
+    train = write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
+    answer = run("compare", "--ladder", "--data", train, "--set", "penalty=1", "--json")
+    assert answer.code == 130
+    (found,) = answer.json["studies"]
+    assert [r["label"] for r in found["rows"]] == [LADDER[0].name]
+
+
+# --- the documented instances --------------------------------------------------------------------
+
+
+def test_without_data_the_ladder_takes_its_documented_instances(
+    monkeypatch: pytest.MonkeyPatch, study: Study
+) -> None:
+    asked: list[Any] = []
+
+    def watched(instance: Instance, rungs: Any, **settings: Any) -> Iterator[Study]:
+        asked.append((instance, tuple(rungs), settings["effort"]))
+        return iter([replace(study, instance=instance)])
+
+    monkeypatch.setattr(compare, "run", watched)
+    assert run("compare", "--ladder", "--tighten-time", "5").code == 0
+    assert [instance for instance, *_ in asked] == list(LADDER_INSTANCES)
+    assert all(rungs == LADDER for _, rungs, _ in asked)
+    assert {effort.tighten_time for *_, effort in asked} == {5.0}
+    assert len({instance.name for instance in LADDER_INSTANCES}) == 3
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_the_markdown_table_has_every_rung_and_study(study: Study) -> None:
+    """What a study left out is a dash, what proves nothing says so, and the optimum comes last."""
+    unproven = [
+        replace(r, bound=None) if r.label == "SDP" else r for r in study.comparison.rows
+    ]  # fmt: skip
+    other = replace(
+        study,
+        instance=replace(SMALL, name="other"),
+        rungs=tuple(r for r in study.rungs if r.name != "level-1 lift"),
+        comparison=replace(
+            study.comparison, rows=tuple(r for r in unproven if r.label != "level-1 lift")
+        ),
+    )
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in to_markdown([study, other]).splitlines()
+    ]
+    assert {len(cells) for cells in lines} == {5}
+    head, _, *body = lines
+    assert head[1:] == ["small: proven bound", "gap", "other: proven bound", "gap"]
+    assert [cells[0] for cells in body] == [*NAMES, "0-1 optimum (exact)"]
+    sdp, lift = body[NAMES.index("SDP")], body[NAMES.index("level-1 lift")]
+    gap = study.comparison.relative_gap(row(study, "SDP"))
+    assert sdp[1:] == [f"{bound(study, 'SDP'):.4f}", f"{percent(gap)} %", "no bound", "-"]
+    assert lift[3:] == ["-", "-"]
+    assert body[-1][1] == f"{study.comparison.upper:.4f}"
+    turned = [line.split("|")[1].strip() for line in to_markdown([other, study]).splitlines()]
+    assert turned[2:] == [cells[0] for cells in body], "a row the first study left out too"
+
+
+def test_the_benchmark_takes_medians_of_what_was_proven(study: Study) -> None:
+    gaps = (0.5, 0.2, 0.3)
+    upper = float(study.comparison.upper or 0)
+
+    def with_gap(gap: float) -> Study:
+        rows = tuple(
+            replace(r, bound=upper * (1 - gap), seconds=10 * gap) if r.label == "SDP" else r
+            for r in study.comparison.rows
+            if r.label != "level-1 lift"
+        )
+        return replace(study, comparison=replace(study.comparison, rows=rows))
+
+    lines = {cells[0]: cells[1:] for cells in benchmark.medians([with_gap(gap) for gap in gaps])}
+    assert list(lines) == NAMES
+    assert lines["SDP"] == ("20.0", "30.0", "50.0", "3", "3.00", "about 49")
+    assert lines["level-1 lift"] == ("-", "-", "-", "0", "-", "below 5")
+    lost = replace(row(study, "SDP"), bound=None, remark="no bound: of no use")
+    poor = replace(study, comparison=replace(study.comparison, rows=(lost,)))
+    assert "small: SDP: no bound: of no use" in benchmark.text([poor], [study])
+    assert "Nothing: every bound is certified." in benchmark.text([study], [study])
+
+
+def test_the_benchmark_rewrites_the_readme_between_its_markers(study: Study) -> None:
+    text = f"before {benchmark.BEGIN} old {benchmark.END} after"
+    new = benchmark.with_ladder(text, [study])
+    assert new.startswith(f"before {benchmark.BEGIN}\n| relaxation |")
+    assert new.endswith(f"|\n{benchmark.END} after")
+    assert "old" not in new

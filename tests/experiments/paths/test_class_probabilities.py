@@ -1,0 +1,241 @@
+"""Class probabilities on the command line: the file, what predict makes of it, page and picture."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from tests.references import reference_solutions
+from tests.support.command_line import Answer, run, write_csv
+from tightmargin.experiments.console import probabilities as page
+from tightmargin.experiments.console.probabilities import probability_page
+from tightmargin.experiments.plots.probabilities import probability_figure
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines
+from tightmargin.solvers.probability import weighted_machines
+from tightmargin.solvers.probability.binary import ClassProbabilities, class_probabilities
+from tightmargin.solvers.result import SCHEMA
+
+DATA = reference_solutions.points("overlapping", 3, n=24)
+# No multiple of a cost of one class is one of the other: the intercept is unique.
+RIDGE, GRID = 0.02, (0.23, 0.47, 0.71)
+WORDS = ("--set", f"ridge={RIDGE}", "pi=0.23,0.47,0.71")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
+
+
+def path(file: Path, *words: str | Path) -> Answer:
+    return run("path", "weighted_svc", "--data", file, *words)
+
+
+def by_scikit_learn(X: np.ndarray, y: np.ndarray, fresh: np.ndarray, **kernel: Any) -> np.ndarray:
+    """Probabilities by the published rule from machines of another package."""
+    low, high = np.zeros(len(fresh)), np.ones(len(fresh))
+    for pi in GRID:
+        machine = SVC(C=1 / (2 * RIDGE * len(y)), tol=1e-6, **({"kernel": "linear"} | kernel))
+        machine.fit(X, y, sample_weight=np.where(y > 0, 1 - pi, pi))
+        above = machine.decision_function(fresh) > 0
+        low[above] = pi
+        high[~above] = np.minimum(high[~above], pi)
+    return (low + high) / 2
+
+
+@pytest.fixture(scope="module")
+def saved(file: Path) -> dict[str, Path]:
+    """Files of points, of scaled points and of a kernel."""
+    words = {"plain": (), "zscore": ("normalise=zscore",), "rbf": ("kernel=rbf", "width=0.9")}
+    for case, more in words.items():
+        answer = path(file, *WORDS, *more, "--out", file.parent / f"{case}.json")
+        assert (answer.code, answer.stderr) == (0, ""), answer.stderr
+    return {case: file.parent / f"{case}.json" for case in words}
+
+
+def test_the_file_says_what_was_solved(saved: dict[str, Path]) -> None:
+    document = json.loads(saved["zscore"].read_text())
+    assert (document["schema"], document["command"]) == (SCHEMA, "path")
+    assert document["formulation"] == "weighted_svc"
+    assert document["parameters"] == {"ridge": RIDGE, "intercept": "free"}
+    assert [row["pi"] for row in document["rows"]] == list(GRID)
+    scaled = (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
+    for row in document["rows"]:
+        assert row["verdict"] == "CERTIFIED"
+        costs = np.where(DATA.y > 0, 1 - row["pi"], row["pi"]) / DATA.n
+        expected = reference_solutions.hinge(TrainingData(scaled, DATA.y), "free", RIDGE, costs)
+        assert row["value"] == pytest.approx(expected.value, rel=1e-6)
+        assert row["norm"] == pytest.approx(np.linalg.norm(expected.w), rel=1e-4)
+        above = float((scaled @ expected.w + expected.b > 0).mean())
+        assert row["share_above"] == pytest.approx(above)
+    assert not document["interrupted"]
+    assert document["data"]["sha256"] == DATA.sha256
+    found = by_scikit_learn(scaled, DATA.y, scaled)
+    assert document["training"]["mean_probability"] == pytest.approx(found.mean())
+    assert document["training"]["share_positive"] == pytest.approx(0.5)
+    assert 0 <= document["training"]["errors"] <= DATA.n
+
+
+@pytest.mark.parametrize("case", ["plain", "zscore", "rbf"])
+def test_predict_gives_the_probabilities_of_new_points(
+    case: str, saved: dict[str, Path], tmp_path: Path
+) -> None:
+    fresh = TrainingData(np.random.default_rng(2).standard_normal((20, 2)), np.tile([1, -1], 10))
+    new = write_csv(tmp_path / "new.csv", fresh)
+    answer = run("predict", saved[case], "--data", new, "--json")
+    assert answer.code == 0, answer.stderr
+    if case == "zscore":
+        mean, deviation = DATA.X.mean(axis=0), DATA.X.std(axis=0)
+        expected = by_scikit_learn(
+            (DATA.X - mean) / deviation, DATA.y, (fresh.X - mean) / deviation
+        )
+    elif case == "rbf":
+        expected = by_scikit_learn(DATA.X, DATA.y, fresh.X, kernel="rbf", gamma=0.9)
+    else:
+        expected = by_scikit_learn(DATA.X, DATA.y, fresh.X)
+    np.testing.assert_allclose(answer.json["probabilities"], expected)
+    assert len(set(expected.tolist())) > 2
+
+
+def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    answer = path(file, "--set", "ridge=0.1", "grid=4", "--csv", table, "--json")
+    assert answer.code == 0
+    document = answer.json
+    np.testing.assert_allclose([row["pi"] for row in document["rows"]], [0.2, 0.4, 0.6, 0.8])
+    with table.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(row["value"]) for row in rows] == [row["value"] for row in document["rows"]]
+    assert run(
+        "path", "weighted_svc", "--data", file, *WORDS, "kernel=rbf", "width=0.9", "--csv", table
+    ).code == 0  # fmt: skip
+    with table.open(newline="") as stream:
+        rows += list(csv.DictReader(stream))
+    assert len(rows) == 7
+    assert not any(cell.startswith("[") for row in rows for cell in row.values())  # no arrays
+    default = path(file, "--set", "ridge=0.1", "--json").json
+    assert [row["pi"] for row in default["rows"]] == pytest.approx(np.arange(1, 20) * 0.05)
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("--set", "pi=0.5"), "weighted_svc needs ridge"),
+    (("--set", "ridge=0"), "ridge"),
+    (("--set", "ridge=1", "pi=0.5", "grid=3"), "give pi or grid, not both"),
+    (("--set", "ridge=1", "pi=0.5,1"), "strictly between 0 and 1"),
+    (("--set", "ridge=1", "grid=0"), "at least one value"),
+    (("--set", "ridge=1", "grid=some"), "grid must be"),
+    (("--set", "ridge=1", "intercept=maybe"), "intercept"),
+    (("--set", "ridge=1", "steps=3"), "no hyperparameter 'steps'"),
+    (("--set", "ridge=1", "--method", "socp"), "method"),
+    (("--set", "ridge=1", "intercept=none", "--method", "libsvm"), "free intercept only"),
+])  # fmt: skip
+def test_refusals_are_one_line(words: tuple[str, ...], said: str, file: Path) -> None:
+    answer = path(file, *words)
+    assert answer.code == 2
+    assert said in answer.complaint
+
+
+def test_the_page_says_what_the_columns_mean(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = path(file, *WORDS).stdout
+    assert "24 points, 2 dimensions" in wide
+    assert wide.count("CERTIFIED") == 3
+    assert f"SVC(C={1 / (2 * RIDGE * DATA.n):.6g})" in wide
+    assert "||w||" in wide
+    monkeypatch.setattr(page, "fits", lambda characters: False)
+    narrow = path(file, *WORDS).stdout
+    assert narrow.count("CERTIFIED") == 3
+    assert "||w||" not in narrow
+
+
+def turned_back() -> ClassProbabilities:
+    """Machines of which the last two are exchanged at some of the points."""
+    found = class_probabilities(DATA, ridge=RIDGE, grid=GRID)
+    rows = (found.rows[0], found.rows[2], found.rows[1])
+    mixed = [replace(row, pi=pi) for pi, row in zip(GRID, rows, strict=True)]
+    return ClassProbabilities(DATA, RIDGE, "free", tuple(mixed))
+
+
+def test_signs_that_turn_back_are_counted() -> None:
+    found = turned_back()
+    turned = int((~found.monotone(DATA.X)).sum())
+    assert turned > 0
+    lines = [str(part) for part in probability_page(found).renderables]
+    assert any(f"signs turn back at {turned} of 24 points" in line for line in lines)
+    plain = probability_page(class_probabilities(DATA, ridge=RIDGE, grid=GRID))
+    assert not any("turn back" in str(part) for part in plain.renderables)
+
+
+def test_ctrl_c_keeps_rows_and_says_what_is_missing(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def pressed(*given: Any) -> Machines:
+        calls.append(given)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return hinge_machines(*given)
+
+    monkeypatch.setattr(weighted_machines, "WORK", 1.0)
+    monkeypatch.setattr(weighted_machines, "hinge_machines", pressed)
+    out = tmp_path / "part.json"
+    answer = path(file, *WORDS, "--method", "interior", "--out", out)
+    assert answer.code == 130
+    assert "without pi = 0.47, 0.71" in answer.stderr
+    document = json.loads(out.read_text())
+    assert document["left_out"] == [0.47, 0.71]
+    assert document["interrupted"]
+    assert run("predict", out, "--data", file).code == 0
+
+
+def test_a_row_without_proof_leaves_with_1(file: Path) -> None:
+    answer = path(file, *WORDS, "--time-limit", "1e-9")
+    assert answer.code == 1
+    assert answer.stderr.count("NOT_CERTIFIED") == 3
+
+
+# --- the picture ---------------------------------------------------------------------------------
+
+
+def test_the_picture_of_one_feature_is_the_estimate() -> None:
+    data = TrainingData(DATA.X[:, :1], DATA.y)
+    found = class_probabilities(data, ridge=RIDGE, grid=GRID)
+    upper, lower = probability_figure(found, "title").axes
+    (curve,) = [line for line in upper.lines if line.get_label() == "estimate"]
+    x, drawn = map(np.asarray, curve.get_data())
+    np.testing.assert_allclose(drawn, by_scikit_learn(data.X, data.y, x[:, None]))
+    assert (x.min(), x.max()) == pytest.approx((data.X.min(), data.X.max()))
+    assert upper.get_xlabel() == "feature"
+    assert upper.get_title() == "title"
+    counted = [int(text.get_text()) for text in lower.texts]
+    assert sum(counted) == data.n
+
+
+def test_the_picture_of_more_features_shows_the_points(tmp_path: Path, file: Path) -> None:
+    for found in (turned_back(), class_probabilities(gram_data(DATA, kernel="rbf", width=0.9),
+                                                     ridge=RIDGE, grid=GRID)):  # fmt: skip
+        upper, lower = probability_figure(found).axes
+        read = found.training_reading()
+        for sign in (1, -1):
+            (marks,) = [line for line in upper.lines if line.get_label() == f"label {sign:+d}"]
+            chosen = DATA.y == sign
+            np.testing.assert_allclose(marks.get_xdata(), read.values[chosen, 1])
+            np.testing.assert_allclose(marks.get_ydata(), read.probabilities[chosen])
+        assert "pi = 0.47" in upper.get_xlabel()
+        for text in lower.texts:  # no tenth holds two of the estimates
+            at, share = text.xy
+            there = np.isclose(read.probabilities, at)
+            assert int(text.get_text()) == there.sum()
+            assert share == pytest.approx((DATA.y[there] > 0).mean())
+        assert sum(int(text.get_text()) for text in lower.texts) == DATA.n
+    target = tmp_path / "p.png"
+    assert path(file, *WORDS, "--plot", target).code == 0
+    assert target.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,448 @@
+"""The rigorous SVM on the command line: solve, certify, predict, path, compare, and refusals."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.references import reference_solutions
+from tests.support.command_line import Answer, run, write_csv
+from tightmargin.experiments.cli.methods import chosen_method
+from tightmargin.experiments.cli.path import ARRAYS
+from tightmargin.experiments.paths import rigorous_svm
+from tightmargin.experiments.plots.rsvm_path import rsvm_path_figure
+from tightmargin.experiments.statistics.capacity_report import PAPER_RATIOS, rsvm_report
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.data.normalisation import normalise
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.result import SCHEMA, SolveResult
+from tightmargin.solvers.rigorous_svm import methods
+from tightmargin.solvers.rigorous_svm.methods import SEARCHED_RSVM
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
+from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
+
+DATA = reference_solutions.points("overlapping", 3, n=14)
+H = 0.7
+BOUNDS = (0.1, 0.7, 0.9)  # the first with all of the smaller class at 1
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
+
+
+def least_loss(bound: float, data: TrainingData = DATA) -> float:
+    return reference_solutions.least_loss(data, "free", bound).value
+
+
+# --- solve, certify, predict ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(file: Path) -> dict[str, Path]:
+    """A result of each form, of a kernel, and above the limit, by our own methods."""
+    bound = f"norm_bound={H}"
+    words = {name: [name, "--set", bound] for name in SEARCHED_RSVM}
+    words["kernel"] = ["rsvm_dual", "--set", bound, "kernel=rbf", "width=0.9"]
+    words["sphere"] = ["rsvm", "--set", "norm_bound=2", "normalise=zscore_unit"]
+    words["above"] = ["rsvm_dual", "--set", "norm_bound=90"]
+    for case, given in words.items():
+        answer = run("solve", *given, "--data", file, "--out", file.parent / f"{case}.json")
+        assert answer.code == 0, answer.stderr
+        assert "tightmargin" in answer.stdout
+    return {case: file.parent / f"{case}.json" for case in words}
+
+
+def test_every_file_is_proven_again(saved: dict[str, Path]) -> None:
+    for path in saved.values():
+        answer = run("certify", path, "--json")
+        assert (answer.code, answer.stderr) == (0, "")
+        assert answer.json["certificate"]["verdict"] == "CERTIFIED"
+        assert answer.json["claims"] == []
+        assert all(number["confirmed"] for number in answer.json["numbers"].values())
+
+
+@pytest.mark.parametrize("case", ["rsvm", "rsvm_dual", "rsvm_dual_perspective"])
+def test_prediction_is_the_hyperplane_of_the_optimum(
+    case: str, saved: dict[str, Path], file: Path
+) -> None:
+    answer = run("predict", saved[case], "--data", file, "--json")
+    expected = reference_solutions.least_loss(DATA, "free", H)
+    values = np.array(answer.json["decision_values"])
+    np.testing.assert_allclose(values, DATA.X @ expected.w + expected.b, atol=2e-5)
+    assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(expected.value, rel=1e-8)
+
+
+def test_kernels_and_preparations_predict_too(saved: dict[str, Path], file: Path) -> None:
+    values = np.array(
+        run("predict", saved["kernel"], "--data", file, "--json").json["decision_values"]
+    )
+    data = gram_data(DATA, kernel="rbf", width=0.9)
+    loss = reference_solutions.capacity_dual(np.asarray(data.gram), data.y, H, "free")
+    assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(loss, rel=1e-6)
+    values = np.array(
+        run("predict", saved["sphere"], "--data", file, "--json").json["decision_values"]
+    )
+    sphere, _ = normalise(DATA, "zscore_unit")
+    loss = least_loss(2.0, sphere)
+    assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(loss, rel=1e-7)
+    values = np.array(
+        run("predict", saved["above"], "--data", file, "--json").json["decision_values"]
+    )
+    loss = least_loss(np.inf)
+    assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(loss, rel=1e-7)
+
+
+def forged_alpha(result: SolveResult) -> SolveResult:
+    return replace(result, values={**result.values, "alpha": result.values["alpha"] * 0.98})
+
+
+def forged_margin(result: SolveResult) -> SolveResult:
+    return replace(result, duals={**result.duals, "margin": result.duals["margin"] * 0.98})
+
+
+def forged_value(result: SolveResult) -> SolveResult:
+    assert result.objective is not None
+    return replace(result, objective=result.objective * (1 - 1e-6))
+
+
+def forged_weight(result: SolveResult) -> SolveResult:
+    return replace(result, duals={**result.duals, "weight": -result.duals["weight"]})
+
+
+@pytest.mark.parametrize(("case", "forge", "why"), [
+    ("rsvm_dual", forged_alpha, "the saved objective"),
+    ("rsvm_dual_perspective", forged_alpha, "the saved objective"),
+    ("rsvm", forged_margin, "the saved bound could not be proven again"),
+    ("rsvm", forged_value, "the saved objective"),
+    ("above", forged_weight, "the saved bound could not be proven again"),
+])  # fmt: skip
+def test_a_forged_file_is_refused(
+    case: str, forge: Any, why: str, saved: dict[str, Path], tmp_path: Path
+) -> None:
+    forge(SolveResult.load(saved[case])).save(tmp_path / "forged.json")
+    answer = run("certify", tmp_path / "forged.json")
+    assert answer.code == 1
+    assert why in answer.stdout + answer.stderr
+    assert "NOT_CERTIFIED" in answer.stdout
+
+
+def test_the_page_names_the_machines_with_the_same_solution(file: Path) -> None:
+    answer = run("solve", "rsvm", "--data", file, "--set", f"norm_bound={H}")
+    line = next(line for line in answer.stdout.splitlines() if line.startswith("same solution"))
+    C = float(line.partition("c_svc C = ")[2].partition(",")[0])
+    other = reference_solutions.hinge(DATA, "free", 0.5, C)
+    assert np.linalg.norm(other.w) == pytest.approx(H, rel=1e-6)
+    above = run("solve", "rsvm", "--data", file, "--set", "norm_bound=90")
+    assert "same solution" not in above.stdout
+    assert "gamma = 0; a solution of rsvm_relaxed is returned" in above.stdout
+
+
+def test_the_method_goes_by_what_is_asked() -> None:
+    for name in SEARCHED_RSVM:
+        assert chosen_method(name, None, "auto", by_solver=False) == ("auto", "auto")
+        assert chosen_method(name, None, "scs", by_solver=False) == ("direct", "scs")
+        assert chosen_method(name, None, "auto", by_solver=True) == ("direct", "auto")
+        found = chosen_method(name, None, "auto", by_solver=False, intercept="none")
+        assert found == ("direct", "auto")
+    assert chosen_method("rsvm_relaxed", None, "auto", by_solver=False) == ("direct", "auto")
+
+
+def test_direct_solves_go_to_a_solver(file: Path) -> None:
+    words = ["rsvm", "--data", file, "--set", f"norm_bound={H}", "--json"]
+    for extra in (["--method", "direct"], ["--set", "intercept=penalised"]):
+        answer = run("solve", *words, *extra)
+        assert answer.code == 0, answer.stderr
+        assert answer.json["solver"]["name"] == "clarabel"
+
+
+REFUSED = {
+    "method": (["solve", "rsvm", "norm_bound=1", "--method", "newton"], "no method 'newton'; it"),
+    "relaxed": (["solve", "rsvm_relaxed", "--method", "segments"], "has no method 'segments'"),
+    "missing": (["solve", "rsvm"], "needs norm_bound"),
+    "zero": (["solve", "rsvm_dual", "norm_bound=0"], "norm_bound must be a positive"),
+    "word": (["solve", "rsvm", "norm_bound=big"], "norm_bound must be a number"),
+    "penalised": (
+        ["solve", "rsvm", "norm_bound=1", "intercept=penalised", "--method", "segments"],
+        "--method direct leaves the model to a solver",
+    ),
+    "solver": (
+        ["solve", "rsvm", "norm_bound=1", "--method", "segments", "--solver", "scs"],
+        "belong to --method direct",
+    ),
+    "kernel": (
+        ["solve", "rsvm", "norm_bound=1", "kernel=rbf", "width=1"],
+        "or take one of rsvm_dual, rsvm_dual_perspective",
+    ),
+    "path, both": (["path", "rsvm", "norm_bound=1", "capacity=0.1"], "not both"),
+    "path, zero": (["path", "rsvm", "norm_bound=1,0"], "norm_bound must be a positive"),
+    "path, share": (["path", "rsvm", "capacity=-1"], "capacity must be a positive"),
+    "path, intercept": (["path", "rsvm", "norm_bound=1", "intercept=none"], "leave intercept out"),
+    "path, method": (["path", "rsvm", "norm_bound=1", "--method", "hull"], "method must be one of"),
+    "path, form": (["path", "rsvm", "norm_bound=1", "vc_form=vapnick"], "did you mean vapnik"),
+    "path, eta": (["path", "rsvm", "norm_bound=1", "eta=1"], "eta must lie strictly between"),
+    "path, entry": (["path", "rsvm_relaxed"], "rsvm over norm_bound"),
+    "path, setting": (["path", "rsvm", "norm_bnd=1"], "did you mean norm_bound"),
+    "path, other's": (["path", "conic_sdp", "capacity=1"], "no hyperparameter 'capacity'"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(REFUSED))
+def test_what_cannot_be_solved_is_refused_in_one_line_before_any_solve(
+    case: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*args: Any, **words: Any) -> None:
+        raise AssertionError("a solve was started")
+
+    monkeypatch.setattr(methods, "solve_rsvm", never)
+    monkeypatch.setattr(rigorous_svm, "rsvm_path", never)
+    (command, name, *rest), expected = REFUSED[case]
+    settings = [word for pair in rest if "=" in pair for word in ("--set", pair)]
+    answer = run(command, name, "--data", file, *settings, *(w for w in rest if "=" not in w))
+    assert answer.code == 2
+    assert expected in answer.complaint
+
+
+# --- compare -------------------------------------------------------------------------------------
+
+
+def test_the_gap_of_the_linear_program_is_printed(file: Path) -> None:
+    words = ["rsvm_relaxed", "rsvm_dual", "--exact", "rsvm", "--set", f"norm_bound={H}"]
+    answer = run("compare", *words, "--data", file, "--json")
+    assert answer.code == 0, answer.stderr
+    (study,) = answer.json["studies"]
+    rows = {row["label"]: row for row in study["rows"]}
+    exact, relaxed = least_loss(H), least_loss(np.inf)
+    assert rows["rsvm_relaxed"]["absolute_gap"] == pytest.approx(exact - relaxed, abs=1e-5)
+    assert rows["rsvm_dual"]["absolute_gap"] == pytest.approx(0, abs=1e-5)
+
+
+def test_all_solvers_agree_on_all_three_forms(file: Path) -> None:
+    words = [*SEARCHED_RSVM, "--set", f"norm_bound={H}", "--solver", "all", "--json"]
+    answer = run("compare", *words, "--data", file)
+    assert answer.code == 0, answer.stderr
+    rows = [row for row in answer.json["rows"] if row["objective"] is not None]
+    assert {row["entry"] for row in rows} == set(SEARCHED_RSVM)
+    assert len(rows) >= 2 * len(SEARCHED_RSVM)
+    for row in rows:
+        assert row["agrees"], row
+        assert abs(row["objective"]) == pytest.approx(least_loss(H), rel=1e-4)
+
+
+# --- path ----------------------------------------------------------------------------------------
+
+
+def path(file: Path, *words: str | Path, name: str = "rsvm") -> Answer:
+    return run("path", name, "--data", file, *words)
+
+
+@pytest.fixture(scope="module")
+def documents(file: Path) -> dict[str, Any]:
+    folder = file.parent
+    files = ["--csv", folder / "t.csv", "--out", folder / "t.json", "--plot", folder / "t.png"]
+    answer = path(file, "--set", "norm_bound=0.7,0.1,0.9", *files, "--json")
+    assert answer.code == 0, answer.stderr
+    return {"json": answer.json, "stderr": answer.stderr, "folder": folder}
+
+
+def test_every_row_is_the_optimum_with_its_proof(documents: dict[str, Any]) -> None:
+    rows = documents["json"]["rows"]
+    assert [row["norm_bound"] for row in rows] == list(BOUNDS)
+    for row in rows:
+        expected = least_loss(row["norm_bound"])
+        assert row["value"] == pytest.approx(expected, rel=1e-7)
+        assert row["lower_bound"] <= expected * (1 + 1e-8)
+        assert row["verdict"] == "CERTIFIED"
+        assert row["relative_gap"] <= 1e-8
+        assert row["capacity"] == row["norm_bound"] ** 2 / DATA.n
+        w, alpha = np.array(row["w"]), np.array(row["alpha"])
+        assert np.linalg.norm(w) == pytest.approx(row["norm_bound"])
+        assert row["price"] == pytest.approx(-np.linalg.norm(DATA.X.T @ (DATA.y * alpha)))
+        assert row["C"] == pytest.approx(row["norm_bound"] / -row["price"])
+        assert (row["nu"], row["hull_bound"]) == pytest.approx((alpha.mean(), 2 / alpha.sum()))
+        errors = (DATA.y * (DATA.X @ w + row["b"]) <= 0).sum()
+        assert (row["errors"], row["error_rate"]) == (errors, errors / DATA.n)
+        assert row["mean_hinge"] == pytest.approx(row["value"] / DATA.n)
+        assert row["support_vectors"] == row["free"] + row["at_cap"] == (alpha > 1e-9).sum()
+        assert row["b_low"] <= row["b"] <= row["b_high"]
+    assert [row["degenerate"] for row in rows] == [True, False, False]
+
+
+def test_the_document_and_the_files_hold_the_same(documents: dict[str, Any]) -> None:
+    document, folder = documents["json"], documents["folder"]
+    assert (document["schema"], document["command"]) == (SCHEMA, "path")
+    assert document["parameters"] == {"intercept": "free", "eta": 0.05, "vc_form": "vapnik"}
+    assert document["left_out"] == []
+    assert documents["stderr"] == ""
+    least = min(document["rows"], key=lambda row: row["vc_bound"])
+    assert document["least_vc_bound"] == least["norm_bound"]
+    assert json.loads((folder / "t.json").read_text(encoding="utf-8")) == document
+    with (folder / "t.csv").open(encoding="utf-8", newline="") as stream:
+        table = list(csv.DictReader(stream))
+    for written, row in zip(table, document["rows"], strict=True):
+        assert set(written) == set(row) - set(ARRAYS)
+        assert float(written["value"]) == row["value"]
+    assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_shares_and_the_bound_of_another_form(file: Path) -> None:
+    words = ["--set", "capacity=0.01,0.02", "eta=0.1", "vc_form=printed", "--json"]
+    document = path(file, *words, name="rsvm_dual").json
+    assert document["formulation"] == "rsvm_dual"
+    for share, row in zip((0.01, 0.02), document["rows"], strict=True):
+        assert row["norm_bound"] == math.sqrt(share * DATA.n)
+        radius = np.linalg.norm(DATA.X, axis=1).max()
+        h = min((radius * row["norm_bound"]) ** 2, 2) + 1
+        q = (h * (1 - math.log(0.1 / 28)) - math.log(0.1 / 4)) / DATA.n
+        bound = row["error_rate"] + q * (1 + math.sqrt(1 + 4 * row["error_rate"] / q))
+        assert row["vc_bound"] == pytest.approx(bound)
+
+
+def test_the_least_bound_is_marked_wherever_it_is() -> None:
+    words = ["--set", "norm_bound=0.5,1,4", "normalise=zscore_unit"]
+    data = Path("sklearn:breast_cancer,n=100,stratify,seed=0")
+    document = path(data, *words, "--json").json
+    bounds = [row["vc_bound"] for row in document["rows"]]
+    assert bounds[1] < min(bounds[0], bounds[2])
+    assert document["least_vc_bound"] == 1.0
+    lines = [line for line in path(data, *words).stdout.splitlines() if "CERTIFIED" in line]
+    assert [" * " in line for line in lines] == [False, True, False]
+
+
+def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
+    document = path(file, "--set", "normalise=zscore_unit", "--json").json
+    limit = document["limit"]
+    sphere, _ = normalise(DATA, "zscore_unit")
+    assert limit["value"] == pytest.approx(h_limit(sphere).value)
+    assert least_loss(limit["value"] * 1.001, sphere) == pytest.approx(
+        least_loss(np.inf, sphere), rel=1e-6
+    )
+    top = limit["value"] ** 2 / DATA.n
+    expected = [ratio for ratio in PAPER_RATIOS if ratio < top]
+    assert expected
+    assert [row["capacity"] for row in document["rows"]] == pytest.approx(expected)
+    large = write_csv(file.parent / "large.csv", TrainingData(DATA.X * 1e3, DATA.y))
+    shares = [row["norm_bound"] ** 2 for row in path(large, "--json").json["rows"]]
+    top = h_limit(DATA).value ** 2 / 1e6
+    assert shares == pytest.approx([ratio * top for ratio in PAPER_RATIOS])
+
+
+def test_a_row_says_on_which_stretch_of_norm_bounds_its_nu_is_the_same(file: Path) -> None:
+    (row,) = path(file, "--set", "norm_bound=0.6", "--json").json["rows"]
+    low, high = row["same_nu_from"], row["same_nu_to"]
+    assert low < 0.6 < high
+    inside, outside = (low + 1e-3, high - 1e-3), (low - 1e-2, high + 1e-2)
+    found = {found.norm_bound: found for found in rsvm_path(DATA, (*inside, *outside)).rows}
+    for bound in inside:
+        assert found[bound].point.alpha.mean() == pytest.approx(row["nu"], rel=1e-9)
+    for bound in outside:
+        assert found[bound].point.alpha.mean() != pytest.approx(row["nu"], rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["segments", "decomposition", "socp"])
+def test_a_kernel_is_taken_by_the_method_that_is_named(method: str, file: Path) -> None:
+    words = ["--set", "norm_bound=2,3.5", "kernel=rbf", "width=0.9", "--method", method]
+    document = path(file, *words, "--json").json
+    assert document["method"] == method
+    gram = np.asarray(gram_data(DATA, kernel="rbf", width=0.9).gram)
+    for row in document["rows"]:
+        expected = reference_solutions.capacity_dual(gram, DATA.y, row["norm_bound"], "free")
+        assert row["value"] == pytest.approx(expected, rel=1e-6)
+        assert row["method"] == method
+
+
+def test_the_page_marks_the_zone_the_limit_and_the_least_bound(file: Path) -> None:
+    answer = path(file, "--set", "norm_bound=0.1,0.6,0.7,90")
+    assert answer.code == 0, answer.stderr
+    lines = [line for line in answer.stdout.splitlines() if "CERTIFIED" in line]
+    assert [" z " in line for line in lines] == [True, False, False, False]
+    assert [" = " in line for line in lines] == [False, True, False, False]
+    assert [" inf " in line for line in lines] == [False, False, False, True]
+    assert sum(" * " in line for line in lines) == 1
+    limit = next(line for line in answer.stdout.splitlines() if line.startswith("H_lim"))
+    assert f"{h_limit(DATA).value:.6g}" in limit
+    assert "not separable" in limit
+
+
+def test_ctrl_c_keeps_the_rows_that_are_finished(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visits, row = itertools.count(), RsvmRows.row
+
+    def interrupted(self: Any, *args: Any, **words: Any) -> Any:
+        if next(visits) >= 2:
+            raise KeyboardInterrupt
+        return row(self, *args, **words)
+
+    monkeypatch.setattr(RsvmRows, "row", interrupted)
+    answer = path(file, "--set", "norm_bound=0.7,0.4,0.1", "--json")
+    assert answer.code == 130
+    assert [found["norm_bound"] for found in answer.json["rows"]] == [0.1, 0.4]
+    assert (answer.json["left_out"], answer.json["interrupted"]) == ([0.7], True)
+    assert "rsvm: interrupted; kept 2 rows, without norm_bound = 0.7" in answer.stderr
+
+
+def test_a_value_that_is_not_proven_is_1_with_a_line(file: Path) -> None:
+    answer = path(file, "--set", "norm_bound=0.7", "--time-limit", "1e-9")
+    assert answer.code == 1
+    (line,) = answer.stderr.splitlines()
+    assert "rsvm: norm_bound = 0.7: NOT_CERTIFIED" in line
+    assert "time limit" in line
+    solved = run("solve", "rsvm", "--data", file, "--set", "norm_bound=0.7", "--time-limit", "1e-9")
+    assert solved.code == 4
+    assert "time limit" in solved.stdout
+
+
+def test_a_row_that_is_not_proven_says_nothing_of_smaller_norm_bounds(file: Path) -> None:
+    """All of the smaller class is at 1 at the start of every method, wherever it then goes."""
+    answer = run(
+        "path", "rsvm", "--data", str(file), "--set", "norm_bound=0.9", "--time-limit", "1e-9"
+    )
+    assert answer.code == 1
+    assert "trivial" in answer.stdout
+    assert "at all smaller H" not in answer.stdout
+
+
+def test_the_page_does_not_call_a_limit_proven_that_is_not(tmp_path: Path) -> None:
+    y = np.where(np.arange(80) < 40, 1.0, -1.0)
+    x = np.append(np.linspace(0, 1, 40), np.linspace(1 + 1e-9, 2, 40))
+    path = write_csv(tmp_path / "touching.csv", TrainingData(x[:, None], y))
+    answer = run("path", "rsvm", "--data", str(path), "--set", "norm_bound=10,60")
+    limit = next(line for line in answer.stdout.splitlines() if line.startswith("H_lim"))
+    assert "proven to be 38.99999926 at least; no separation found" in limit
+    assert limit.endswith("is computed and not proven")
+
+
+def test_the_picture_draws_loss_errors_c_and_nu() -> None:
+    limit = h_limit(DATA)
+    report = rsvm_report(rsvm_path(DATA, (*BOUNDS, 90.0), limit=limit), 0.05, "vapnik")
+    figure = rsvm_path_figure(report, "a title")
+    losses, costs, shares = figure.axes
+    drawn = {line.get_label(): line for axes in figure.axes for line in axes.get_lines()}
+    squares = [bound**2 / DATA.n for bound in (*BOUNDS, 90.0)]
+    rows = report.path.rows
+    wanted = {
+        "mean hinge loss E / n": (squares, [row.point.value / DATA.n for row in rows]),
+        "training errors / n": (squares, [row.errors / DATA.n for row in rows]),
+        "C": (squares[:3], [maps.C for maps in report.maps[:3]]),
+        "nu": (squares, [row.point.alpha.mean() for row in rows]),
+    }
+    for label, (x, y) in wanted.items():
+        assert drawn[label].get_xdata() == pytest.approx(x)
+        assert drawn[label].get_ydata() == pytest.approx(y)
+    assert losses.get_title() == "a title"
+    assert [text.get_text() for text in losses.texts] == [
+        f"H_lim² / n = {limit.value**2 / DATA.n:.4g}"
+    ]
+    (zone,) = shares.patches
+    assert zone.get_x() + zone.get_width() == pytest.approx(squares[0])
+    assert costs.get_yscale() == "log"

@@ -1,0 +1,232 @@
+"""Bounds against time and cuts: what every search leaves, and what of it stands in the picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+import tightmargin as tm
+from tests.support.figure_checks import faults_of
+from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound, TighteningStatus
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.methods import solve_by_search
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.experiments.plots.bound_traces import BoundTrace, bound_trace
+from tightmargin.experiments.plots.bounds import bound_figure, draw_bounds, save_bounds
+from tightmargin.experiments.plots.cutting_planes import toy
+from tightmargin.experiments.plots.style import LOOKS, new_figure
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
+from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+
+DATA = toy(3, 30)
+NU = nu_range(DATA).nu_bar * 0.6
+SEARCHES: dict[str, Any] = {
+    "cutting planes": cutting_plane, "branch and cut": branch_and_cut, "hull": hull_search,
+}  # fmt: skip
+
+
+def by_hand(**given: Any) -> BoundTrace:
+    words: dict[str, Any] = {
+        "name": "run",
+        "seconds": np.array([0.5, 1.0, 3.0]),
+        "lower": np.array([np.nan, 1.0, 2.0]),
+        "upper": np.array([4.0, 4.0, 2.5]),
+        "cuts": np.array([0.0, 2.0, 5.0]),
+    }
+    return BoundTrace(**{**words, **given})
+
+
+def axes_of(*traces: BoundTrace, **given: Any) -> Any:
+    axes = new_figure().subplots()
+    draw_bounds(axes, traces, **given)
+    return axes
+
+
+def series(axes: Any) -> dict[str, Any]:
+    return {line.get_label(): line for line in axes.lines}
+
+
+# --- reading traces -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_of_the_extended_nu_svc_ends_at_its_proven_optimum(name: str) -> None:
+    found = SEARCHES[name](DATA, nu=NU)
+    trace = bound_trace(found)
+    assert trace.name == name
+    assert trace.proven
+    assert (np.diff(trace.seconds) >= 0).all()
+    assert (np.diff(trace.lower) >= 0).all()
+    assert (np.diff(trace.upper) <= 0).all()
+    assert (trace.lower <= trace.upper * (1 + 1e-9)).all()
+    assert trace.lower[-1] == found.lower_bound
+    # The search adds up h in units of its own, the result in those of the data.
+    assert trace.upper[-1] == pytest.approx(found.best.objective, rel=1e-12)
+    assert trace.upper[-1] - trace.lower[-1] <= 1e-6 * trace.upper[-1]
+    if name == "cutting planes":
+        assert trace.cuts is not None
+        assert trace.cuts[[0, -1]].tolist() == [0, len(found.cuts)]
+        assert set(np.diff(trace.cuts)) <= {0, 1}
+    else:
+        assert trace.cuts is None
+
+
+@pytest.mark.parametrize("name", ["extended_nu_svc", "min_cvar", "extended_nu_svc_polar"])
+@pytest.mark.parametrize("method", ["cutting-plane", "branch-and-cut"])
+def test_a_solved_model_has_its_trace_in_its_own_units(name: str, method: str) -> None:
+    """CVaR is h / nu; the polar problem has -1 / h^2 for the same h."""
+    words = {"beta": 1 - NU} if name == "min_cvar" else {"nu": NU}
+    build: Any = getattr(tm, name)
+    result = solve_by_search(build(DATA, **words), method)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    trace = bound_trace(result)
+    assert trace.proven
+    assert trace.upper[-1] == pytest.approx(result.objective, rel=1e-6)
+    known = trace.lower[np.isfinite(trace.lower)]
+    assert known[-1] == pytest.approx(result.objective, rel=2e-6)
+    assert (np.diff(known) >= 0).all()
+
+
+def test_the_conflict_search_and_a_model_that_it_solved_tell_the_same() -> None:
+    found = conflict_search(DATA, penalty=1.0, intercept="free", gap=1e-6)
+    trace = bound_trace(found, "ours")
+    assert trace.name == "ours"
+    assert trace.proven
+    assert (trace.lower[-1], trace.upper[-1]) == (found.lower_bound, found.objective)
+    assert trace.lower[-1] == pytest.approx(trace.upper[-1], rel=1e-5)
+
+
+def test_what_a_solver_says_is_a_claim_beside_what_we_prove() -> None:
+    model = tm.zero_one_big_m(toy(1, 16), penalty=1.0, big_m="derived")
+    result = tm.solve(model, "scip", threads=1)
+    trace = bound_trace(result)
+    assert (trace.name, trace.proven) == ("scip", False)
+    assert trace.proven_bound == result.bound
+    assert result.objective is not None
+    assert trace.lower[-1] == pytest.approx(result.objective, rel=1e-4)
+    assert (np.diff(trace.seconds) >= 0).all()
+
+
+def test_a_result_without_a_trace_and_anything_else_is_refused_by_name() -> None:
+    result = tm.solve(tm.c_svc(DATA, C=1.0), "clarabel")
+    with pytest.raises(ValueError, match="c_svc by clarabel holds no trace"):
+        bound_trace(result)
+    with pytest.raises(TypeError, match="Decomposition has no trace of bounds over time"):
+        bound_trace(object.__new__(Decomposition))
+    with pytest.raises(TypeError, match="these have: CuttingPlaneResult, SearchResult"):
+        bound_trace({"trace": []})
+
+
+def test_numbers_that_are_not_there_yet_are_missing_not_infinite() -> None:
+    found = conflict_search(toy(1, 16), penalty=1.0, intercept="free", gap=1e-6)
+    first = TracePoint(0.0, 0, -np.inf, np.inf)
+    trace = bound_trace(replace(found, trace=(first, *found.trace)))
+    assert np.isnan([trace.lower[0], trace.upper[0]]).all()
+    assert np.isfinite([trace.lower[1:], trace.upper[1:]]).all()
+    assert faults_of(bound_figure([trace])) == []
+
+
+def test_bound_tightening_ends_at_the_bound_of_its_last_set() -> None:
+    rounds = tuple(
+        TighteningRound("qp", 4, 0, 1.0, 1.0, 0, 0, 0, bound, seconds)
+        for seconds, bound in ((0.5, 1.0), (1.5, 2.0))
+    )
+    bounds: Any = None
+    found = Tightened(
+        bounds, 2.75, 0, (np.zeros(2), 0.0), 4.0, rounds, TighteningStatus.FINISHED, 2.0
+    )
+    trace = bound_trace(found)
+    assert trace.seconds.tolist() == [0.5, 1.5, 2.0]
+    assert trace.lower.tolist() == [1.0, 2.0, 2.75]
+    assert trace.upper.tolist() == [4.0, 4.0, 4.0]
+
+
+# --- drawing them ---------------------------------------------------------------------------------
+
+
+def test_bound_and_best_point_are_steps_at_their_times() -> None:
+    found = series(axes_of(by_hand()))
+    lower, upper = found["run: lower bound, proven"], found["run: best point"]
+    assert lower.get_xdata().tolist() == [0.5, 1.0, 3.0]
+    assert lower.get_ydata()[1:].tolist() == [1.0, 2.0]
+    assert np.isnan(lower.get_ydata()[0])
+    assert upper.get_ydata().tolist() == [4.0, 4.0, 2.5]
+    assert {lower.get_drawstyle(), upper.get_drawstyle()} == {"steps-post"}
+    assert lower.get_linewidth() > upper.get_linewidth()
+
+
+def test_the_gap_is_shaded_from_bound_to_best_point() -> None:
+    """No bound before 1 s: nothing is shaded there."""
+    (gap,) = axes_of(by_hand()).collections
+    corners = gap.get_paths()[0].vertices
+    assert corners.min(axis=0).tolist() == [1.0, 1.0]
+    assert corners.max(axis=0).tolist() == [3.0, 4.0]
+    assert gap.get_hatch() is None
+    assert 0 < gap.get_facecolor()[0, 3] < 0.5
+
+
+def test_a_claim_is_hatched_hollow_and_named_and_our_own_proof_stands_at_its_end() -> None:
+    axes = axes_of(by_hand(proven=False, proven_bound=1.5))
+    found = series(axes)
+    claimed = found["run: lower bound, the solver's claim"]
+    assert claimed.get_markerfacecolor() == "white"
+    (gap,) = axes.collections
+    assert gap.get_hatch() == "////"
+    ours = found["run: proven by us in the end"]
+    assert ours.get_xydata().tolist() == [[3.0, 1.5]]
+    assert to_hex(ours.get_markerfacecolor()).upper() == LOOKS[0].colour
+
+
+def test_against_cuts_the_places_are_their_numbers() -> None:
+    axes = axes_of(by_hand(), against="cuts")
+    assert series(axes)["run: best point"].get_xdata().tolist() == [0.0, 2.0, 5.0]
+    assert axes.get_xlabel() == "cuts"
+
+
+def test_a_wide_range_of_times_is_logarithmic_and_keeps_what_began_at_0() -> None:
+    late = by_hand(name="late", seconds=np.array([0.0, 10.0, 400.0]))
+    axes = axes_of(by_hand(), late)
+    assert axes.get_xscale() == "log"
+    assert series(axes)["late: best point"].get_xdata().tolist() == [0.5, 10.0, 400.0]
+    near = axes_of(by_hand())
+    assert near.get_xscale() == "linear"
+    assert near.get_xlim()[0] == 0.0
+
+
+def test_runs_differ_in_colour_line_and_mark() -> None:
+    found = series(axes_of(*(by_hand(name=str(k)) for k in range(4))))
+    lowers = [found[f"{k}: lower bound, proven"] for k in range(4)]
+    for part in ("get_color", "get_linestyle", "get_marker"):
+        assert len({getattr(line, part)() for line in lowers}) == 4
+
+
+def test_bad_input_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="against must be one of seconds, cuts, got 'nodes'"):
+        axes_of(by_hand(), against="nodes")
+    with pytest.raises(ValueError, match="run counts no cuts"):
+        axes_of(by_hand(cuts=None), against="cuts")
+    for count in (0, len(LOOKS) + 1):
+        with pytest.raises(ValueError, match=f"1 to {len(LOOKS)} traces"):
+            axes_of(*[by_hand()] * count)
+
+
+@pytest.mark.parametrize("against", ["seconds", "cuts"])
+def test_the_picture_is_readable(against: str, tmp_path: Any) -> None:
+    traces = [
+        by_hand(), by_hand(name="late", proven=False, proven_bound=1.2,
+                           seconds=np.array([0.01, 10.0, 400.0])),
+    ]  # fmt: skip
+    figure = bound_figure(traces, against=against, title="0-1 loss, 30 points")
+    assert faults_of(figure) == []
+    assert figure.axes[0].get_title() == "0-1 loss, 30 points"
+    file = tmp_path / "bounds.svg"
+    save_bounds(traces, file, against=against)
+    assert file.read_bytes().startswith(b"<?xml")

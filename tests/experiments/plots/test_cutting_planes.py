@@ -1,0 +1,232 @@
+"""The picture of a two-dimensional run: its geometry against brute force, its marks and words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.patches import Circle
+
+from tests.references.polytope_corners import corners, gauss, levels
+from tightmargin.cuts.cut.cut import Kind
+from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.experiments.plots import cutting_planes
+from tightmargin.experiments.plots.cutting_planes import (
+    LOOKS,
+    cut_figure,
+    look_of,
+    save_cuts,
+    toy,
+    toy_run,
+)
+from tightmargin.experiments.plots.plane_polygons import (
+    PlaneRun,
+    area,
+    clipped,
+    corners_of,
+    plane_run,
+)
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.solvers.nu.nu_range import nu_range
+
+
+@pytest.fixture(scope="module")
+def result() -> CuttingPlaneResult:
+    return toy_run()
+
+
+@pytest.fixture(scope="module")
+def run(result: CuttingPlaneResult) -> PlaneRun:
+    return plane_run(result)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_polygon_has_the_corners_of_brute_force(seed: int) -> None:
+    data = gauss(seed, 14, 2)
+    nu = nu_range(data).nu_bar * (0.3 + 0.15 * seed)
+    found = corners_of(polar_problem(data, nu=nu).hulls)
+    every = corners(data, nu, loss_weights(data, "uniform"))
+    every = every[np.argsort(np.arctan2(every[:, 1], every[:, 0]))]
+    np.testing.assert_allclose(found, every, atol=1e-8 * np.abs(every).max())
+
+
+def test_without_an_intercept_the_boundary_is_where_the_objective_is_one() -> None:
+    data = gauss(5, 14, 2)
+    nu = nu_range(data, intercept="none").nu_bar / 2
+    hulls = polar_problem(data, nu=nu, intercept="none").hulls
+    found = corners_of(hulls)
+    for first, second in zip(found, np.roll(found, -1, axis=0), strict=True):
+        for share in (0.0, 0.3, 0.7):
+            assert support_value(hulls, first + share * (second - first)) == pytest.approx(1)
+
+
+def test_pieces_are_the_polygon_again_and_nothing_is_left_after_a_proof(
+    result: CuttingPlaneResult, run: PlaneRun
+) -> None:
+    assert result.proven
+    assert len(run.left) == 0
+    assert sum(area(piece.polygon) for piece in run.pieces) == pytest.approx(area(run.corners))
+    assert sum(len(piece.corners) for piece in run.pieces) == len(run.corners)
+    assert all(area(piece.polygon) > 0 for piece in run.pieces)
+
+
+def test_each_piece_is_what_its_cut_is_the_first_to_remove(
+    result: CuttingPlaneResult, run: PlaneRun
+) -> None:
+    """Points of P drawn at random lie in the piece of the first cut that they violate."""
+    caps = loss_weights(result.problem.data, "uniform")
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-run.gamma, run.gamma, (4000, 2))
+    points = points[levels(result.problem.data, result.problem.nu, caps, points) <= 1]
+    shares = np.zeros(len(run.pieces))
+    for point in points:
+        values = result.problem.point(point)
+        first = next(k for k, cut in enumerate(result.cuts) if cut.violation(values) > 0)
+        shares[first] += 1
+        polygon = run.pieces[first].polygon
+        ahead = np.roll(polygon, -1, axis=0) - polygon
+        to_point = point - polygon
+        turn = ahead[:, 0] * to_point[:, 1] - ahead[:, 1] * to_point[:, 0]
+        assert turn.min() > -1e-6 * run.gamma**2
+    areas = np.array([area(piece.polygon) for piece in run.pieces])
+    np.testing.assert_allclose(shares / len(points), areas / areas.sum(), atol=0.05)
+
+
+def test_the_best_weight_is_the_longest_corner_and_on_the_circle(
+    result: CuttingPlaneResult, run: PlaneRun
+) -> None:
+    data = result.problem.data
+    every = corners(data, nu_range(data).nu_bar / 2, loss_weights(data, "uniform"))
+    longest = every[np.argmax(np.linalg.norm(every, axis=1))]
+    np.testing.assert_allclose(run.best, longest, rtol=1e-8)
+    assert run.gamma == pytest.approx(float(np.linalg.norm(longest)), rel=1e-5)
+
+
+def test_a_facial_cut_removes_a_part_of_one_side_without_a_corner(
+    result: CuttingPlaneResult, run: PlaneRun
+) -> None:
+    facial = [piece for piece in run.pieces if piece.cut.kind is Kind.FACIAL]
+    assert len(facial) == 2
+    data, nu = result.problem.data, result.problem.nu
+    caps = loss_weights(data, "uniform")
+    for piece in facial:
+        assert len(piece.corners) == 0
+        (segment,) = piece.on_boundary
+        for share in (0.0, 0.5, 1.0):
+            point = segment[0] + share * (segment[1] - segment[0])
+            assert levels(data, nu, caps, point[None])[0] == pytest.approx(1, abs=1e-6)
+
+
+def test_what_an_unfinished_run_leaves_is_shown() -> None:
+    stopped = stopped_after(1)
+    run = plane_run(stopped)
+    removed = sum(area(piece.polygon) for piece in run.pieces)
+    assert 0 < area(run.left) == pytest.approx(area(run.corners) - removed)
+    words = legend_words(stopped)
+    assert "left to search" in words
+    assert not any("proven" in word for word in words)
+
+
+def test_what_a_proof_by_a_box_leaves_is_called_no_better() -> None:
+    stopped = stopped_after(2)
+    run = plane_run(stopped)
+    assert stopped.proven
+    assert np.linalg.norm(run.left, axis=1).max() <= run.gamma
+    words = legend_words(stopped)
+    assert "left: nothing there is better" in words
+    assert "left to search" not in words
+
+
+def stopped_after(rounds: int) -> CuttingPlaneResult:
+    data = toy(6, 12)
+    nu = nu_range(data).nu_bar / 2
+    return cutting_plane(data, nu=nu, strategy="literal", round_limit=rounds)
+
+
+def legend_words(result: CuttingPlaneResult) -> list[str]:
+    (axes,) = cut_figure(result).axes
+    return [" ".join(text.get_text().split()) for text in axes.get_legend().get_texts()]
+
+
+def test_the_picture_shows_every_cut_with_its_round_the_circle_and_the_optimum(
+    result: CuttingPlaneResult, run: PlaneRun
+) -> None:
+    figure = cut_figure(result, "Ten points")
+    FigureCanvasAgg(figure).draw()
+    (axes,) = figure.axes
+    assert {text.get_text() for text in axes.texts} == {"1", "2", "3", "4", "5", "6", "7"}
+    (circle,) = [patch for patch in axes.patches if isinstance(patch, Circle)]
+    assert circle.radius == run.gamma
+    (star,) = [line for line in axes.lines if line.get_marker() == "*"]
+    np.testing.assert_array_equal(star.get_xydata()[0], run.best)
+    assert figure.get_suptitle() == "Ten points"
+    assert {look_of(cut) for cut in result.cuts} == set(LOOKS)
+    words = legend_words(result)
+    for look in LOOKS:
+        assert " ".join(look.words.split()) in words
+    assert any("proven optimal" in word for word in words)
+
+
+def test_the_construction_of_the_first_cut_ends_on_the_circle(
+    result: CuttingPlaneResult, run: PlaneRun
+) -> None:
+    (axes,) = cut_figure(result).axes
+    (ends,) = [line.get_xydata() for line in axes.lines if line.get_marker() == "s"]
+    np.testing.assert_allclose(np.linalg.norm(ends, axis=1), run.gamma, rtol=1e-5)
+    row = result.cuts[0].coefficients["w"]
+    np.testing.assert_allclose(ends @ row, result.cuts[0].rhs, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "n"), [(27, 10), (6, 12), (3, 14), (7, 20), (12, 24), (1, 16)])
+def test_texts_do_not_overlap(seed: int, n: int) -> None:
+    data = toy(seed, n)
+    found = cutting_plane(data, nu=nu_range(data).nu_bar / 2, strategy="literal")
+    figure = cut_figure(found, "A title")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (axes,) = figure.axes
+    renderer = canvas.get_renderer()
+    legend = axes.get_legend()
+    boxes = [text.get_bbox_patch().get_window_extent(renderer) for text in axes.texts]
+    boxes += [figure.texts[0].get_window_extent(renderer), legend.get_window_extent(renderer)]
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:k])
+    whole = figure.bbox
+    assert all(whole.x0 <= box.x0 and box.x1 <= whole.x1 for box in boxes)
+
+
+def test_a_half_plane_keeps_what_is_on_its_side() -> None:
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    row = np.array([1.0, 0.0])
+    assert area(clipped(square, row, 0.25)) == pytest.approx(0.25)
+    assert area(clipped(square, row, 2.0)) == 1.0
+    assert len(clipped(square, row, 0.0)) == 0
+    assert area(clipped(square, np.array([1.0, 1.0]), 1.0)) == 0.5
+
+
+def test_only_runs_in_the_plane_over_weights_are_drawn() -> None:
+    data = gauss(1, 12, 3)
+    found = cutting_plane(data, nu=nu_range(data).nu_bar / 2, round_limit=1)
+    with pytest.raises(ValueError, match="3 entries"):
+        plane_run(found)
+    data = toy(6, 12)
+    lifted = cutting_plane(data, nu=nu_range(data).nu_bar / 2, space="lifted", round_limit=1)
+    with pytest.raises(ValueError, match="space=projected"):
+        plane_run(lifted)
+
+
+def test_the_command_writes_both_pictures(tmp_path: Path, result: CuttingPlaneResult) -> None:
+    files = tmp_path / "cuts.png", tmp_path / "cvar.png"
+    cutting_planes.main([str(file) for file in files])
+    for file in files:
+        assert file.read_bytes().startswith(b"\x89PNG")
+    vector = tmp_path / "cuts.svg"
+    save_cuts(result, vector)
+    assert "<svg" in vector.read_text(encoding="utf-8")
+    with pytest.raises(SystemExit, match="usage"):
+        cutting_planes.main([])

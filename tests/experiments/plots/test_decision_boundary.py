@@ -1,0 +1,243 @@
+"""Decision boundaries: where the lines are, who is ringed, and that grey print tells classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from tests.support.figure_checks import faults_of
+from tightmargin.experiments.plots.decision_boundary import (
+    CLASSES,
+    NEGATIVE,
+    POSITIVE,
+    draw_boundary,
+    draw_regions,
+)
+from tightmargin.experiments.plots.style import COLUMN, PAGE, new_figure, shared_legend
+
+Array = NDArray[np.float64]
+
+W, B = np.array([2.0, -1.0]), 0.5
+POINTS = np.array([[1.0, 0.0], [2.0, 1.0], [0.5, -1.0], [-1.0, 0.5], [-2.0, 1.0], [0.0, 2.0]])
+LABELS = np.array([1, 1, 1, -1, -1, -1])
+
+
+def score(places: Array) -> Array:
+    return places @ W + B
+
+
+def circle(places: Array) -> Array:
+    """Not linear: positive within radius 1.2."""
+    return 1.44 - (places**2).sum(axis=1)
+
+
+def panel(**given: Any) -> Any:
+    axes = new_figure(COLUMN, 3.2).subplots()
+    words: dict[str, Any] = {"points": POINTS, "labels": LABELS, "score": score, **given}
+    draw_boundary(axes, words.pop("points"), words.pop("labels"), words.pop("score"), **words)
+    return axes
+
+
+def lines_of(axes: Any) -> dict[float, Array]:
+    """Vertices of the contour lines, by level."""
+    return {
+        float(drawn.levels[0]): np.vstack([path.vertices for path in drawn.get_paths()])
+        for drawn in axes.collections
+        if not drawn.filled
+    }
+
+
+def series(axes: Any) -> dict[str, Any]:
+    return {line.get_label(): line for line in axes.lines}
+
+
+@pytest.mark.parametrize("margin", [1.0, 0.25, -0.6])
+def test_the_lines_are_where_the_score_is_minus_margin_zero_and_margin(margin: float) -> None:
+    lines = lines_of(panel(margin=margin))
+    assert set(lines) == {0.0, margin, -margin}
+    for level, places in lines.items():
+        assert len(places) > 10
+        assert score(places) == pytest.approx(np.full(len(places), level), abs=1e-9)
+
+
+def test_lines_of_a_score_that_is_not_linear() -> None:
+    lines = lines_of(panel(score=circle, margin=0.5))
+    for level, places in lines.items():
+        radius = np.linalg.norm(places, axis=1)
+        assert radius == pytest.approx(np.full(len(places), np.sqrt(1.44 - level)), abs=1e-3)
+
+
+def test_each_margin_has_the_colour_of_its_class_and_they_change_sides_with_its_sign() -> None:
+    for margin in (1.0, -1.0):
+        found = series(panel(margin=margin))
+        assert found[f"score = {margin:g}"].get_color() == POSITIVE.colour
+        assert found[f"score = {-margin:g}"].get_color() == NEGATIVE.colour
+
+
+def test_a_level_that_the_picture_does_not_reach_is_left_out() -> None:
+    axes = panel(margin=100.0)
+    assert set(lines_of(axes)) == {0.0}
+    assert "score = 100" not in series(axes)
+    assert set(lines_of(panel(margin=0.0))) == {0.0}
+
+
+def test_points_stand_with_their_class_and_support_vectors_are_ringed() -> None:
+    support = np.array([True, False, False, True, True, False])
+    found = series(panel(support=support))
+    assert found["class +1"].get_xydata() == pytest.approx(POINTS[:3])
+    assert found["class -1"].get_xydata() == pytest.approx(POINTS[3:])
+    assert found["support vector"].get_xydata() == pytest.approx(POINTS[support])
+    assert found["support vector"].get_markerfacecolor() == "none"
+    assert "support vector" not in series(panel())
+
+
+def test_the_shades_meet_at_the_line() -> None:
+    (filled,) = [drawn for drawn in panel().collections if drawn.filled]
+    negative, positive = filled.get_paths()
+    inside = negative.contains_points(POINTS)
+    assert inside.tolist() == (score(POINTS) < 0).tolist()
+    shades = [to_hex(colour).upper() for colour in filled.get_facecolor()]
+    assert shades == [NEGATIVE.shade, POSITIVE.shade]
+    assert positive.contains_points(POINTS).tolist() == (score(POINTS) > 0).tolist()
+
+
+def test_features_that_spread_alike_get_one_scale_and_others_do_not() -> None:
+    assert panel().get_aspect() == 1
+    assert panel(points=POINTS * [1.0, 100.0]).get_aspect() == "auto"
+
+
+def lightness(colour: str) -> float:
+    return float(np.dot(to_rgb(colour), [0.299, 0.587, 0.114]))
+
+
+def test_classes_differ_without_colour() -> None:
+    assert POSITIVE.shape != NEGATIVE.shape
+    assert abs(lightness(POSITIVE.shade) - lightness(NEGATIVE.shade)) > 0.05
+    assert len({mark.shape for mark in CLASSES}) == len(CLASSES)
+    shades = sorted(lightness(mark.shade) for mark in CLASSES[:3])
+    assert min(np.diff(shades)) > 0.03
+
+
+def nearest(places: Array) -> Array:
+    """The class whose centre is nearest."""
+    centres = np.array([[2.0, 0.0], [-1.0, 2.0], [-1.0, -2.0]])
+    distance = np.linalg.norm(places[:, None, :] - centres, axis=2)
+    return np.asarray(distance.argmin(axis=1), dtype=float)
+
+
+def regions(**given: Any) -> Any:
+    axes = new_figure(COLUMN, 3.2).subplots()
+    points = np.random.default_rng(0).normal(0, 2, (60, 2))
+    words: dict[str, Any] = {"points": points, "labels": nearest(points), **given}
+    draw_regions(axes, words.pop("points"), words.pop("labels"), nearest, **words)
+    return axes
+
+
+def test_a_region_holds_the_places_of_its_class() -> None:
+    axes = regions()
+    (filled,) = [drawn for drawn in axes.collections if drawn.filled]
+    found = series(axes)
+    for k, path in enumerate(filled.get_paths()):
+        points = found[f"class {k}"].get_xydata()
+        step = np.diff(axes.get_xlim())[0] / 200
+        clear = [
+            point for point in points
+            if len(set(nearest(point + step * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])))) == 1
+        ]  # fmt: skip
+        assert len(clear) > 5
+        assert path.contains_points(clear).all()
+
+
+def test_borders_lie_between_two_classes() -> None:
+    """On a border the two least distances to the centres differ by no more than the grid.
+
+    Each of the three pairs of classes has one.
+    """
+    axes = regions()
+    centres = np.array([[2.0, 0.0], [-1.0, 2.0], [-1.0, -2.0]])
+    lines = [drawn for drawn in axes.collections if not drawn.filled]
+    places = np.vstack([path.vertices for drawn in lines for path in drawn.get_paths()])
+    distance = np.linalg.norm(places[:, None, :] - centres, axis=2)
+    pairs = {tuple(sorted(row)) for row in np.argsort(distance, axis=1)[:, :2].tolist()}
+    assert pairs == {(0, 1), (0, 2), (1, 2)}
+    distance = np.sort(distance, axis=1)
+    assert (distance[:, 1] - distance[:, 0]).max() < 0.15
+
+
+def test_names_of_classes_stand_in_the_legend() -> None:
+    found = series(regions(names=("a", "b", "c"), support=np.ones(60, dtype=bool)))
+    assert {"a", "b", "c"} < set(found)
+    assert len(found["support vector"].get_xydata()) == 60
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "shape": ({"points": POINTS[:, :1]}, r"points must be an array \(n, 2\)"),
+    "finite": ({"points": POINTS * np.nan}, "points must be finite"),
+    "labels": ({"labels": LABELS[:3]}, r"labels must be an array \(6,\)"),
+    "values": ({"labels": LABELS + 1}, r"labels must be -1 and \+1"),
+    "margin": ({"margin": np.nan}, "margin must be a finite number"),
+    "support": ({"support": np.arange(6)}, "support must be an array of bool"),
+    "score shape": ({"score": lambda places: places}, r"score must return an array"),
+    "score nan": ({"score": lambda places: places[:, 0] * np.nan}, "score must return finite"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_by_name(case: str) -> None:
+    given, words = BAD[case]
+    with pytest.raises(ValueError, match=words):
+        panel(**given)
+
+
+def test_classes_without_a_mark_or_a_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="names must hold 3 words, got 2"):
+        regions(names=("a", "b"))
+    with pytest.raises(ValueError, match="9 classes are more than the 7"):
+        regions(labels=np.r_[8.0, np.zeros(59)])
+    with pytest.raises(ValueError, match="whole numbers from 0"):
+        regions(labels=np.full(60, 0.5))
+
+
+def picture() -> Figure:
+    figure = new_figure(PAGE, 3.6)
+    left, middle, right = figure.subplots(1, 3)
+    draw_boundary(left, POINTS, LABELS, score, support=LABELS > 0, title="linear")
+    draw_boundary(middle, POINTS, LABELS, circle, margin=0.5, title="not linear")
+    points = np.random.default_rng(0).normal(0, 2, (60, 2))
+    draw_regions(right, points, nearest(points), nearest, title="three classes")
+    shared_legend(figure, 4)
+    return figure
+
+
+def test_a_figure_of_several_panels_is_readable_and_explains_everything_once() -> None:
+    figure = picture()
+    assert faults_of(figure) == []
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words.count("score = 0") == 1
+    assert {"class +1", "class -1", "class 2", "support vector", "score = 0.5"} <= set(words)
+
+
+def test_nothing_to_explain_is_an_error() -> None:
+    figure = new_figure()
+    figure.subplots()
+    with pytest.raises(ValueError, match="nothing in this figure has a label"):
+        shared_legend(figure)
+
+
+def test_what_asks_whether_letters_are_readable_sees_when_they_are_not() -> None:
+    figure = new_figure(COLUMN, 2.0)
+    axes = figure.subplots()
+    axes.text(0.5, 0.5, "one", fontsize=9)
+    axes.text(0.5, 0.5, "two", fontsize=9)
+    axes.text(0.1, 0.8, "small", fontsize=5)
+    figure.text(0.99, 0.5, "beyond the edge", fontsize=9)
+    found = faults_of(figure)
+    assert "'one' lies on 'two'" in found
+    assert "'small' has 5 points" in found
+    assert "'beyond the edge' is cut off" in found

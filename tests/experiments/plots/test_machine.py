@@ -1,0 +1,229 @@
+"""Pictures of fitted machines and of whole paths, and the options of solve that draw."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_iris
+from sklearn.svm import SVC
+
+from tests.support.command_line import run, write_csv
+from tests.support.figure_checks import faults_of
+from tightmargin.experiments.estimators.fitted import fit
+from tightmargin.experiments.plots import cut_figure as the_same
+from tightmargin.experiments.plots.conic_path import conic_path_figure
+from tightmargin.experiments.plots.cutting_planes import cut_figure, toy, toy_run
+from tightmargin.experiments.plots.cvar import profile_figure
+from tightmargin.experiments.plots.machine import machine_figure
+from tightmargin.experiments.plots.probabilities import probability_figure
+from tightmargin.experiments.plots.rsvm_path import rsvm_path_figure
+from tightmargin.experiments.statistics.capacity_report import rsvm_report
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.conic.path import conic_path
+from tightmargin.solvers.probability.binary import class_probabilities
+from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
+
+Array = NDArray[np.float64]
+
+DATA = toy(0, 30)
+NU_BELOW = 0.2  # of nu_bar = 0.42 and above: rho is negative
+
+
+def series(axes: Any) -> dict[str, Any]:
+    return {line.get_label(): line for line in axes.lines}
+
+
+def lines_of(axes: Any) -> dict[float, Array]:
+    return {
+        float(drawn.levels[0]): np.vstack([path.vertices for path in drawn.get_paths()])
+        for drawn in axes.collections
+        if not drawn.filled
+    }
+
+
+def test_a_kernel_machine_is_drawn_as_scikit_learn_has_it() -> None:
+    machine = fit("c_svc_dual", DATA, kernel="rbf", width=0.125, C=3.0)
+    theirs = SVC(C=3.0, kernel="rbf", gamma=0.125, tol=1e-10).fit(DATA.X, DATA.y)
+    (axes,) = machine_figure(machine, DATA).axes
+    for level, places in lines_of(axes).items():
+        found = theirs.decision_function(places)
+        assert found == pytest.approx(np.full(len(places), level), abs=2e-3)
+    ringed = series(axes)["support vector"].get_xydata()
+    assert sorted(map(tuple, ringed)) == sorted(map(tuple, DATA.X[theirs.support_]))
+
+
+def test_the_level_of_an_extended_nu_svc_below_nu_bar_is_negative() -> None:
+    machine = fit("extended_nu_svc", DATA, nu=NU_BELOW)
+    rho = float(machine.result.values["rho"])
+    assert rho < 0
+    (axes,) = machine_figure(machine, DATA).axes
+    levels = sorted(lines_of(axes))
+    assert levels == pytest.approx([rho, 0.0, -rho])
+    ringed = series(axes)["support vector"].get_xydata()
+    margins = DATA.y * machine.decision_values(DATA.X)
+    assert len(ringed) == np.sum(margins <= rho + 1e-6)
+    assert len(ringed) >= NU_BELOW * DATA.n, "nu is a lower bound of their share"
+
+
+def test_a_machine_whose_level_is_not_known_gets_no_margins() -> None:
+    machine = fit("nu_svc_dual", DATA, nu=0.6)
+    (axes,) = machine_figure(machine, DATA).axes
+    assert set(lines_of(axes)) == {0.0}
+    assert "support vector" not in series(axes)
+
+
+def test_a_score_that_is_the_same_everywhere_is_named() -> None:
+    data = TrainingData([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]], [1, 1, -1, -1])
+    (axes,) = machine_figure(fit("c_svc", data, C=1.0), data, "title").axes
+    assert axes.get_title().startswith("title\nno boundary: the score is ")
+    assert lines_of(axes) == {}
+    assert faults_of(axes.figure) == []
+
+
+def test_several_classes_get_regions_with_their_names() -> None:
+    iris = load_iris()
+    data = MulticlassData(iris.data[:, 2:], iris.target, classes=tuple(iris.target_names))
+    machine = fit("multiclass_hinge", data, ridge=0.01)
+    figure = machine_figure(machine, data, "iris")
+    (axes,) = figure.axes
+    assert {"setosa", "versicolor", "virginica"} <= set(series(axes))
+    (filled,) = [drawn for drawn in axes.collections if drawn.filled]
+    setosa = filled.get_paths()[0]
+    assert setosa.contains_points(data.X[iris.target == 0]).all()
+    assert not setosa.contains_points(data.X[iris.target != 0]).any()
+    assert faults_of(figure) == []
+
+
+def test_names_are_drawn_as_they_are_spelt() -> None:
+    rng = np.random.default_rng(0)
+    points = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 5, axis=0) + rng.normal(size=(15, 2))
+    names = ("$x^$", "_left", "cost in $")
+    data = MulticlassData(points, np.repeat([0, 1, 2], 5), classes=names)
+    machine = fit("multiclass_hinge", data, ridge=0.1)
+    figure = machine_figure(machine, data, "multiclass_hinge on $a$b^_$/points.csv")
+    figure.savefig(io.BytesIO())
+    assert not figure.axes[0].title.get_parse_math()
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown == [r"\$x^\$", "class _left", r"cost in \$"]
+
+
+def test_a_long_title_is_folded_into_the_picture() -> None:
+    title = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
+    figure = machine_figure(fit("c_svc", DATA, C=1.0), DATA, title)
+    assert faults_of(figure) == []
+    assert figure.axes[0].get_title().replace("\n", "").replace(" ", "") == title.replace(" ", "")
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_solve_draws_the_machine_and_how_its_bound_rose(tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "points.csv", toy(1, 16))
+    machine, bounds = tmp_path / "machine.svg", tmp_path / "bounds.png"
+    words = ["--set", "penalty=1", "--set", "big_m=derived", "--method", "conflict-search"]
+    files = ["--plot", str(machine), "--plot-bounds", str(bounds)]
+    answer = run("solve", "zero_one_big_m", "--data", str(data), *words, *files)
+    assert answer.code == 0
+    assert machine.read_bytes().startswith(b"<?xml")
+    assert bounds.read_bytes().startswith(b"\x89PNG")
+
+
+REFUSED: dict[str, tuple[list[str], str]] = {
+    "suffix": (["c_svc", "--set", "C=1", "--plot", "m.bmp"], ".png or .pdf or .svg"),
+    "features": (["c_svc", "--set", "C=1", "--plot", "m.png"], "this data has 3"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_drawn_is_refused_before_it_is_solved(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words, expected = REFUSED[case]
+    answer = run("solve", *words, "--data", "synthetic:clustered,n=20,d=3,sigma=0.5,seed=0")
+    assert answer.code == 2
+    assert expected in answer.complaint
+    assert answer.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_many_classes_are_refused_before_they_are_solved(tmp_path: Path) -> None:
+    data = tmp_path / "eight.csv"
+    rows = [f"{k % 8},{k // 8},{k % 8}" for k in range(16)]
+    data.write_text("\n".join(["a,b,y", *rows]) + "\n", encoding="utf-8")
+    words = ["--data", str(data), "--set", "ridge=0.1", "--plot", str(tmp_path / "m.png")]
+    answer = run("solve", "multiclass_hinge", *words)
+    assert answer.code == 2
+    assert "8 classes are more than the 7 that have a mark" in answer.complaint
+    assert answer.stdout == ""
+
+
+def test_a_solve_without_a_trace_says_so_after_its_result(tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "points.csv", DATA)
+    file = tmp_path / "b.png"
+    words = ["--data", str(data), "--set", "C=1", "--plot-bounds", str(file)]
+    answer = run("solve", "c_svc", *words)
+    assert answer.code == 2
+    assert "CERTIFIED" in answer.stdout
+    assert "the result of c_svc by clarabel holds no trace of its bound" in answer.stderr
+    assert not file.exists()
+
+
+# --- every other picture is readable --------------------------------------------------------------
+
+
+def test_one_value_of_a_conic_path_is_seen_with_its_bound_and_errors() -> None:
+    path = conic_path(DATA, penalties=(1.0,))
+    figure = conic_path_figure(path)
+    for axes in figure.axes:
+        assert all(line.get_marker() not in ("None", "") for line in axes.lines)
+    (row,) = path.rows
+    low, high = figure.axes[0].get_ylim()
+    assert low == 0
+    assert row.value < high < 2 * row.value
+    assert faults_of(figure) == []
+
+
+def test_pictures_of_conic_paths_are_readable() -> None:
+    for words in ({"penalties": (0.05, 1.0, 90.0)}, {"budgets": (0.1, 0.4)}):
+        given: dict[str, Any] = words
+        assert faults_of(conic_path_figure(conic_path(DATA, **given), "30 points")) == []
+
+
+@pytest.mark.parametrize("bounds", [(0.5, 1.0, 2.0), (0.01, 1.0, 2.0)])
+def test_pictures_of_the_rigorous_svm_are_readable(bounds: tuple[float, ...]) -> None:
+    report = rsvm_report(rsvm_path(DATA, bounds), 0.05, "vapnik")
+    assert faults_of(rsvm_path_figure(report, "30 points")) == []
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1]])
+def test_pictures_of_probabilities_are_readable(columns: list[int]) -> None:
+    data = TrainingData(DATA.X[:, columns], DATA.y)
+    found = class_probabilities(data, ridge=0.05, grid=5)
+    figure = probability_figure(found, "30 points")
+    assert faults_of(figure) == []
+    upper = figure.axes[0]
+    box = upper.get_legend().get_window_extent()
+    assert box.y0 >= upper.get_window_extent().y1 - 1, "the legend covers no point"
+
+
+def test_pictures_of_cuts_are_readable() -> None:
+    assert the_same is cut_figure
+    assert faults_of(cut_figure(toy_run(), "ten points")) == []
+
+
+def test_pictures_of_the_cvar_are_readable() -> None:
+    from tightmargin.cuts.nu_path.cvar_profile import cvar_profile
+    from tightmargin.cuts.nu_path.nu_path import extended_nu_path
+
+    path = extended_nu_path(DATA, (0.9, 0.5, 0.3, 0.1))
+    figure = profile_figure(cvar_profile(path), "30 points")
+    assert faults_of(figure) == []
+    solved = series(figure.axes[0])["solved"]
+    assert not solved.get_clip_on(), "the last point stands on the edge"

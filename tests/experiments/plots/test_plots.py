@@ -1,0 +1,173 @@
+"""Pictures of gap tables: what the bars say, and that a person can read it."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from tightmargin.experiments.gap_study import study as gap_study
+from tightmargin.experiments.gap_study.rungs import Rung
+from tightmargin.experiments.gap_study.study import RELAXATIONS, Instance, Study
+from tightmargin.experiments.plots.gaps import MISSING, gap_figure, save_figure
+from tightmargin.experiments.plots.style import SUFFIXES
+from tightmargin.solvers.result import Certificate, Verdict
+
+SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
+LOOSE = Rung("zero_one_hinge", {"big_m": 1}, "hinge loss, M = 1")
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    instance = Instance("small", "Sixteen points", SPEC, {"penalty": 1.0})
+    *_, finished = gap_study.run(instance, [*RELAXATIONS, LOOSE])
+    return finished
+
+
+def drawn(figure: Figure) -> Figure:
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def test_bars_are_as_long_as_the_gaps(study: Study) -> None:
+    (axes,) = gap_figure([study]).axes
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels == [rung.name for rung in study.rungs]
+    comparison = study.comparison
+    texts = {round(t.get_position()[1]): t.get_text() for t in axes.texts[:-1]}
+    for position, row in enumerate(comparison.rows[: len(RELAXATIONS)]):
+        gap = comparison.relative_gap(row)
+        assert gap is not None
+        centres = [
+            bar for bar in axes.patches
+            if abs(bar.get_y() + bar.get_height() / 2 - position) < 1e-9
+        ]  # fmt: skip
+        assert min(bar.get_width() for bar in centres) == pytest.approx(100 * gap)
+        assert texts[position] == f"{100 * gap:.1f} %"
+
+
+def test_rows_without_a_bound_are_hatched_and_say_so(study: Study) -> None:
+    (axes,) = gap_figure([study]).axes
+    hatched = [bar for bar in axes.patches if bar.get_hatch()]
+    (bar,) = hatched
+    assert bar.get_y() + bar.get_height() / 2 == pytest.approx(len(RELAXATIONS))
+    assert bar.get_width() == 100
+    assert [t.get_text() for t in axes.texts if "bound" in t.get_text()] == ["no bound"]
+
+
+def test_the_first_row_is_on_top(study: Study) -> None:
+    (axes,) = gap_figure([study]).axes
+    low, high = axes.get_ylim()
+    assert low > high
+
+
+def test_one_panel_for_each_study(study: Study) -> None:
+    other = replace(study, instance=replace(study.instance, title="The same again"))
+    figure = gap_figure([study, other])
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "Sixteen points", "The same again",
+    ]  # fmt: skip
+    optimum = f"{study.comparison.upper:.4g}"
+    assert any(f"0-1 optimum {optimum}" in t.get_text() for t in figure.axes[0].texts)
+    assert figure.axes[-1].get_xlabel().startswith("relative gap to the optimum")
+
+
+def test_an_optimum_that_nobody_proved_is_not_called_one(study: Study) -> None:
+    exact = study.comparison.exact
+    assert exact is not None
+    claimed = replace(exact, certificate=Certificate(Verdict.SOLVER_BOUND))
+    figure = gap_figure([replace(study, comparison=replace(study.comparison, exact=claimed))])
+    assert "best point known" in figure.axes[0].get_xlabel()
+    assert any("best point known" in t.get_text() for t in figure.axes[0].texts)
+
+
+def test_every_text_lies_inside_and_none_on_another(study: Study) -> None:
+    figure = drawn(gap_figure([study, study]))
+    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    frame = figure.bbox
+    for axes in figure.axes:
+        labels = [*axes.get_yticklabels(), *axes.get_xticklabels(), *axes.texts, axes._left_title]
+        boxes = [t.get_window_extent(renderer) for t in labels if t.get_text()]
+        for box in boxes:
+            assert box.x0 >= frame.x0
+            assert box.y0 >= frame.y0
+            assert box.x1 <= frame.x1
+            assert box.y1 <= frame.y1
+        for k, box in enumerate(boxes):
+            assert not any(box.overlaps(later) for later in boxes[k + 1 :])
+
+
+def test_letters_are_readable_at_the_width_of_a_page(study: Study) -> None:
+    """At 800 pixels no letter is smaller than 9 points at 100 dots an inch."""
+    for studies in ([study], [study] * 3):
+        figure = gap_figure(studies)
+        scale = 800 / (figure.get_figwidth() * 100)
+        texts = [t for axes in figure.axes for t in (*axes.texts, *axes.get_yticklabels())]
+        assert min(t.get_fontsize() for t in texts if t.get_text()) * scale >= 9
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of WCAG 2."""
+    channels = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_shades_differ_without_colour() -> None:
+    """Contrast of at least 3 : 1, as WCAG asks of graphics, between bar and rest of the track."""
+    from tightmargin.experiments.plots.gaps import CLOSED, GAP
+
+    assert (luminance(CLOSED) + 0.05) / (luminance(GAP) + 0.05) >= 3
+    assert (1 + 0.05) / (luminance(MISSING) + 0.05) >= 3
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files(suffix: str, study: Study, tmp_path: Path) -> None:
+    file = tmp_path / f"gaps{suffix}"
+    save_figure([study], file)
+    content = file.read_bytes()
+    starts = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
+    assert content.startswith(starts[suffix])
+    if suffix == ".png":
+        width, height = struct.unpack(">II", content[16:24])
+        assert width == 1600
+        assert 500 < height < width
+
+
+def test_nothing_finished_is_nothing_to_draw(study: Study) -> None:
+    empty = replace(study, rungs=(), comparison=replace(study.comparison, rows=()))
+    with pytest.raises(ValueError, match="no finished row"):
+        gap_figure([empty])
+
+
+def test_more_than_two_studies_stand_side_by_side_with_the_same_rows(study: Study) -> None:
+    """A row that one study left out keeps its place there, and says so."""
+    label = study.comparison.rows[2].label
+    rest = tuple(row for row in study.comparison.rows if row.label != label)
+    other = replace(study, comparison=replace(study.comparison, rows=rest))
+    figure = drawn(gap_figure([other, study, study]))
+    first, second, third = figure.axes
+    labels = [row.label for row in study.comparison.rows]
+    assert [text.get_text() for text in first.get_yticklabels()] == labels
+    assert first.get_ylim() == second.get_ylim() == third.get_ylim()
+    (left_out,) = [text for text in first.texts if text.get_text() == "left out"]
+    assert left_out.get_position()[1] == 2
+    assert not [text for text in second.texts if text.get_text() == "left out"]
+    for axes, shown in ((first, other), (second, study)):
+        for row in shown.comparison.rows:
+            gap = shown.comparison.relative_gap(row)
+            if gap is None:
+                continue
+            place = labels.index(row.label)
+            bars = [
+                bar for bar in axes.patches
+                if abs(bar.get_y() + bar.get_height() / 2 - place) < 1e-9
+            ]  # fmt: skip
+            assert min(bar.get_width() for bar in bars) == pytest.approx(100 * gap)
+    low, high = first.get_ylim()
+    assert low > high, "the first row is on top"

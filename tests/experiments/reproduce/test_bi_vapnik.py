@@ -1,0 +1,405 @@
+"""Section 6 of Bi & Vapnik 2003: its print, the data it was made of, and our runs beside it."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+from sklearn.svm import SVC
+
+from tests.conftest import folder_of_real_data
+from tests.references.reference_solutions import points
+from tests.support.command_line import run
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.reproduce.bi_vapnik import (
+    figure1,
+    published,
+    table2,
+    table3,
+    table3_adult,
+)
+from tightmargin.experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
+from tightmargin.experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
+from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
+from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, Sample, digits, split
+from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import misfit
+from tightmargin.experiments.reproduce.framework.registry import Effort
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
+
+# --- the print -----------------------------------------------------------------------------------
+
+
+def test_table_2_has_its_144_numbers_and_they_fit_each_other() -> None:
+    """D nu l = 2, so that a slip of the pen in D or nu shows; two pairs of the print do not fit."""
+    halves = {size: published.table2(size) for size in (200, 1000)}
+    assert sum(len(row) for half in halves.values() for row in half.values()) == 144
+    for size, half in halves.items():
+        assert list(half) == [f"{k / 100:g}" for k in (3, 5, *range(10, 30, 5), *range(30, 90, 10))]
+        columns = {name: [float(row[name]) for row in half.values()] for name in half["0.1"]}
+        for name, column in columns.items():
+            signs = set(np.sign(np.diff(column)))
+            if name in ("C", "D"):
+                assert signs == {1.0}
+            if name in ("R_trn", "nu"):
+                assert signs <= {-1.0, 0.0}
+        counted = np.array(columns["R_trn"]) * size / 100
+        assert counted == pytest.approx(counted.round(), abs=1e-9), "whole training points"
+    one, other = table2.contradictions((200, 1000))
+    assert one.startswith("l 1000, H^2/l 0.05:")
+    assert other.startswith("l 1000, H^2/l 0.7:")
+    # Copied once more, by eye, from both ends of rows.
+    assert list(halves[200]["0.25"].values()) == ["114", "3.0", "16.0", "0.982", "2.528", "0.396"]
+    assert list(halves[200]["0.8"].values()) == ["94", "0", "17.5", "4.50", "5.326", "0.188"]
+    assert list(halves[1000]["0.03"].values()) == ["599", "10.8", "13.8", "0.124", "0.345", "0.579"]
+    assert list(halves[1000]["0.6"].values()) == ["322", "3.7", "12.6", "5.190", "0.942", "0.212"]
+
+
+@pytest.mark.parametrize(
+    ("name", "exchanged", "as_defined"), [("wdbc", 0.1, 0.9), ("adult", 0.3, 6)]
+)
+def test_the_rates_of_table_3_add_up_with_the_classes_exchanged(
+    name: str, exchanged: float, as_defined: float
+) -> None:
+    assert sum(len(row) for row in published.table3(name).values()) == 49
+    splits = table3.Splits(name, (), 0)
+    assert misfit(splits, exchanged=True) < exchanged
+    assert misfit(splits, exchanged=False) > as_defined
+
+
+# --- the data ------------------------------------------------------------------------------------
+
+
+def on_sphere(X: Any, train: Any) -> Any:
+    Z = (X - train.mean(axis=0)) / train.std(axis=0)
+    return Z / np.linalg.norm(Z, axis=1)[:, None]
+
+
+def test_a_split_trains_on_what_a_spec_names_and_tests_on_the_rest() -> None:
+    named = load("sklearn:breast_cancer,n=200,stratify,seed=3")
+    sample = split("wdbc", 3)
+    assert (sample.train.n_pos, sample.train.n_neg, sample.test.n) == (75, 125, 369)
+    assert sample.train.spec == named.spec
+    assert np.allclose(sample.train.X, on_sphere(named.X, named.X))
+    rest = load("sklearn:breast_cancer")
+    inside = {row.tobytes() for row in named.X}
+    outside = np.array([row for row in rest.X if row.tobytes() not in inside])
+    assert np.allclose(sample.test.X, on_sphere(outside, named.X))
+
+
+@pytest.fixture(scope="module")
+def first_200() -> Sample:
+    folder_of_real_data()
+    return digits(200)
+
+
+def test_pixels_that_are_constant_in_training_are_dropped_in_testing(
+    data_folder: Path, first_200: Sample
+) -> None:
+    with np.load(data_folder / DIGITS) as archive:
+        first, last = archive["X_first1000"][:200].astype(float), archive["X_last10000"]
+        labels = archive["y_last10000"]
+    varies = first.std(axis=0) > 0
+    assert (last[:, ~varies] > 0).any()
+    sample = first_200
+    assert sample.train.d == sample.test.d == varies.sum()
+    assert np.allclose(sample.test.X, on_sphere(last[:, varies], first[:, varies]))
+    assert set(labels[sample.test.y > 0]) == {1, 3, 5, 7, 9}
+    assert set(labels[sample.test.y < 0]) == {0, 2, 4, 6, 8}
+
+
+def test_without_digits_the_error_says_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
+    for name in ("table2", "figure1"):
+        answer = run("reproduce", f"bi-vapnik-{name}", "--out", tmp_path)
+        assert answer.code == 2
+        for word in (DIGITS, "X_last10000", "mnist_784", "TIGHTMARGIN_DATA"):
+            assert word in answer.complaint
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
+    for name, word in (("table2", f"a folder without {DIGITS}"), ("table3-adult", "adult_a4a.npz")):
+        answer = run("reproduce", f"bi-vapnik-{name}", "--out", tmp_path)
+        assert answer.code == 2
+        assert word in answer.complaint
+
+
+def arrays(**changed: Any) -> dict[str, Any]:
+    found = {
+        "X_first1000": np.zeros((1000, 784), np.uint8), "y_first1000": np.arange(1000) % 10,
+        "X_last10000": np.zeros((10000, 784), np.uint8), "y_last10000": np.zeros(10000, np.uint8),
+    }  # fmt: skip
+    return {name: value for name, value in (found | changed).items() if value is not None}
+
+
+@pytest.mark.parametrize(("content", "complaint"), [
+    (None, "mnist_subset.npz: this is no npz archive"),
+    (arrays(y_first1000=None), "mnist_subset.npz: the archive holds no array 'y_first1000'"),
+    (arrays(X_first1000=np.zeros((10, 784))), "must have shapes (1000, 784) and (1000,)"),
+    (arrays(y_last10000=np.full(10000, 10)), "y_last10000 must hold the digits 0 to 9"),
+])  # fmt: skip
+def test_other_files_of_that_name_are_refused(
+    content: dict[str, Any] | None,
+    complaint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
+    if content is None:
+        (tmp_path / DIGITS).write_text("digits")
+    else:
+        np.savez(tmp_path / DIGITS, **content)
+    answer = run("reproduce", "bi-vapnik-table2", "--quick", "--out", tmp_path)
+    assert answer.code == 2
+    assert complaint in answer.complaint
+
+
+@pytest.mark.parametrize(("negative", "count", "complaint"), [
+    (0, 1188, "the labels of the paper's data are -1 and +1"),
+    (-1, 1187, "has 1188 points labelled +1 and 3593 labelled -1, this one 1187 and 3593"),
+])  # fmt: skip
+def test_adult_with_other_labels_is_refused(
+    negative: int,
+    count: int,
+    complaint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    y = np.r_[np.ones(count), np.full(3593, negative)]
+    X = np.random.default_rng(0).integers(0, 2, (len(y), 123))
+    np.savez(tmp_path / "adult_a4a.npz", X=X, y=y)
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
+    answer = run("reproduce", "bi-vapnik-table3-adult", "--out", tmp_path)
+    assert answer.code == 2
+    assert complaint in answer.complaint
+
+
+# --- C from losses -------------------------------------------------------------------------------
+
+
+MEASURED = Measured(
+    0.1, 1.0, 5, Rates(1.0, 1.0, 1.0), Rates(1.0, 1.0, 1.0), 1.0, 0.1, 0.5, 1.0, 1.0, 0.0,
+    Verdict.CERTIFIED, "segments",
+)  # fmt: skip
+
+
+def costs_of(data: TrainingData, bounds: list[float]) -> tuple[list[Any], list[float]]:
+    rows = rsvm_path(data, bounds).rows
+    found = [replace(MEASURED, norm_bound=row.norm_bound, value=row.point.value,
+                     lower_bound=row.point.lower_bound) for row in rows]  # fmt: skip
+    return found, [1 / row.point.gamma for row in rows]
+
+
+def test_proven_costs_are_those_of_a_loss_that_is_known() -> None:
+    """x = -1, 1 and a pair of each label at +-1/4: E = 4 + 2 (1 - H) up to H = 1."""
+    x = np.array([1.0, -1.0, 0.25, -0.25, -0.25, 0.25])
+    data = TrainingData(x[:, None], np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]))
+    found, _ = costs_of(data, [0.25, 0.5, 0.75])
+    assert [row.value for row in found] == pytest.approx([5.5, 5.0, 4.5])
+    (first, second) = proven_costs(found, smaller=3)
+    assert first == pytest.approx((0.25 / 2, 0.25 / 2), rel=1e-6)  # C = H / sqrt(S) and S = 4
+    assert second == pytest.approx((0.5 / 2, 0.5 / 2), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_proven_costs_hold_the_c_of_optimal_multipliers(seed: int) -> None:
+    data = points("overlapping", seed, n=30)
+    found, costs = costs_of(data, [0.05, 0.1, 0.15, 0.2])
+    smaller = min(data.n_pos, data.n_neg)
+    for row, (low, high), C in zip(found, proven_costs(found, smaller), costs, strict=False):
+        assert low * (1 - 1e-9) <= C <= high * (1 + 1e-9)
+        floor = least_cost(row.norm_bound**2 / data.n, data.n, smaller)
+        assert floor * (1 - 1e-9) <= C
+        assert high < 1e6
+
+
+def test_the_least_cost_is_reached() -> None:
+    """Two points -1 and 1: E = 2 - 2 H, sqrt(S) = 2 and C = H / 2, which is H^2 / 2 at H = 1."""
+    data = TrainingData(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]))
+    _, (cost,) = costs_of(data, [0.999])
+    assert cost == pytest.approx(0.999 / 2, rel=1e-9)
+    assert least_cost(0.999**2 / 2, 2, 1) == pytest.approx(0.999**2 / 2, rel=1e-12)
+
+
+# --- our runs beside the print -------------------------------------------------------------------
+
+
+def test_table_2_is_the_papers(first_200: Sample, tmp_path: Path) -> None:
+    """With the nine numbers that a proven optimum does not have."""
+    answer = run("reproduce", "bi-vapnik-table2", "--out", tmp_path, "--json")
+    assert (answer.code, answer.stderr) == (0, "")
+    (table,) = answer.json["reports"][0]["tables"]
+    assert (table["compared"], table["equal"]) == (144, 135)
+    cells = {
+        (row["l"], row["H^2/l"], name): cell
+        for row in table["rows"]
+        for name, cell in row.items()
+        if isinstance(cell, dict)
+    }
+    assert {key: cell["paper"] for key, cell in cells.items() if not cell["equal"]} == {
+        (200, 0.25, "R_tst"): 16.0, (200, 0.3, "R_tst"): 16.0, (200, 0.5, "N_SV"): 100,
+        (200, 0.7, "N_SV"): 96, (200, 0.8, "C"): 4.5, (1000, 0.05, "D"): 0.414,
+        (1000, 0.5, "D"): 0.89, (1000, 0.6, "C"): 5.19, (1000, 0.7, "nu"): 0.2,
+    }  # fmt: skip
+    assert {row["verdict"] for row in table["rows"]} == {"CERTIFIED"}
+    assert max(row["relative_gap"] for row in table["rows"]) <= 1e-8
+    # Somebody else's machine at our C: the same norm, support vectors and errors.
+    sample = first_200
+    for ratio in (0.25, 0.5):
+        other = SVC(C=cells[200, ratio, "C"]["ours"], kernel="linear", tol=1e-8)
+        other.fit(sample.train.X, sample.train.y)
+        assert float((other.coef_**2).sum()) == pytest.approx(200 * ratio, rel=1e-6)
+        assert len(other.support_) == cells[200, ratio, "N_SV"]["ours"]
+        wrong = 100 * (1 - other.score(sample.test.X, sample.test.y))
+        assert wrong == pytest.approx(cells[200, ratio, "R_tst"]["ours"], abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def breast_cancer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("wdbc")
+    answer = run("reproduce", "bi-vapnik-table3-wdbc", "--out", folder, "--json")
+    assert (answer.code, answer.stderr) == (0, "")
+    return answer.json["reports"][0]
+
+
+def test_the_right_half_of_table_3_has_its_medians(breast_cancer: dict[str, Any]) -> None:
+    """Medians of 20 other splits, computed by others, are the witness besides the print."""
+    others = (0.207, 0.452, 1.25, 2.48, 3.94, 5.96, 8.30)
+    (table,) = breast_cancer["tables"]
+    for row, other in zip(table["rows"], others, strict=True):
+        assert row["verdict"] == "CERTIFIED"
+        assert row["C"]["ours"] == pytest.approx(other, rel=0.1)
+        assert row["C min"] < row["C"]["ours"] < row["C max"]
+        assert row["C from"] < row["C min"]
+        assert row["C max"] < row["C to"]
+        assert row["C"]["judged"] == (row["H^2/l"] > 0.03)
+        assert not row["R_trn"]["judged"]
+    first, second = breast_cancer["claims"]
+    assert "2.1e-02 is none of any data with 75 points in the smaller class" in first["text"]
+    assert "the exponent is a misprint" in second["text"]
+    assert first["holds"]
+    assert second["holds"]
+
+
+def test_rates_are_shares_of_their_class() -> None:
+    sample, row = split("wdbc", 0), as_run(table3.one_split("wdbc", 0)).rows[2]
+    other = SVC(C=row.C, kernel="linear", tol=1e-8).fit(sample.train.X, sample.train.y)
+    for data, rates in ((sample.train, row.train), (sample.test, row.test)):
+        (right_minus, fp), (fn, right_plus) = confusion_matrix(data.y, other.predict(data.X))
+        assert rates.false_positive == pytest.approx(100 * fp / (right_minus + fp))
+        assert rates.false_negative == pytest.approx(100 * fn / (right_plus + fn))
+        assert rates.errors == pytest.approx(100 * (fp + fn) / data.n)
+
+
+def test_the_left_half_of_table_3_agrees_first_and_is_no_optimum_later(
+    data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table3_adult, "SPLITS", 3)
+    kept = table3.all_splits("adult", 3, Effort())
+    monkeypatch.setattr(table3_adult, "all_splits", lambda *_: kept)
+    answer = run("reproduce", "bi-vapnik-table3-adult", "--out", tmp_path, "--json")
+    assert (answer.code, answer.stderr) == (0, "")
+    (report,) = answer.json["reports"]
+    rows = report["tables"][0]["rows"]
+    assert all(rows[k][name]["agrees"] for k in (0, 1) for name in ("R_trn", "R_tst", "C"))
+    assert [row["C"]["judged"] for row in rows] == [True, True] + 5 * [False]
+    for row in rows[2:]:
+        assert row["C to"] < row["C"]["paper"] / 10
+        assert row["C from"] < row["C min"] < row["C max"] < row["C to"]
+    texts = [claim["text"] for claim in report["claims"]]
+    assert sum("that of no optimum on our splits" in text for text in texts) == 5
+    assert "falls from every row to the next on every split, proven" in texts[0]
+    # Were the printed C one that an optimum can have, the command would say so.
+    whole = published.table3("adult")
+    whole["0.1"]["C"] = "4.0e+0"
+    monkeypatch.setattr(table3_adult, "table3", lambda name: whole)
+    answer = run("reproduce", "bi-vapnik-table3-adult", "--out", tmp_path)
+    assert answer.code == 1
+    assert "does not hold: H^2/l 0.1: the printed C 4.0e+0 is that of no optimum" in answer.stderr
+
+
+# --- the picture ---------------------------------------------------------------------------------
+
+
+def test_the_figure_of_the_first_100_digits(
+    data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ratios = [0.1, 0.3, 0.45, 0.6, 0.9]
+    monkeypatch.setattr(figure1, "QUICK", (100,))
+    monkeypatch.setattr(figure1, "grid", lambda size, limit: ratios)
+    answer = run("reproduce", "bi-vapnik-figure1", "--quick", "--out", tmp_path, "--json")
+    assert (answer.code, answer.stderr) == (0, "")
+    facts, drawn = answer.json["reports"][0]["tables"]
+    sample = digits(100)
+    hard = SVC(C=1e5, kernel="linear", tol=1e-9).fit(sample.train.X, sample.train.y)
+    assert facts["rows"][0]["H_lim^2"] == pytest.approx(float((hard.coef_**2).sum()), rel=1e-6)
+    assert facts["rows"][0]["last"] == 0.9
+    assert {row["verdict"] for row in drawn["rows"]} == {"CERTIFIED"}
+    assert (tmp_path / "bi-vapnik-figure1.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "bi-vapnik-figure1-points.csv").open(encoding="utf-8") as stream:
+        table = list(csv.DictReader(stream))
+    assert [float(row["H^2/l"]) for row in table] == ratios
+    assert [float(row["R_tst"]) for row in table] == [row["R_tst"] for row in drawn["rows"]]
+
+
+def test_the_grid_ends_at_the_last_whole_h_squared_that_matters() -> None:
+    assert figure1.grid(100, 90.4815) == [k / 100 for k in range(3, 91)]
+    assert figure1.grid(200, 182.28) == [*(k / 100 for k in range(3, 91)), 0.91]
+    assert figure1.grid(300, 324.69) == [k / 100 for k in range(3, 101)]
+
+
+def a_curve(size: int, errors: list[float], losses: list[float]) -> figure1.Curve:
+    rows = tuple(
+        replace(
+            MEASURED, ratio=0.1 * (k + 1), value=loss, lower_bound=loss,
+            train=replace(MEASURED.train, errors=error),
+            test=replace(MEASURED.test, errors=abs(0.2 - 0.1 * (k + 1))),
+        )
+        for k, (error, loss) in enumerate(zip(errors, losses, strict=True))
+    )  # fmt: skip
+    return figure1.Curve(size, 90.4, True, Run(rows, False))
+
+
+@pytest.mark.parametrize(("errors", "losses", "failing"), [
+    ([3.0, 2.0, 1.0], [30.0, 20.0, 10.0], []),
+    ([3.0, 2.0, 3.0], [30.0, 20.0, 10.0], []),  # one training point more
+    ([3.0, 1.0, 3.0], [30.0, 20.0, 10.0], ["the share of training errors"]),
+    ([3.0, 2.0, 1.0], [30.0, 20.0, 20.5], ["E falls from every point"]),
+])  # fmt: skip
+def test_what_the_paper_says_of_the_figure_is_checked(
+    errors: list[float], losses: list[float], failing: list[str]
+) -> None:
+    claims = figure1._claims([a_curve(100, errors, losses)])
+    found = [claim.text for claim in claims if not claim.holds]
+    assert len(found) == len(failing)
+    assert all(text.startswith(start) for text, start in zip(found, failing, strict=True))
+
+
+def test_the_largest_h_of_the_paper_is_checked() -> None:
+    curve = a_curve(100, [3.0, 2.0, 1.0], [30.0, 20.0, 10.0])
+    for changed in (replace(curve, limit_squared=91.2), replace(curve, proven=False)):
+        claims = figure1._claims([changed])
+        (text,) = [claim.text for claim in claims if not claim.holds]
+        assert text.startswith("the largest H^2 that matters of the first 100 digits is")
+
+
+def test_both_panels_draw_every_curve() -> None:
+    curves = [a_curve(n, [3.0, 2.0, n / 100], [30.0, 20.0, 10.0]) for n in figure1.FIGURE1_SIZES]
+    left, right = risk_figure(curves).axes
+    looks = set()
+    for one, line in zip(curves, left.get_lines(), strict=True):
+        assert line.get_label() == f"$\\ell$ = {one.size}"
+        assert line.get_xdata() == pytest.approx([0.1, 0.2, 0.3])
+        assert line.get_ydata() == pytest.approx([row.train.errors for row in one.rows])
+        looks |= {(line.get_marker(), str(line._dash_pattern))}
+    assert len(looks) == 5, "told apart without colour"
+    tested, rings = right.get_lines()[::2], right.get_lines()[1::2]
+    for line, ring in zip(tested, rings, strict=True):
+        assert line.get_ydata() == pytest.approx([0.1, 0.0, 0.1])
+        assert ring.get_xdata() == pytest.approx([0.2])

@@ -1,0 +1,489 @@
+"""The reproduce command: comparing with the print, files, exit codes, refusals, Ctrl-C."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from operator import floordiv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import Answer, run
+from tightmargin.experiments.cli import reproduce as reproducing
+from tightmargin.experiments.console import reproduction as page
+from tightmargin.experiments.console.streams import working
+from tightmargin.experiments.console.tables import show
+from tightmargin.experiments.reproduce.bi_vapnik import table2
+from tightmargin.experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
+from tightmargin.experiments.reproduce.framework.comparison import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    ours_text,
+    within,
+)
+from tightmargin.experiments.reproduce.framework.files import save, to_latex
+from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
+from tightmargin.experiments.reproduce.framework.report import Claim, Report, to_json
+from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.papers import chosen, everything
+from tightmargin.experiments.studies.result_store import opened
+from tightmargin.experiments.studies.runner import StudyError
+from tightmargin.solvers.result import SCHEMA, Verdict
+
+NAME = "bi-vapnik-table2"
+PRINT = table2.table2
+
+
+# --- numbers beside the print --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("printed", "equal", "different"), [
+    ("16.0", (15.95, 16.0, 16.0499, 16.05), (15.9499, 16.0501, 16.12)),  # half way rounds to either
+    ("184", (183.5, 184.4), (183.0, 185.0)),
+    ("0", (0.0, 0.5), (0.51, -0.6)),
+    ("0.200", (0.2004,), (0.20073,)),
+    ("1.0e+5", (1.04e5, 9.6e4), (1.1e5, 9.4e4)),
+    ("2.1e-1", (0.207,), (0.2, 0.22)),
+])  # fmt: skip
+def test_equal_means_that_ours_rounds_to_the_print(
+    printed: str, equal: tuple[float, ...], different: tuple[float, ...]
+) -> None:
+    assert all(Cell(ours, printed).equal for ours in equal)
+    assert not any(Cell(ours, printed).equal for ours in different)
+
+
+def test_what_is_allowed_beyond_rounding() -> None:
+    assert Cell(16.12, "16.0", 0.15).agrees
+    assert not Cell(16.16, "16.0", 0.15).agrees
+    assert not Cell(11.6, "11.5").agrees
+    assert Cell(99.0, "11.5", None).agrees, "shown and not judged"
+    assert Cell(99.0).agrees, "no print"
+    # 60 to 140 % of all that rounds to 5.5: 5.45 to 5.55.
+    assert 5.5 + within(0.4, "5.5") == pytest.approx(1.4 * 5.55)
+    assert Cell(7.76, "5.5", within(0.4, "5.5")).agrees
+    assert not Cell(7.78, "5.5", within(0.4, "5.5")).agrees
+
+
+@pytest.mark.parametrize(("ours", "printed", "text"), [
+    (16.0499, "16.0", "16.0"), (16.12, "16.0", "16.120"), (101.0, "100", "101"),
+    (5.189499, "5.190", "5.1894990"),  # two more digits, 5.18950, would seem to round to 5.190
+    (0.0207, "2.1e-2", "2.1e-2"), (831.4, "6.4e-1", "8.31e+2"),
+])  # fmt: skip
+def test_ours_is_written_so_that_a_difference_is_seen(ours: float, printed: str, text: str) -> None:
+    assert ours_text(Cell(ours, printed)) == text
+
+
+def test_a_table_names_what_differs_and_what_is_not_proven() -> None:
+    cells = {"R": Cell(16.12, "16.0", 0.15), "C": Cell(4.6, "4.50", 0.02)}
+    rows = (
+        Row(("200", "0.1"), cells, 1e-12, Verdict.CERTIFIED),
+        Row(("200", "0.2"), {"R": Cell(1.0, "1.0"), "C": Cell(2.0)}, 0.3, Verdict.NOT_CERTIFIED),
+    )
+    columns = (Column("R", "$R$"), Column("C", "$C$"))
+    table = Table("t", "", (Column("l", ""), Column("H", "")), columns, rows)
+    first, second = table.differences()
+    assert first.startswith("l 200, H 0.1, R: paper 16.0, ours 16.120")
+    assert second.startswith("l 200, H 0.1, C: paper 4.50, ours 4.6000")
+    wrong, unproven = table.complaints()
+    assert wrong.startswith("l 200, H 0.1, C: paper 4.50, ours 4.6000, and 0.02 is allowed")
+    assert unproven == "l 200, H 0.2: NOT_CERTIFIED, relative gap 0.3"
+
+
+MIXED = Table(
+    "mixed", "words and numbers", (Column("data", "data"), Column("nu", r"$\nu$")),
+    (Column("R", "$R$"), Column("C", "$C$")),
+    (
+        Row(("50 % & a_b", 0.25), {"R": Cell(1.0, "1.0")}),
+        Row(("[bold] ν", "200"), {"R": Cell(1.0, "1.0"), "C": Cell(math.inf)}, 1e-9,
+            Verdict.CERTIFIED),
+        Row(("sonar", 3), {"R": Cell(1.0, "1.0")}, 0.5, Verdict.NOT_CERTIFIED),
+    ),
+)  # fmt: skip
+
+
+def test_a_row_with_nothing_to_certify_is_no_complaint() -> None:
+    assert MIXED.complaints() == ["data sonar, nu 3: NOT_CERTIFIED, relative gap 0.5"]
+    first, second, third = to_json(Report("m", "", (MIXED,)), (), 1.0)["tables"][0]["rows"]
+    assert (first["data"], first["nu"]) == ("50 % & a_b", 0.25)
+    assert (first["relative_gap"], first["verdict"]) == (None, None)
+    assert (second["nu"], second["verdict"], third["nu"]) == (200, "CERTIFIED", 3)
+
+
+def test_keys_are_words_or_numbers_in_every_file(tmp_path: Path) -> None:
+    report = Report("mixed", "Table of\nwords", (MIXED,), notes=("two\nlines",))
+    table, latex = map(Path, save(report, tmp_path))
+    with table.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["data"], row["nu"]) for row in rows] == [
+        ("50 % & a_b", "0.25"), ("[bold] ν", "200"), ("sonar", "3"),
+    ]  # fmt: skip
+    assert [row["verdict"] for row in rows] == ["", "CERTIFIED", "NOT_CERTIFIED"]
+    lines = latex.read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["% Table of words", "% two lines"]
+    assert r"\begin{tabular}{lrrrr}" in lines, "words to the left, numbers to the right"
+    assert r"50 \% \& a\_b & 0.25 & 1.0 & 1.0 &  \\" in lines
+    assert r"[bold] $\nu$ & 200 & 1.0 & 1.0 & inf \\" in lines
+
+
+def test_a_key_has_every_digit_in_csv(tmp_path: Path) -> None:
+    """Rounded to six digits a nu next to nu_max would lie above it."""
+    nu = 0.7451669595782073
+    keys = (Column("nu", "nu"),)
+    table = Table("keys", "", keys, (Column("R", "R"),), (Row((nu,), {"R": Cell(1.0)}),))
+    written = Path(save(Report("keys", "", (table,)), tmp_path)[0])
+    with written.open(encoding="utf-8", newline="") as stream:
+        (row,) = csv.DictReader(stream)
+    assert float(row["nu"]) == nu
+
+
+def test_latex_says_how_each_claim_ended_and_what_is_not_proven() -> None:
+    claims = (Claim("one", True), Claim("two", False))
+    lines = to_latex(MIXED, Report("mixed", "Title", (MIXED,), claims=claims)).splitlines()
+    assert lines[:3] == ["% Title", "% holds: one", "% DOES NOT HOLD: two"]
+    assert "% complaint: data sonar, nu 3: NOT_CERTIFIED, relative gap 0.5" in lines
+    assert any("in bold" in line for line in lines)
+    unfinished = Report("mixed", "Title", (MIXED,), claims=claims, unfinished="1 of 2")
+    assert not any("one" in line for line in to_latex(MIXED, unfinished).splitlines())
+
+
+def test_a_page_shows_a_dash_where_there_is_nothing_to_certify(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show(page.report_page(Report("mixed", "", (MIXED,)), (), 1.0))
+    lines = capsys.readouterr().out.splitlines()
+    for start, end in (("50 % & a_b", "-"), ("[bold] ν", "1e-09"), ("sonar", "NOT_CERTIFIED")):
+        (line,) = [line for line in lines if line.startswith(start)]
+        assert line.split()[-1] == end
+
+
+# --- the command, with numbers that nobody had to compute ----------------------------------------
+
+
+def as_printed(ratio: str) -> Measured:
+    """A row of the left half of Table 2 as the paper has it."""
+    number = {name: float(text) for name, text in PRINT(200)[ratio].items()}
+    rates = (Rates(number["R_trn"], 0.0, 0.0), Rates(number["R_tst"], 0.0, 0.0))
+    H = math.sqrt(200 * float(ratio))
+    return Measured(
+        float(ratio), H, round(number["N_SV"]), *rates, number["C"], number["D"] / 100,
+        number["nu"], 10.0, 10.0, 0.0, Verdict.CERTIFIED, "segments",
+    )  # fmt: skip
+
+
+ROWS = tuple(as_printed(ratio) for ratio in PRINT(200))
+Reproduce = Callable[..., Answer]
+
+
+@pytest.fixture
+def reproduce(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reproduce:
+    """Run the quick Table 2 into tmp_path, with given rows for its solutions."""
+
+    def command(*words: str, rows: tuple[Measured, ...] = ROWS, left_out: bool = False) -> Answer:
+        monkeypatch.setattr(table2, "sound_digits", lambda: Path(__file__))
+        monkeypatch.setattr(table2, "half", lambda size: Run(rows, left_out).plain)
+        return run("reproduce", NAME, "--quick", "--out", tmp_path / "a" / "b", *words)
+
+    return command
+
+
+def test_all_as_printed_is_0(reproduce: Reproduce, tmp_path: Path) -> None:
+    answer = reproduce("--json")
+    assert (answer.code, answer.stderr) == (0, "")
+    document = answer.json
+    assert (document["schema"], document["command"], document["quick"]) == (
+        SCHEMA, "reproduce", True,
+    )  # fmt: skip
+    (report,) = document["reports"]
+    (table,) = report["tables"]
+    assert (table["compared"], table["equal"], len(table["rows"])) == (72, 72, 12)
+    assert report["complaints"] == []
+    assert all(claim["holds"] for claim in report["claims"])
+    assert report["files"] == [str(tmp_path / "a" / "b" / f"{NAME}.{k}") for k in ("csv", "tex")]
+
+
+def test_a_wrong_number_is_1_and_named(reproduce: Reproduce) -> None:
+    wrong = replace(ROWS[4], support_vectors=121)
+    answer = reproduce(rows=(*ROWS[:4], wrong, *ROWS[5:]))
+    assert answer.code == 1
+    assert (
+        answer.stderr == f"{NAME}: l 200, H^2/l 0.2, N_SV: paper 119, ours 121, and 1 is allowed\n"
+    )
+    assert "differs: l 200, H^2/l 0.2, N_SV: paper 119, ours 121" in answer.stdout
+
+
+def test_many_small_differences_are_1(reproduce: Reproduce) -> None:
+    near = tuple(replace(row, support_vectors=row.support_vectors + 1) for row in ROWS)
+    answer = reproduce(rows=near)
+    assert answer.code == 1
+    assert "does not hold: 60 of 72 numbers" in answer.stderr
+    assert "DOES NOT HOLD: 60 of 72 numbers" in answer.stdout
+
+
+def test_an_unproven_row_is_1(reproduce: Reproduce) -> None:
+    open_row = replace(ROWS[0], relative_gap=1e-3, verdict=Verdict.NOT_CERTIFIED)
+    answer = reproduce(rows=(open_row, *ROWS[1:]))
+    assert answer.code == 1
+    assert answer.stderr == f"{NAME}: l 200, H^2/l 0.03: NOT_CERTIFIED, relative gap 0.001\n"
+
+
+def test_ctrl_c_keeps_the_rows_that_are_there_and_judges_nothing(
+    reproduce: Reproduce, tmp_path: Path
+) -> None:
+    answer = reproduce("--json", rows=ROWS[:5], left_out=True)
+    assert answer.code == 130
+    store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
+    assert answer.stderr.splitlines() == [
+        f"0 of 1 tasks are kept in {store}; the same command runs the others",
+        f"{NAME}: interrupted; kept 5 of 12 rows",
+    ]
+    (report,) = answer.json["reports"]
+    assert (report["unfinished"], report["complaints"]) == ("5 of 12 rows", [])
+    assert report["claims"] == []
+    assert "HOLD" not in answer.stdout
+    assert "UNFINISHED: 5 of 12 rows" in (tmp_path / "a" / "b" / f"{NAME}.tex").read_text()
+    assert len((tmp_path / "a" / "b" / f"{NAME}.csv").read_text().splitlines()) == 6
+
+
+def test_ctrl_c_in_the_second_table_keeps_the_first(
+    reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(effort: Effort) -> Report:
+        raise KeyboardInterrupt
+
+    reproduce()
+    first, *_ = chosen(NAME)
+    monkeypatch.setattr(
+        reproducing, "chosen", lambda name: [first, replace(first, name="b", run=interrupted)]
+    )
+    answer = run("reproduce", NAME, "--quick", "--out", tmp_path, "--json")
+    assert answer.code == 130
+    assert answer.stderr == "b: interrupted before its first result\n"
+    assert [report["name"] for report in answer.json["reports"]] == [NAME]
+    monkeypatch.setattr(reproducing, "chosen", lambda name: [replace(first, run=interrupted)])
+    answer = run("reproduce", NAME, "--out", tmp_path)
+    assert (answer.code, answer.complaint) == (130, "tightmargin: interrupted")
+
+
+def test_files_have_the_print_as_printed_and_ours_in_full(
+    reproduce: Reproduce, tmp_path: Path
+) -> None:
+    changed = replace(ROWS[5], test=Rates(16.12, 0.0, 0.0), C=0.98196971)
+    reproduce(rows=(*ROWS[:5], changed, *ROWS[6:]))
+    with (tmp_path / "a" / "b" / f"{NAME}.csv").open(encoding="utf-8", newline="") as stream:
+        row = list(csv.DictReader(stream))[5]
+    assert (row["l"], row["H^2/l"]) == ("200", "0.25")
+    assert (row["R_tst paper"], row["R_tst ours"]) == ("16.0", "16.12")
+    assert (row["C paper"], row["C ours"]) == ("0.982", "0.98196971")
+    assert row["verdict"] == "CERTIFIED"
+    text = (tmp_path / "a" / "b" / f"{NAME}.tex").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.startswith("200 & 0.25 &")]
+    assert r"& 16.0 & \textbf{16.120} & 0.982 & 0.982 &" in line
+    (head,) = [line for line in text.splitlines() if line.startswith(r"$\ell$ &")]
+    assert head.count("&") == line.count("&") == 13
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_both_numbers_are_on_the_page(
+    wide: bool, reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "fits", lambda characters: wide)
+    text = reproduce(rows=(*ROWS[:8], replace(ROWS[8], support_vectors=101), *ROWS[9:])).stdout
+    (line,) = [line for line in text.splitlines() if line.split()[:2] == ["200", "0.5"]]
+    assert line.split()[2:5] == ["100", "101*", "1.5"]
+    assert line.split().count("2.25") == (2 if wide else 1)
+
+
+# --- what is stored ------------------------------------------------------------------------------
+
+
+def test_the_same_command_reads_what_is_stored_and_fresh_runs_it_again(
+    reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[int] = []
+
+    def counted(plain: dict[str, Any]) -> Run:
+        ran.append(1)
+        return as_run(plain)
+
+    monkeypatch.setattr(table2, "as_run", counted)
+    first = reproduce("--json").json["reports"][0]["tables"]
+    again = reproduce("--json")
+    assert again.stderr == "1 of 1 tasks were finished before\n"
+    assert again.json["reports"][0]["tables"] == first
+    assert reproduce("--fresh").stderr == ""
+    assert reproduce(rows=ROWS[:3]).stderr.splitlines()[0] == (
+        "1 finished tasks were made by other code and are run again"
+    )
+    assert len(ran) == 4
+    assert not list(tmp_path.rglob("*-journal"))
+
+
+def test_a_store_that_is_none_is_refused(reproduce: Reproduce, tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
+    store.write_text("notes\n" * 1000)
+    for words in ((), ("--fresh",)):
+        answer = reproduce(*words)
+        assert answer.code == 2
+        assert answer.complaint.startswith(f"tightmargin: {store}: file is not a database")
+
+
+def test_a_store_in_use_is_refused(reproduce: Reproduce, tmp_path: Path) -> None:
+    store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
+    with opened(store):
+        answer = reproduce()
+    assert answer.code == 2
+    assert f"{store}: another run is using this file" in answer.complaint
+
+
+def test_after_a_failed_task_the_next_table_is_made(
+    reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(effort: Effort) -> Report:
+        run_tasks(floordiv, [(1, 0), (4, 2)], effort)
+        raise AssertionError("not without all results")
+
+    good, *_ = chosen(NAME)
+    both = [replace(good, name="a-first", run=failing), good]
+    monkeypatch.setattr(reproducing, "chosen", lambda name: both)
+    answer = reproduce("--json")
+    assert answer.code == 1
+    assert [report["name"] for report in answer.json["reports"]] == [NAME]
+    said, last = answer.stderr.splitlines()
+    assert said.startswith("floordiv(1, 0) failed: ZeroDivisionError:")
+    assert last.startswith("a-first: 1 of 2 tasks failed; the other 1 are kept in ")
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (("--backend", "ray"), "choose loky or dask"),
+    (("--backend", "dask"), "needs a scheduler"),
+    (("--scheduler", "tcp://a:1"), "add --backend dask"),
+])  # fmt: skip
+def test_engines_that_do_not_fit_are_refused(words: tuple[str, ...], complaint: str) -> None:
+    answer = run("reproduce", NAME, *words)
+    assert answer.code == 2
+    assert complaint in answer.complaint
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("tightmargin.experiments.console.streams.time.monotonic", lambda: now[0])
+    with working("work", every=30.0) as say:
+        for seconds in (1.0, 29.0, 31.0, 40.0, 62.0):
+            now[0] = seconds
+            say(f"{seconds:g} s")
+    assert capsys.readouterr().err == "31 s\n62 s\n"
+
+
+# --- what there is, and what is refused ----------------------------------------------------------
+
+
+def test_without_a_name_it_lists_what_there_is() -> None:
+    answer = run("reproduce")
+    assert (answer.code, answer.stderr) == (0, "")
+    listed = run("reproduce", "--json").json["reproductions"]
+    assert [one["name"] for one in listed] == [one.name for one in everything()]
+    for one in listed:
+        assert one["name"] in answer.stdout
+        assert one["quick"] in answer.stdout
+
+
+def test_a_paper_is_all_of_its_tables_and_figures() -> None:
+    assert [one.name for one in chosen("bi-vapnik")] == [
+        "bi-vapnik-figure1", "bi-vapnik-table2", "bi-vapnik-table3-adult", "bi-vapnik-table3-wdbc",
+    ]  # fmt: skip
+    assert [one.name for one in chosen("bi-vapnik-table3")] == [
+        "bi-vapnik-table3-adult", "bi-vapnik-table3-wdbc",
+    ]  # fmt: skip
+    assert [one.name for one in chosen(NAME)] == [NAME]
+
+
+def test_an_unknown_name_is_refused_with_all_that_there_are() -> None:
+    answer = run("reproduce", "bi-vapnik-tabel2")
+    assert answer.code == 2
+    assert all(name in answer.complaint for name in [one.name for one in everything()])
+    assert "did you mean bi-vapnik-table2?" in answer.complaint
+    assert run("reproduce", "bi-vap").code == 2, "no part of a word"
+
+
+def test_a_name_is_registered_once() -> None:
+    with pytest.raises(ValueError, match="bi-vapnik-table2 is registered twice"):
+        reproduction(NAME, "", source="", quick="")(table2.run)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "out"):
+        answer = run("reproduce", NAME, "--out", folder)
+        assert answer.code == 2
+        assert answer.complaint.startswith(f"tightmargin: --out {folder}")
+
+
+def test_jobs_below_one_are_refused() -> None:
+    assert run("reproduce", NAME, "--jobs", "0").code == 2
+
+
+# --- tasks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_are_in_the_order_of_the_tasks(jobs: int) -> None:
+    """The slowest task is the first."""
+
+    def work(number: int, seconds: float) -> int:
+        time.sleep(seconds)
+        return number
+
+    said: list[str] = []
+    tasks = [(0, 0.5), (1, 0.0), (2, 0.0)]
+    done = run_tasks(work, tasks, Effort(jobs=jobs, say=said.append))
+    assert (done.results, done.interrupted) == ((0, 1, 2), False)
+    assert [text.partition(",")[0] for text in said] == [f"{k} of 3 runs done" for k in range(4)]
+    assert said[2].endswith(" s left")
+
+
+def test_every_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    tasks = [("OMP_NUM_THREADS",), ("OPENBLAS_NUM_THREADS",)]
+    assert run_tasks(os.getenv, tasks, Effort(jobs=2)).results == ("1", "1")
+
+
+def test_ctrl_c_keeps_the_results_before_it() -> None:
+    def work(number: int) -> int:
+        if number == 2:
+            raise KeyboardInterrupt
+        return number
+
+    kept = run_tasks(work, [(0,), (1,), (2,), (3,)], Effort())
+    assert (kept.results, kept.interrupted) == ((0, 1), True)
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(work, [(2,), (3,)], Effort())
+
+
+def test_nothing_is_run_after_a_task_that_ctrl_c_cut_short() -> None:
+    ran: list[Any] = []
+
+    def work(number: int) -> int:
+        ran.append(number)
+        return number
+
+    kept = run_tasks(work, [(0,), (1,), (2,)], Effort(), stopped=lambda result: result == 1)
+    assert (kept.results, kept.interrupted, ran) == ((0, 1), True, [0, 1])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_of_a_task_is_named_after_the_others_ran(jobs: int) -> None:
+    said: list[str] = []
+    with pytest.raises(StudyError, match=r"1 of 3 tasks failed: floordiv\(1, 0\): ZeroDivision"):
+        run_tasks(floordiv, [(1, 1), (1, 0), (4, 2)], Effort(jobs=jobs, say=said.append))
+    assert said[-1] == "3 of 3 runs done"

@@ -1,0 +1,638 @@
+"""Takeda & Sugiyama 2008 run again: its definitions by hand, its statements by other software."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.stats import binom
+from sklearn.svm import SVC, NuSVC
+
+from tests.references.polytope_corners import corners, levels
+from tests.support.command_line import run
+from tightmargin.cuts.cut.cut import InvalidCutError, Kind
+from tightmargin.cuts.nu_path.nu_path import INTERRUPTED
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.search.stop import StopReason
+from tightmargin.experiments.reproduce.framework.registry import Effort
+from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.takeda_sugiyama import (
+    figure1,
+    figure2,
+    figure2_claims,
+    figure3,
+    figure3_claims,
+    machines,
+    theorem_claims,
+    theorems,
+)
+from tightmargin.experiments.reproduce.takeda_sugiyama.faces_left import faces_left
+from tightmargin.experiments.reproduce.takeda_sugiyama.kept_runs import rebuilt
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import points
+from tightmargin.experiments.reproduce.takeda_sugiyama.risk_limits import (
+    clopper_pearson,
+    largest_constant,
+    least_constant,
+    without_capacity,
+)
+from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import FLIPPED, sample
+from tightmargin.experiments.statistics.risk_bounds import RiskBound, risk_bound
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.svc.c_svc import c_svc_dual
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.result import Status, Verdict
+
+Numbers = dict[str, Any]
+
+
+def hold(report: Report) -> bool:
+    """Whether there are claims, and all of them hold."""
+    return bool(report.claims) and not report.complaints
+
+
+# --- Figure 1 ------------------------------------------------------------------------------------
+
+FOUR = np.array([-3.0, 2.0, 0.5, -1.0])
+
+
+@pytest.mark.parametrize(("nu", "mean"), [
+    (0.25, 2.0), (0.5, 1.25), (1.0, -0.375), (0.125, 2.0),
+    (0.375, (2.0 + 0.5 / 2) / 1.5),  # half of the second worst point
+])  # fmt: skip
+def test_the_tail_mean_of_four_numbers_is_that_by_hand(nu: float, mean: float) -> None:
+    assert figure1.tail_mean(FOUR, nu) == pytest.approx(mean, abs=1e-15)
+    assert figure1.least_of_rockafellar(FOUR, nu) == pytest.approx(mean, abs=1e-12)
+
+
+@settings(max_examples=50)
+@given(
+    errors=st.lists(st.integers(-6, 6), min_size=1, max_size=12),
+    nu=st.integers(1, 24).map(lambda k: k / 24),
+)
+def test_the_tail_mean_is_the_mean_of_the_printed_tail_distribution(
+    errors: list[int], nu: float
+) -> None:
+    """Phi_beta = (Phi - beta) / (1 - beta) from the VaR on, jump by jump."""
+    f, beta = np.array(errors, dtype=float), 1 - nu
+    levels_of_f = np.unique(f)
+    phi = np.array([(f <= level).mean() for level in levels_of_f])
+    tail = np.where(phi >= beta - 1e-12, (phi - beta) / nu, 0.0)
+    mean = float(np.diff(tail, prepend=0.0) @ levels_of_f)
+    assert figure1.tail_mean(f, nu) == pytest.approx(mean, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def distribution() -> Report:
+    return figure1.run(Effort(quick=True))
+
+
+def test_figure_1_has_one_cvar_in_four_ways(distribution: Report) -> None:
+    assert hold(distribution)
+    (table,) = distribution.tables
+    assert {row.verdict for row in table.rows} == {Verdict.CERTIFIED}
+    data = points("wdbc")
+    for row in table.rows:
+        nu = float(row.key[1])
+        # Somebody else's machine above nu_bar: the same direction has the same tail.
+        if nu > nu_range(data).nu_bar:
+            other = NuSVC(nu=nu, kernel="linear", tol=1e-10).fit(data.X, data.y)
+            f = -data.y * other.decision_function(data.X) / np.linalg.norm(other.coef_)
+            worst = np.sort(f)[::-1]
+            whole = math.floor(nu * data.n)
+            mean = (worst[:whole].sum() + (nu * data.n - whole) * worst[whole]) / (nu * data.n)
+            assert row.cells["tail mean"].ours == pytest.approx(mean, rel=1e-5)
+
+
+def test_the_histogram_has_every_point_and_the_tail_from_the_var_on(distribution: Report) -> None:
+    assert distribution.figure is not None
+    above, below = (axes for axes in distribution.figure.axes if axes.get_visible())
+    for axes, nu in ((above, 0.3), (below, 0.1)):
+        assert f"nu = {nu:g}" in axes.get_title()
+        hatched = [bar for bar in axes.patches if bar.get_hatch()]
+        plain = [bar for bar in axes.patches if not bar.get_hatch()]
+        counted = sum(bar.get_height() for bar in hatched)
+        assert counted + sum(bar.get_height() for bar in plain) == 569
+        # Up to d + 1 = 4 points are tied at the level of the machine.
+        assert nu <= counted / 569 <= nu + 4 / 569
+        lines = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
+        first = min(bar.get_x() for bar in hatched if bar.get_height())
+        assert first == pytest.approx(lines["VaR"], abs=1e-12)
+        assert lines["VaR"] < lines["CVaR"]
+
+
+@pytest.mark.parametrize(("change", "complaint"), [
+    ({"(12)": 0.4}, "the mean of the tail by sorting"), ({"(6)": 0.4}, "Theorem 1"),
+    ({"(3)/nu": 0.4}, "Theorem 1"), ({"VaR": 2.0}, "(5)"), ({"rho": -0.6}, "-rho of the solved"),
+    ({"side": 1}, "the CVaR is negative above nu_bar"),
+])  # fmt: skip
+def test_a_number_of_figure_1_that_is_off_is_named(change: Numbers, complaint: str) -> None:
+    right = {
+        "errors": FOUR.tolist(), "nu": 0.5, "side": -1, "rho": -0.5, "VaR": -1.0,
+        "tail mean": 1.25, "(12)": 1.25, "(6)": 1.25, "(3)/nu": 1.25,
+    }  # fmt: skip
+    assert all(claim.holds for claim in figure1.claims([right]))
+    (failed,) = [one for one in figure1.claims([right, right | change]) if not one.holds]
+    assert failed.text.startswith(complaint)
+
+
+# --- Figure 2 ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def profile() -> Report:
+    return figure2.run(Effort(quick=True))
+
+
+def test_figure_2_falls_and_changes_its_sign_at_nu_bar(profile: Report) -> None:
+    assert hold(profile)
+    values, ends = profile.tables
+    data = points("wdbc")
+    (end,) = ends.rows
+    # nu_bar by another linear program: the most mass that cancels, in the dual.
+    cancelled = linprog(
+        -np.ones(data.n),
+        A_eq=np.vstack([data.X.T * data.y, data.y]),
+        b_eq=np.zeros(data.d + 1),
+        bounds=(0, 1 / data.n),
+    )
+    assert end.cells["nu_bar"].ours == pytest.approx(-cancelled.fun, abs=1e-9)
+    assert end.cells["nu_max"].ours == 2 * min(data.n_pos, data.n_neg) / data.n
+    nus = [float(row.key[1]) for row in values.rows]
+    assert nus[0] == end.cells["nu_max"].ours
+    assert nus[-1] == pytest.approx(1 / data.n)
+    for row in values.rows:
+        nu, cvar = float(row.key[1]), row.cells["CVaR"].ours
+        assert (cvar < 0) is (nu > end.cells["nu_bar"].ours)
+        assert row.cells["lower"].ours <= cvar + 1e-12
+
+
+def test_zeta_is_that_of_libsvm_and_falls_to_nu_bar() -> None:
+    data = points("wdbc")
+    found = figure2.least_share(data, 10.0)
+    other = SVC(C=10.0, kernel="linear", tol=1e-6).fit(data.X, data.y)
+    assert found["zeta"] == pytest.approx(np.abs(other.dual_coef_).sum() / (10.0 * data.n), 1e-4)
+    assert nu_range(data).nu_bar < found["zeta"]
+
+
+def test_the_cvar_through_nu_svc_is_that_of_libsvm() -> None:
+    data = points("wdbc")
+    other = NuSVC(nu=0.4, kernel="linear", tol=1e-10).fit(data.X, data.y)
+    w, b = other.coef_[0] / np.linalg.norm(other.coef_), other.intercept_[0]
+    f = np.sort(-data.y * (data.X @ w + b / np.linalg.norm(other.coef_)))[::-1]
+    whole = math.floor(0.4 * data.n)
+    mean = (f[:whole].sum() + (0.4 * data.n - whole) * f[whole]) / (0.4 * data.n)
+    assert figure2.through_nu_svc(data, 0.4)["nu-SVC"] == pytest.approx(mean, rel=1e-5)
+
+
+def test_the_printed_nu_max_of_balanced_weights_is_half_of_what_it_is(profile: Report) -> None:
+    """The dual by a linear program of its own: sum alpha under caps 1/m+ and 1/m-."""
+    cell = profile.tables[1].rows[0].cells["nu_max, 1/m+-"]
+    data = points("wdbc")
+    for factor, most in ((1.0, cell.ours), (0.5, float(cell.printed))):
+        caps = factor * np.where(data.y > 0, 1 / data.n_pos, 1 / data.n_neg)
+        found = linprog(
+            -np.ones(data.n), A_eq=data.y[None], b_eq=[0.0], bounds=np.c_[0 * caps, caps]
+        )
+        assert -found.fun == pytest.approx(most)
+
+
+def test_the_picture_of_the_profile_has_its_marks(profile: Report) -> None:
+    assert profile.figure is not None
+    (axes,) = profile.figure.axes
+    mark = next(line for line in axes.lines if line.get_label() == "nu_bar")
+    bar = profile.tables[1].rows[0].cells["nu_bar"].ours
+    assert mark.get_xdata()[0] == bar
+    (solved,) = [line for line in axes.lines if line.get_label() == "solved"]
+    shown = {(float(row.key[1]), row.cells["CVaR"].ours) for row in profile.tables[0].rows}
+    assert set(map(tuple, solved.get_xydata().tolist())) == shown
+    assert [text.get_text() for text in axes.texts] == [f"nu_bar = {bar:.4f}"]
+
+
+def small_profile(**changed: Any) -> Numbers:
+    """CVaR = 1, 1, 0.5, -0.5 at nu = 0.05, 0.1, 0.3, 0.8: Phi is concave and 0 at 0.5."""
+    rows = [
+        {"nu": nu, "side": side, "CVaR": cvar, "lower": cvar - 1e-9, "Phi": nu * cvar,
+         "how": "ball" if side > 0 else "search", "verdict": "CERTIFIED",
+         "nu-SVC": cvar, "nu-SVC verdict": "CERTIFIED"}
+        for nu, side, cvar in ((0.8, 1, -0.5), (0.3, -1, 0.5), (0.1, -1, 1.0), (0.05, -1, 1.0))
+    ]  # fmt: skip
+    zeta = [{"C": C, "zeta": 0.5 + 1e-3 / C, "verdict": "CERTIFIED"} for C in (1.0, 10.0)]
+    known = {"data": "wdbc", "rows": rows, "constant_until": 0.1, "nu_bar": 0.5,
+             "nu_bar_bounds": [0.5, 0.5], "zeta": zeta}  # fmt: skip
+    for place, values in changed.pop("at", {}).items():
+        rows[place] |= values
+    return known | changed
+
+
+@pytest.mark.parametrize(("change", "complaint"), [
+    ({"at": {1: {"lower": -0.6}}}, "Lemma 2"),
+    ({"at": {3: {"CVaR": 1.1}}}, "up to nu = 2/m"),
+    ({"at": {2: {"Phi": 0.01}}}, "Phi = nu CVaR"),
+    ({"at": {0: {"side": -1}, 3: {"side": 1}}}, "the CVaR is negative above"),
+    ({"nu_bar_bounds": [0.4, 0.5]}, "nu_bar is proven to"),
+    ({"nu_bar_bounds": [None, 0.5]}, "nu_bar has no proven lower bound"),
+    ({"nu_bar": 0.49}, "nu_min"),
+    ({"zeta": [{"C": 1.0, "zeta": 0.6}, {"C": 10.0, "zeta": 0.4}]}, "nu_min"),
+    ({"at": {0: {"nu-SVC": -0.6}}}, "Lemma 6"),
+    ({"at": {0: {"how": "search"}}}, "Lemma 6"),
+])  # fmt: skip
+def test_a_number_of_figure_2_that_is_off_is_named(change: Numbers, complaint: str) -> None:
+    assert all(claim.holds for claim in figure2_claims.claims(small_profile()))
+    failed = [one.text for one in figure2_claims.claims(small_profile(**change)) if not one.holds]
+    assert any(text.startswith(f"breast cancer: {complaint}") for text in failed)
+    assert len(failed) <= 2  # a wrong side is seen by two statements
+
+
+# --- Figure 3 ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def literal() -> tuple[Numbers, CuttingPlaneResult]:
+    one = figure3.cut_run("14", "literal")
+    return one, rebuilt(figure3.points("14"), one["run"])
+
+
+@pytest.fixture(scope="module")
+def every_corner(literal: tuple[Numbers, CuttingPlaneResult]) -> np.ndarray:
+    problem = literal[1].problem
+    found = corners(problem.data, problem.nu, loss_weights(problem.data, "uniform"))
+    return found[np.argsort(np.arctan2(found[:, 1], found[:, 0]))]
+
+
+def test_the_drawn_run_has_every_kind_of_cut_and_ends_with_the_longest_corner(
+    literal: tuple[Numbers, CuttingPlaneResult], every_corner: np.ndarray
+) -> None:
+    one, result = literal
+    assert {cut.kind for cut in result.cuts} == {Kind.CONCAVITY, Kind.FACIAL}
+    lengths = np.linalg.norm(every_corner, axis=1)
+    assert one["corners"] == len(every_corner)
+    assert one["longest"] == pytest.approx(lengths.max())
+    assert 1 / result.best.objective == pytest.approx(lengths.max())
+    assert result.proof.startswith("exact rational bound")
+
+
+def test_faces_left_are_those_of_points_on_the_boundary(
+    literal: tuple[Numbers, CuttingPlaneResult], every_corner: np.ndarray
+) -> None:
+    """Corners by their own values; sides by points along them that no cut has removed yet."""
+    one, result = literal
+    problem, shares = result.problem, np.linspace(0.0, 1.0, 2001)[1:-1, None]
+    left = np.ones(len(every_corner), dtype=bool)
+    ahead = np.roll(every_corner, -1, axis=0)
+    pairs = zip(every_corner, ahead, strict=True)
+    along = [corner + shares * (end - corner) for corner, end in pairs]
+    caps = loss_weights(problem.data, "uniform")
+    middle = np.array([side[1000] for side in along])
+    assert levels(problem.data, problem.nu, caps, middle) == pytest.approx(1.0, abs=1e-9)
+    inside = [np.ones(len(side), dtype=bool) for side in along]
+    for cut, (corners_left, sides_left) in zip(result.cuts, one["left"], strict=True):
+        row = problem.weight_part(cut.coefficients)
+        left &= every_corner @ row <= cut.rhs + 1e-9
+        for kept, side in zip(inside, along, strict=True):
+            kept &= side @ row <= cut.rhs
+        assert corners_left == left.sum()
+        assert sides_left == sum(kept.any() for kept in inside)
+    assert one["left"][-1] == [0, 0]
+
+
+def test_a_run_that_went_through_json_is_the_run(
+    literal: tuple[Numbers, CuttingPlaneResult],
+) -> None:
+    one, result = literal
+    again = figure3.kept(result)
+    assert again == one["run"]
+    with pytest.raises(ValueError, match="made for other data"):
+        rebuilt(figure3.points("60"), one["run"])
+
+
+def test_a_cut_that_does_not_follow_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deeper(*arguments: Any, **options: Any) -> CuttingPlaneResult:
+        found = cutting_plane(*arguments, **options)
+        first, *others = found.cuts
+        return replace(found, cuts=(replace(first, rhs=first.rhs - 0.1), *others))
+
+    cutting_plane = figure3.cutting_plane
+    monkeypatch.setattr(figure3, "cutting_plane", deeper)
+    with pytest.raises(InvalidCutError, match="removes a point longer than gamma"):
+        figure3.cut_run("14", "concavity")
+
+
+def test_figure_3_shows_each_round_until_no_face_remains(
+    literal: tuple[Numbers, CuttingPlaneResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figure3, "QUICK", ("14",))
+    report = figure3.run(Effort(quick=True))
+    assert hold(report)
+    rounds, runs = report.tables
+    *cut_rows, end = rounds.rows
+    assert [row.words[0].partition(", ")[2] for row in cut_rows] == [
+        "corner", "corner", "cut vertex", "corner", "corner", "facial", "cut vertex", "cut vertex",
+    ]  # fmt: skip
+    result = literal[1]
+    # In round 2 the local solution is on a side, and the cut is made at a corner of that side.
+    found = [row.cells["1/|v|"].ours for row in cut_rows]
+    removed = [1 / float(np.linalg.norm(cut.origin.vertex)) for cut in result.cuts]
+    assert found[1] < removed[1]
+    del found[1], removed[1]
+    assert found == pytest.approx(removed, rel=1e-6)
+    last = cut_rows[-1].cells
+    assert (last["corners"].ours, last["sides"].ours) == (0, 0)
+    for row in cut_rows:  # in the middle of a run nothing is certified
+        best, bound = row.cells["best"].ours, row.cells["bound"].ours
+        assert row.verdict is None
+        assert row.relative_gap == pytest.approx(1 - bound / best)
+        assert row.relative_gap > 0.5
+    assert end.verdict is Verdict.CERTIFIED
+    assert end.cells["bound"].ours == result.lower_bound
+    assert end.relative_gap == pytest.approx(1 - result.lower_bound / result.best.objective)
+    for row in runs.rows:
+        counted = sum(row.cells[name].ours for name in ("at corners", "other", "facial"))
+        assert counted == (8 if row.key[1] == "literal" else 7)
+    assert report.figure is not None
+    numbers = {text.get_text() for text in report.figure.axes[0].texts}
+    assert {str(number) for number in range(1, 9)} <= numbers
+
+
+def test_a_run_of_figure_3_that_is_off_is_named(
+    literal: tuple[Numbers, CuttingPlaneResult],
+) -> None:
+    one, result = literal
+    words = {"14": "points"}
+    other = {**one, "strategy": "concavity"}, replace(result, lp_solves=result.lp_solves - 1)
+
+    def failed(facts: Numbers, run: CuttingPlaneResult) -> list[str]:
+        found = figure3_claims.claims([(facts, run), other], words)
+        return [claim.text for claim in found if not claim.holds]
+
+    assert failed(one, result) == []
+    (text,) = failed(one, replace(result, proof="a cold solve finds no point either"))
+    assert "exact arithmetic in 1 of 2" in text
+    (text,) = failed({**one, "left": [*one["left"][:-1], [0, 1]]}, result)
+    assert "no corner and no side" in text
+    (text,) = failed({**one, "left": [one["left"][0], *one["left"][:1], *one["left"][2:]]}, result)
+    assert "removes at least one face of P: 9 of 10" in text
+    (text,) = failed({**one, "longest": one["longest"] * 1.001}, result)
+    assert text.startswith("step 7")
+    (text,) = failed(one, replace(result, lp_solves=1))
+    assert text.startswith("facial cuts do not pay")
+
+
+def test_the_last_side_may_be_left_in_part(literal: tuple[Numbers, CuttingPlaneResult]) -> None:
+    """The square with the corners (+-1, +-1), in whose place no data is needed."""
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+
+    def after(row: list[float], side: float) -> tuple[int, int]:
+        cut = replace(literal[1].cuts[0], coefficients={"w": np.array(row)}, rhs=side)
+        (found,) = faces_left(replace(literal[1], cuts=(cut,)), square)
+        return found
+
+    assert after([1.0, 0.0], 2.0) == (4, 4)
+    assert after([1.0, 0.0], 0.5) == (2, 3)
+    assert after([1.0, 1.0], 1.0) == (3, 4)
+    assert after([1.0, 0.0], -1.0) == (2, 1)
+    assert after([1.0, 0.0], -2.0) == (0, 0)
+
+
+# --- Theorems 3 to 5 -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("wrong", "n"), [(0, 30), (1, 30), (7, 50), (49, 50), (50, 50)])
+def test_limits_of_a_rate_are_where_its_tails_have_their_mass(wrong: int, n: int) -> None:
+    low, high = clopper_pearson(wrong, n, 0.9)
+    if wrong:
+        assert binom.sf(wrong - 1, n, low) == pytest.approx(0.05)
+    else:
+        assert low == 0
+    if wrong < n:
+        assert binom.cdf(wrong, n, high) == pytest.approx(0.05)
+    else:
+        assert high == 1
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    ((3, 2), "wrong must lie between 0 and n = 2"), ((-1, 2), "wrong must lie"),
+    ((0, 0), "wrong must lie"), ((1, 2, 1.0), "confidence must lie between 0 and 1"),
+])  # fmt: skip
+def test_limits_of_no_rate_are_refused(arguments: tuple[Any, ...], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        clopper_pearson(*arguments)
+
+
+def bound_of(c: float, nu: float = 0.3, flip: bool = False) -> RiskBound:
+    """The bound for the sign of x = -1, 1, 300 times each, a fifth of the labels wrong."""
+    x = np.tile([-1.0, 1.0], 300)
+    y = np.where(np.arange(600) % 10 < 2, -x, x)
+    return risk_bound(
+        TrainingData(x[:, None], y), [-1.0 if flip else 1.0], 0.0, nu=nu, nu_bar=0.4, radius=1.0,
+        c=c, delta=0.05,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("flip", "side"), [(False, "upper"), (True, "lower")])
+def test_the_constants_are_where_the_bound_meets_its_limit(flip: bool, side: str) -> None:
+    bound = bound_of(1.0, flip=flip)
+    assert bound.side == side
+    limit = 0.6 if side == "upper" else 0.1
+    least, largest = least_constant(bound, limit, m=600), largest_constant(bound, m=600)
+    assert bound_of(least, flip=flip).bound == pytest.approx(limit)
+    assert bound_of(largest, flip=flip).bound == pytest.approx(1 if side == "upper" else 0)
+    assert least < largest
+    assert bound_of(1e-9, flip=flip).bound == pytest.approx(without_capacity(bound, m=600))
+    nothing = 0.2 if side == "upper" else 0.4  # reached by nu alone
+    assert least_constant(bound, nothing, m=600) == 0
+
+
+@pytest.mark.parametrize("split", [0, 1])
+def test_points_of_a_split_are_on_the_sphere_and_disjoint(split: int) -> None:
+    train, test = sample("wdbc", split)
+    for data in (train, test):
+        assert np.linalg.norm(data.X, axis=1) == pytest.approx(1.0)
+    assert train.n + test.n == 569
+    assert not {row.tobytes() for row in train.X} & {row.tobytes() for row in test.X}
+    assert not np.array_equal(train.X, sample("wdbc", 1 - split)[0].X)
+
+
+def test_the_coin_is_wrong_as_often_as_it_says() -> None:
+    train, test = sample("coin", 0)
+    for data in (train, test):
+        low, high = clopper_pearson(int((data.y != data.X[:, 0]).sum()), data.n, 0.999)
+        assert low < FLIPPED < high
+    assert not np.array_equal(train.y, test.y)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(theorems, "QUICK", {"wdbc": 1, "coin": 1})
+        return theorems.run(Effort(quick=True))
+
+
+def test_bounds_hold_and_say_nothing_on_real_data(report: Report) -> None:
+    assert hold(report)
+    (table,) = report.tables
+    rows = {(row.key[0], row.key[1]): row for row in table.rows}
+    assert [row.key[2] for row in table.rows] == [3, 3, 3, 3, 4, 4, 5, 5, 3, 4, 4, 4, 5, 5, 5, 5]
+    for (name, nu), row in rows.items():
+        assert row.verdict is (None if name == "coin" else Verdict.CERTIFIED)
+        m = 20_000 if name == "coin" else 379
+        # G by its formula, from the printed levels, with R = c = 1 and delta = 1/20.
+        alpha, sign = row.cells["VaR"].ours, -1 if row.key[2] == 5 else 1
+        G = math.sqrt(2 / m * (16 / alpha**2 * math.log2(2 * m) - 1 + math.log(40)))
+        assert row.cells["bound"].ours == pytest.approx(float(nu) + sign * G, rel=1e-12)
+        assert sign * (row.cells["limit"].ours - row.cells["test error"].ours) > 0
+    assert rows["coin", 0.3].cells["bound"].ours > 0
+
+
+def test_bounds_that_exclude_nothing_are_hollow(report: Report) -> None:
+    assert report.figure is not None
+    real, coin = report.figure.axes
+    hollow = {
+        axes: [line for line in axes.lines if "excludes nothing" in str(line.get_label())]
+        for axes in (real, coin)
+    }
+    assert sum(len(line.get_xdata()) for line in hollow[real]) == 8
+    assert all(line.get_markerfacecolor() == "none" for line in hollow[real])
+    assert sum(len(line.get_xdata()) for line in hollow[coin]) == 1
+    filled = [line for line in coin.lines if str(line.get_label()).endswith("bound, c = 1")]
+    assert sum(len(line.get_xdata()) for line in filled) == 7
+    assert not any(str(line.get_label()).endswith("bound, c = 1") for line in real.lines)
+
+
+def small_bound(**changed: Any) -> Numbers:
+    known = {
+        "data": "wdbc", "theorem": 3, "side": "upper", "m": 100, "low": 0.1, "high": 0.3,
+        "bound": 1.5, "vacuous": True, "by CVaR": 1.7, "c from": 0.0,
+    }  # fmt: skip
+    return known | changed
+
+
+def small_bounds() -> list[Numbers]:
+    coin = {"data": "coin", "vacuous": False}
+    low = {"theorem": 5, "side": "lower", "bound": -0.1, "by CVaR": 0.1}
+    return [
+        small_bound(), small_bound(theorem=4, **{"by CVaR": None}), small_bound(**low),
+        small_bound(**coin, bound=0.9), small_bound(**coin, theorem=4, bound=0.5),
+        small_bound(**(coin | low | {"bound": 0.2, "by CVaR": 0.3})),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "change", "complaint"), [
+    (0, {"high": 1.6}, "Theorem 3, c = 1"), (1, {"high": 1.6}, "Theorem 4, c = 1"),
+    (2, {"low": -0.2}, "Theorem 5, c = 1"), (3, {"bound": 0.35}, "coin"),
+    (4, {"vacuous": True}, "coin"), (5, {"bound": 0.45, "by CVaR": 0.5}, "coin"),
+    (1, {"vacuous": False}, "on real data"), (0, {"by CVaR": 1.4}, "nu + G(VaR)"),
+    (5, {"by CVaR": 0.1}, "nu + G(VaR)"),
+])  # fmt: skip
+def test_a_bound_on_the_wrong_side_is_named(place: int, change: Numbers, complaint: str) -> None:
+    assert all(claim.holds for claim in theorem_claims.claims(small_bounds()))
+    changed = small_bounds()
+    changed[place] |= change
+    (failed,) = [one for one in theorem_claims.claims(changed) if not one.holds]
+    assert failed.text.startswith(complaint)
+
+
+@pytest.mark.parametrize(("theorem", "side", "worst"), [(3, "upper", 0), (5, "lower", 1)])
+def test_a_row_of_several_splits_has_the_worst_of_each(theorem: int, side: str, worst: int) -> None:
+    known = {"nu": 0.3, "VaR": 1.0, "CVaR": 1.0, "test error": 0.2, "relative_gap": 1e-8,
+             "verdict": "CERTIFIED"}  # fmt: skip
+    group = [
+        small_bound(**known, theorem=theorem, side=side, limit=limit, bound=bound,
+                    **{"by CVaR": bound + 1, "c from": low, "c to": high})
+        for limit, bound, low, high in ((0.2, 0.5, 0.1, 0.9), (0.1, 0.6, 0.3, 0.8))
+    ]  # fmt: skip
+    group[1] |= {"test error": 0.4, "relative_gap": 1e-7}
+    (row,) = theorems._rows(group)
+    found = {name: cell.ours for name, cell in row.cells.items()}
+    assert found["test error"] == pytest.approx(0.3)
+    assert (found["splits"], found["c from"], found["c to"]) == (2, 0.3, 0.8)
+    for name in ("limit", "bound"):
+        assert found[name] == group[worst][name]
+    assert found["by CVaR"] == group[worst]["by CVaR"]
+    assert (row.verdict, row.relative_gap) == (Verdict.CERTIFIED, 1e-7)
+    group[0]["verdict"] = "NOT_CERTIFIED"
+    assert theorems._rows(group)[0].verdict is Verdict.NOT_CERTIFIED
+
+
+def test_the_note_says_which_constants_are_asked_for() -> None:
+    found = small_bounds()
+    assert "3 of 3 bounds" in theorem_claims.constant_note(found)
+    found[1]["c from"] = 0.25
+    text = theorem_claims.constant_note(found)
+    assert "2 of 3 bounds" in text
+    assert text.endswith("the least c that suffices for the others is 0.25")
+
+
+# --- Ctrl-C, and the command ---------------------------------------------------------------------
+
+
+def test_a_run_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run is kept, the second is to be run again, and nothing is judged."""
+    monkeypatch.setattr(figure3, "QUICK", ("14",))
+    finished = figure3.cutting_plane
+
+    def second_is_interrupted(data: TrainingData, **options: Any) -> CuttingPlaneResult:
+        found = finished(data, **options)
+        if options["strategy"] == "literal":
+            return found
+        return replace(found, stop=StopReason.INTERRUPTED)
+
+    monkeypatch.setattr(figure3, "cutting_plane", second_is_interrupted)
+    report = figure3.run(Effort(quick=True))
+    assert report.unfinished == "1 of 2 runs"
+    assert [len(table.rows) for table in report.tables] == [9, 1]  # 8 cuts and the end
+    assert (report.judged, report.complaints) == ((), [])
+
+
+@pytest.mark.parametrize("left", [{"left_out": (0.1,)}, {"stop": INTERRUPTED}])
+def test_a_path_that_ctrl_c_cut_short_is_no_result(
+    left: Numbers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = points("wdbc")
+    whole = machines.trained(data, [0.5])
+    short = replace(whole, left_out=left.pop("left_out", ()))
+    short = replace(short, rows=(replace(whole.rows[0], **left),))
+    monkeypatch.setattr(machines, "extended_nu_path", lambda *_: short)
+    with pytest.raises(KeyboardInterrupt):
+        machines.trained(data, [0.5, 0.1])
+
+
+def test_a_model_that_ctrl_c_cut_short_is_no_result() -> None:
+    result = solve(c_svc_dual(points("wdbc"), C=1.0))
+    assert machines.finished(result) is result
+    with pytest.raises(KeyboardInterrupt):
+        machines.finished(replace(result, status=Status.INTERRUPTED))
+
+
+def test_results_of_other_files_are_other_results(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Which files a stored result depends on."""
+    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
+    specs = ["sklearn:breast_cancer", "uci:liver_disorders,features=2+5", "uci:adult_a4a", ""]
+    assert machines.files_read(specs) == []
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
+    (tmp_path / "liver_disorders.csv").write_text("")
+    assert machines.files_read(specs) == [tmp_path / "liver_disorders.csv"]
+
+
+def test_without_the_liver_data_the_full_figures_say_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def offline(*words: Any, **options: Any) -> Any:
+        raise OSError("no network")
+
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
+    for name in ("figure1", "figure2", "figure3", "theorems"):
+        answer = run("reproduce", f"takeda-sugiyama-{name}", "--out", tmp_path)
+        assert answer.code != 0
+        assert "liver_disorders.csv" in answer.complaint

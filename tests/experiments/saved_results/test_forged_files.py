@@ -1,0 +1,416 @@
+"""Files that lie, each with a checksum that fits: none is confirmed with a false number.
+
+Every case starts from an honest file, so that what is false is known by construction. The honest
+one is confirmed first.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.experiments.saved_results.test_saved_results import (
+    CLASSES,
+    NEEDS_SEPARABLE,
+    OF_CLASSES,
+    OVERLAPPING,
+    SEPARABLE,
+)
+from tests.experiments.saved_results.test_saved_results import SETTINGS as ENTRIES
+from tests.support.command_line import Answer, run, write_csv
+from tightmargin.experiments.saved_results.verification_facts import same_fact
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.result import checksum
+
+Document = dict[str, Any]
+
+METHODS = {
+    "zero_one_big_m": ("conflict-search",),
+    "extended_nu_svc": ("hull", "cutting-plane"),
+    "rsvm": ("interior", "decomposition"),
+    "rsvm_dual": ("segments",),
+}
+CASES = [(name, "") for name in sorted(ENTRIES)]
+CASES += [(name, method) for name, methods in METHODS.items() for method in methods]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("forged")
+
+
+def points_of(name: str) -> TrainingData | MulticlassData:
+    if name in OF_CLASSES:
+        return CLASSES
+    return SEPARABLE if name in NEEDS_SEPARABLE else OVERLAPPING
+
+
+def honest(folder: Path, name: str, method: str = "") -> Document:
+    """A saved result, solved once for all tests."""
+    out = folder / f"{name}-{method}.json"
+    if not out.exists():
+        data = write_csv(folder / f"{name}.csv", points_of(name))
+        words = ["--set", *ENTRIES[name].split()] if ENTRIES[name] else []
+        words += ["--method", method] if method else []
+        answer = run("solve", name, "--data", data, *words, "--out", out)
+        assert answer.code == 0, answer.stderr
+        confirmed = run("certify", out)
+        assert confirmed.code == 0, confirmed.stderr
+    return json.loads(out.read_text())
+
+
+def certified(folder: Path, document: Document, change: Callable[[Document], Any]) -> Answer:
+    """What certify says of a document after a change, with a checksum that fits."""
+    forged = copy.deepcopy(document)
+    forged.pop("sha256")
+    change(forged)
+    forged["sha256"] = checksum(forged)
+    (folder / "forged.json").write_text(json.dumps(forged))
+    return run("certify", folder / "forged.json", "--json")
+
+
+def assert_refused(answer: Answer) -> None:
+    assert answer.code in (1, 2)
+    if answer.code == 1:
+        assert answer.json["certificate"]["verdict"] == "NOT_CERTIFIED"
+        assert "NOT_CERTIFIED" in answer.stderr
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def moved(document: Document, name: str, share: float) -> float:
+    """A number as far from a saved one as matters, whatever its size."""
+    number = float(document[name])
+    return number + share * max(abs(number), 0.01)
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_no_entry_and_no_method_has_another_optimum(name: str, method: str, folder: Path) -> None:
+    """A better or worse value stated everywhere, a better bound, another verdict."""
+    document = honest(folder, name, method)
+
+    def everywhere(share: float) -> Callable[[Document], None]:
+        def change(forged: Document) -> None:
+            value = moved(document, "objective", share)
+            forged.update(objective=value, bound=value)
+            forged["certificate"].update(
+                bound=value, gap=0.0, solver_bound=value, verdict="CERTIFIED"
+            )
+
+        return change
+
+    def raised_bound(forged: Document) -> None:
+        value = moved(document, "objective", 0.1)
+        forged["bound"] = forged["certificate"]["bound"] = value
+
+    def one_bound(forged: Document) -> None:
+        forged["bound"] = moved(document, "objective", 0.1)
+
+    for change in (everywhere(-0.1), everywhere(0.1), everywhere(1e9), raised_bound, one_bound):
+        assert_refused(certified(folder, document, change))
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_every_variable_of_the_file_is_computed_again(name: str, method: str, folder: Path) -> None:
+    """Any array of the point, moved as a whole; by how much is far beyond any tolerance."""
+    document = honest(folder, name, method)
+    names = list(document["values"])
+    moves = (lambda x: x + 1.0, lambda x: 0 * x + 1e20, lambda x: 3 * x + 0.5)
+    for k, variable in enumerate(names[:: max(1, len(names) // 6)]):
+        numbers = moves[k % 3](np.asarray(document["values"][variable], dtype=float))
+
+        def change(
+            forged: Document, variable: str = variable, numbers: np.ndarray = numbers
+        ) -> None:
+            forged["values"][variable] = numbers.tolist()
+
+        answer = certified(folder, document, change)
+        if answer.code == 0:  # a point as good: the intercept of the optimum is an interval
+            assert variable in ("b", "value_at_risk"), variable
+            again = answer.json["numbers"]["objective"]
+            assert again["recomputed"] == pytest.approx(document["objective"], rel=1e-9)
+        else:
+            assert_refused(answer)
+
+
+def test_both_halves_of_a_symmetric_matrix_count(folder: Path) -> None:
+    for name, matrix in (("matrix_svc_projection", "P"), ("conic_sdp", "W")):
+        document = honest(folder, name)
+        assert document["values"][matrix][0][1] != 0
+        for i, j in ((0, 1), (1, 0)):
+
+            def change(
+                forged: Document, matrix: str = matrix, at: tuple[int, int] = (i, j)
+            ) -> None:
+                forged["values"][matrix][at[0]][at[1]] = 0.0
+
+            assert_refused(certified(folder, document, change))
+
+
+@pytest.mark.parametrize("name", ["c_svc", "zero_one_big_m", "conic_sdp", "rsvm", "min_cvar"])
+def test_variables_that_are_missing_or_none(name: str, folder: Path) -> None:
+    document = honest(folder, name)
+    for variable in document["values"]:
+
+        def without(forged: Document, variable: str = variable) -> None:
+            del forged["values"][variable]
+
+        def short(forged: Document, variable: str = variable) -> None:
+            forged["values"][variable] = [1.0]
+
+        for change in (without, short):
+            assert_refused(certified(folder, document, change))
+
+
+# --- bounds and what they rest on ---------------------------------------------------------------
+
+
+def test_a_0_1_result_with_w_at_zero_and_a_huge_strengthening(folder: Path) -> None:
+    """w = 0 pays for every point; the optimum is known to be less, whatever gamma is stated."""
+    document = honest(folder, "zero_one_big_m", "conflict-search")
+    n, penalty = OVERLAPPING.n, 1.3
+    assert document["objective"] < n * penalty
+    for size in (1e-3, 1.0, 1e10, 1e20, 1e300, -1.0):
+
+        def change(forged: Document, size: float = size) -> None:
+            forged["values"] |= {"w": [0.0, 0.0], "b": 0.0, "z": [1.0] * n}
+            forged |= {"objective": n * penalty, "bound": n * penalty, "status": "optimal"}
+            forged["certificate"] |= {"bound": n * penalty, "verdict": "CERTIFIED", "gap": 0.0}
+            forged["certificate"]["facts"] = {"relaxation_strengthening": [size] * n}
+
+        answer = certified(folder, document, change)
+        assert_refused(answer)
+        bound = answer.json["numbers"]["bound"]["recomputed"]
+        assert bound is None or bound <= document["objective"] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["c_svc", "nu_svc", "weighted_svc", "rsvm", "multiclass_hinge"])
+def test_multipliers_of_another_problem_prove_nothing_false(name: str, folder: Path) -> None:
+    """Whatever they are, the bound that is shown stays below the optimum."""
+    document = honest(folder, name)
+    rng = np.random.default_rng(0)
+    for size in (0.0, 1e-6, 1.0, 1e6, 1e20):
+
+        def change(forged: Document, size: float = size) -> None:
+            for row, numbers in forged["duals"].items():
+                wild = size * rng.normal(size=np.shape(numbers))
+                forged["duals"][row] = np.asarray(wild).tolist()
+
+        answer = certified(folder, document, change)
+        number = answer.json["numbers"]["bound"]["recomputed"]
+        value = document["objective"]
+        assert number is None or number <= value + 1e-6 * abs(value)
+
+
+def test_bounds_of_a_search_are_no_facts(folder: Path) -> None:
+    document = honest(folder, "extended_nu_svc", "hull")
+
+    def change(forged: Document) -> None:
+        value = document["objective"] * 1.5
+        forged["bound"] = forged["certificate"]["bound"] = value
+
+    answer = certified(folder, document, change)
+    assert_refused(answer)
+    # What is proven again is the optimum, not what the file states.
+    again = answer.json["numbers"]["bound"]["recomputed"]
+    assert again is None or again <= document["objective"] * (1 + 1e-6)
+
+
+# --- parameters ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("c_svc", "C"), ("soft_margin_svc", "ridge"), ("weighted_svc", "pi"), ("nu_svc", "nu"),
+        ("extended_nu_svc", "nu"), ("min_cvar", "beta"), ("rsvm", "norm_bound"),
+        ("zero_one_big_m", "penalty"), ("conic_sdp", "penalty"), ("conic_sdp_budget", "budget"),
+        ("reduced_hull_svc", "hull_bound"), ("multiclass_hinge", "ridge"),
+        ("matrix_svc_nuclear", "tau"), ("ramp_big_m", "C"),
+    ],
+)  # fmt: skip
+def test_a_result_of_other_hyperparameters_is_refused(
+    name: str, parameter: str, folder: Path
+) -> None:
+    document = honest(folder, name)
+    number = document["parameters"][parameter]
+    for other in (number * 0.9, number * 1.05, -number, 1e30, "many", None):
+        answer = certified(
+            folder, document, lambda d, o=other: d["parameters"].update({parameter: o})
+        )
+        assert_refused(answer)
+
+
+@pytest.mark.parametrize("name", ["zero_one_relaxed", "zero_one_hinge", "ramp_relaxed"])
+def test_an_m_that_is_too_small_makes_no_relaxation(name: str, folder: Path) -> None:
+    """Solved honestly with an M of 2, then stated to bound the problem of the paper."""
+    points = write_csv(folder / "small.csv", OVERLAPPING)
+    price = "C=0.7" if name.startswith("ramp") else "penalty=1.3"
+    out = folder / f"small-{name}.json"
+    run("solve", name, "--data", points, "--set", price, "big_m=2", "--out", out)
+    document = json.loads(out.read_text())
+    assert "below the proven value" in document["certificate"]["unproven"]
+    answer = certified(
+        folder, document, lambda d: d["certificate"].update(unproven="", verdict="CERTIFIED")
+    )
+    assert_refused(answer)
+
+
+def test_slack_bounds_of_a_file_are_nobodys_proof(folder: Path) -> None:
+    """Bounds that leave the optimum out, with words for a proof, beside an honest relaxation."""
+    document = honest(folder, "conic_sdp_strengthened")
+    w = document["values"]["w"]
+    bounds = {
+        "lower": [-1e-3] * OVERLAPPING.n, "upper": [1e-3] * OVERLAPPING.n, "norm2": 1e-3,
+        "intercept": [-1e-3, 1e-3], "cutoff": 1e-3, "proof": "seen in a dream", "conflicts": [],
+    }  # fmt: skip
+    assert_refused(
+        certified(folder, document, lambda d: d["parameters"].update(slack_bounds=bounds))
+    )
+    conflicts = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert_refused(
+        certified(folder, document, lambda d: d["parameters"].update(conflicts=conflicts))
+    )
+    assert len(w) == 2
+
+
+def test_another_normalisation_is_another_problem(folder: Path) -> None:
+    data = write_csv(folder / "scaled.csv", OVERLAPPING)
+    out = folder / "scaled.json"
+    words = ["--set", "C=0.7", "normalise=zscore", "--out", out]
+    assert run("solve", "c_svc", "--data", data, *words).code == 0
+    document = json.loads(out.read_text())
+
+    def change(value: Any) -> Any:
+        """Every number in the record of the preparation, moved."""
+        if isinstance(value, dict):
+            return {k: change(v) for k, v in value.items()}
+        if isinstance(value, list):
+            return [change(v) for v in value]
+        return value * 1.1 + 0.1 if isinstance(value, float) else value
+
+    moved_record = change(document["normalisation"])
+    assert moved_record != document["normalisation"]
+    assert_refused(certified(folder, document, lambda d: d.update(normalisation=moved_record)))
+    assert_refused(certified(folder, document, lambda d: d.update(normalisation={})))
+
+
+# --- what else a file says ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_facts_are_computed_again_or_named_as_unchecked(name: str, folder: Path) -> None:
+    document = honest(folder, name)
+    facts = document["certificate"]["facts"]
+    for word, saved in facts.items():
+        if isinstance(saved, bool) or not isinstance(saved, int | float):
+            continue
+
+        def change(forged: Document, word: str = word, saved: float = saved) -> None:
+            forged["certificate"]["facts"][word] = saved + 7
+
+        answer = certified(folder, document, change)
+        if answer.code == 0:
+            assert word.replace("_", " ") in answer.json["unchecked"]
+        else:
+            assert_refused(answer)
+
+
+def test_counts_of_errors_are_counted(folder: Path) -> None:
+    document = honest(folder, "zero_one_big_m")
+    for word in ("errors", "violations"):
+        answer = certified(
+            folder, document, lambda d, w=word: d["certificate"]["facts"].update({w: 0})
+        )
+        assert_refused(answer)
+        assert f"the saved {word} 0" in answer.stderr
+
+
+def test_unchecked_facts_are_shown_to_people(folder: Path) -> None:
+    honest(folder, "c_svc")
+    text = run("certify", folder / "c_svc-.json").stdout
+    assert "not computed again, the word of the file" in text
+    assert "multipliers of margin" in text
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("gap", 0.5), ("gap", -1.0), ("primal_residual", 1e20), ("primal_residual", -1.0)],
+)
+def test_numbers_of_a_certificate_contradict_nothing(
+    word: str, number: float, folder: Path
+) -> None:
+    for name in ("c_svc", "zero_one_big_m", "extended_nu_svc"):
+        document = honest(folder, name)
+        assert_refused(
+            certified(folder, document, lambda d: d["certificate"].update({word: number}))
+        )
+
+
+def test_a_solvers_bound_above_the_value_is_a_contradiction(folder: Path) -> None:
+    for name in ("c_svc", "zero_one_big_m"):
+        document = honest(folder, name)
+        above = document["objective"] * 1.01
+        answer = certified(
+            folder, document, lambda d, a=above: d["certificate"].update(solver_bound=a)
+        )
+        assert_refused(answer)
+        assert "exceeds the objective" in answer.stderr
+
+
+def test_a_solvers_word_is_not_made_of_nothing(folder: Path) -> None:
+    document = honest(folder, "zero_one_big_m")
+
+    def change(forged: Document) -> None:
+        forged["certificate"].update(verdict="SOLVER_BOUND", solver_bound=None)
+
+    assert_refused(certified(folder, document, change))
+
+
+@pytest.mark.parametrize("status", ["infeasible", "unbounded"])
+def test_a_point_is_no_proof_that_there_is_none(status: str, folder: Path) -> None:
+    for verdict in ("CERTIFIED", "SOLVER_BOUND", "NOT_CERTIFIED"):
+        document = honest(folder, "c_svc")
+
+        def change(forged: Document, verdict: str = verdict) -> None:
+            forged.update(status=status)
+            forged["certificate"].update(verdict=verdict, solver_bound=0.0)
+
+        assert_refused(certified(folder, document, change))
+
+
+def test_an_infeasible_file_without_its_multipliers(folder: Path) -> None:
+    """The truth: overlapping classes have no hard margin; the file of separable ones lies."""
+    data, out = write_csv(folder / "hard.csv", OVERLAPPING), folder / "hard.json"
+    assert run("solve", "hard_margin_svc", "--data", data, "--out", out).code == 3
+    document = json.loads(out.read_text())
+    rows = {row: np.zeros_like(np.asarray(a)).tolist() for row, a in document["duals"].items()}
+    turned = {row: (-np.asarray(a)).tolist() for row, a in document["duals"].items()}
+    for duals in ({}, rows, turned):
+        assert_refused(certified(folder, document, lambda d, m=duals: d.update(duals=m)))
+    for number in (0.0, 1.0):
+        assert_refused(certified(folder, document, lambda d, v=number: d.update(objective=v)))
+        assert_refused(certified(folder, document, lambda d, v=number: d.update(bound=v)))
+    other = write_csv(folder / "hard.csv", SEPARABLE)
+    assert run("certify", out, "--data", other).code == 2
+
+
+def test_facts_agree_up_to_arithmetic_and_no_further() -> None:
+    assert same_fact(3, 3)
+    assert not same_fact(3, 4)
+    assert same_fact(0.5, 0.5 + 1e-9)
+    assert not same_fact(0.5, 0.51)
+    assert same_fact([1.0, 0.0], [1.0, 1e-9])
+    assert not same_fact([1.0], [1.0, 1.0])
+    assert same_fact({"a": 1.0}, {"a": 1.0})
+    assert not same_fact({"a": 1.0}, {"b": 1.0})
+    assert not same_fact(True, 1)
+    assert not same_fact("proven", "")

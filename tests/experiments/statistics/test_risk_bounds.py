@@ -1,0 +1,325 @@
+"""Risk bounds: levels by their definitions, G by hand, every condition, risks that are known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.references.reference_solutions import points
+from tightmargin.experiments.statistics.margin_errors import (
+    conditional_value_at_risk,
+    margin_errors,
+    value_at_risk,
+)
+from tightmargin.experiments.statistics.risk_bounds import (
+    RiskBound,
+    risk_bound,
+    theorem_3,
+    theorem_4,
+    theorem_5,
+)
+from tightmargin.experiments.statistics.risk_deviation import deviation
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.support_function import best_levels, reduced_hulls, support_value
+from tightmargin.solvers.nu.nu_range import nu_range
+
+DATA = points("overlapping", 1, n=10)
+BAR = nu_range(DATA).nu_bar  # 0.408
+W, B = np.array([1.2, -0.7]), 0.3
+WIDE = {"nu_bar": BAR, "radius": 5.0, "c": 1.0, "delta": 0.05}
+
+# Small whole numbers, so that errors tie and shares of points end exactly at a jump.
+errors = st.lists(st.integers(-6, 6), min_size=1, max_size=12).map(
+    lambda found: np.array(found, dtype=float) / 4
+)
+shares = st.integers(1, 24).map(lambda k: k / 24) | st.floats(1e-3, 1.0)
+
+
+# --- levels --------------------------------------------------------------------------------------
+
+
+@given(f=errors, nu=shares)
+def test_value_at_risk_is_its_definition(f: np.ndarray, nu: float) -> None:
+    beta = 1 - nu
+    reached = [a for a in f if (f <= a).mean() >= beta - 1e-12]
+    assert value_at_risk(f, nu) == min(reached)
+
+
+def test_a_share_that_is_a_number_of_points_is_not_rounded_up() -> None:
+    assert (1 - 0.7) * 10 > 3
+    assert value_at_risk(np.arange(10.0), 0.7) == 2.0
+    assert conditional_value_at_risk(np.arange(10.0), 0.7) == pytest.approx(6.0)
+
+
+@given(f=errors, nu=shares)
+def test_the_errors_beyond_it_are_at_most_nu_and_with_it_at_least(f: np.ndarray, nu: float) -> None:
+    """What the proofs of the three theorems use; the paper omits it."""
+    level = value_at_risk(f, nu)
+    assert (f > level).mean() <= nu + 1e-12
+    assert (f >= level).mean() >= nu - 1e-12
+
+
+@given(f=errors, nu=shares)
+def test_cvar_is_the_least_value_of_rockafellar_and_uryasev(f: np.ndarray, nu: float) -> None:
+    least = min(a + np.maximum(f - a, 0).sum() / (nu * len(f)) for a in f)
+    found = conditional_value_at_risk(f, nu)
+    assert found == pytest.approx(least, abs=1e-12)
+    assert found >= value_at_risk(f, nu) - 1e-12
+    assert found <= f.max() + 1e-12
+
+
+@given(f=errors, count=st.integers(1, 12))
+def test_cvar_of_whole_points_is_the_mean_of_the_worst(f: np.ndarray, count: int) -> None:
+    count = min(count, len(f))
+    worst = np.sort(f)[-count:].mean()
+    assert conditional_value_at_risk(f, count / len(f)) == pytest.approx(worst, abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), nu=st.floats(0.05, 0.95))
+@settings(max_examples=40)
+def test_the_extended_machine_minimises_this_cvar(seed: int, nu: float) -> None:
+    """nu CVaR at the best intercept is the support function, and no intercept has less."""
+    w = np.random.default_rng(seed).standard_normal(2)
+    hulls = reduced_hulls(DATA, nu=nu)
+    best, _, _ = best_levels(hulls, w)
+    least = support_value(hulls, w / np.linalg.norm(w))
+    found = conditional_value_at_risk(margin_errors(DATA, w, best), nu)
+    assert nu * found == pytest.approx(least, abs=1e-12)
+    for b in (best - 0.4, best + 0.1, 0.0):
+        assert nu * conditional_value_at_risk(margin_errors(DATA, w, b), nu) >= least - 1e-12
+
+
+def test_errors_are_distances_to_the_wrong_side() -> None:
+    data = TrainingData([[3.0, 4.0], [0.0, 0.0], [3.0, 4.0]], [1, -1, -1])
+    assert margin_errors(data, [0.6, 0.8], -1.0) == pytest.approx([-4.0, -1.0, 4.0])
+    assert margin_errors(data, [6.0, 8.0], -10.0) == pytest.approx([-4.0, -1.0, 4.0])
+
+
+# --- G -------------------------------------------------------------------------------------------
+
+
+def test_g_by_hand() -> None:
+    """m = 100, R = c = 1, delta = 1/20, gamma = 1/2: 2/100 (64 log2 200 - 1 + ln 40)."""
+    found = deviation(-0.5, m=100, radius=1.0, c=1.0, delta=0.05)
+    assert found == pytest.approx(3.1365448365986937, rel=1e-14)
+    # 4 c^2 (R^2 + 1)^2 / gamma^2 log2(2 m) with R = 2, c = 1/2, gamma = 5, m = 8: 1 * 1 * 4.
+    small = deviation(5.0, m=8, radius=2.0, c=0.5, delta=2 / math.e)
+    assert small == pytest.approx(1.0, rel=1e-14)
+
+
+BASE = {"level": -0.5, "m": 100, "radius": 1.0, "c": 1.0, "delta": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "rises"),
+    [
+        ("level", [-0.1, -0.5, -0.9, -4.0], False),
+        ("level", [0.1, 0.5, 0.9, 4.0], False),
+        ("m", [10, 100, 1000, 10**6], False),
+        ("delta", [1e-9, 0.01, 0.5, 0.99], False),
+        ("radius", [0.1, 1.0, 1.5, 9.0], True),
+        ("c", [0.1, 1.0, 1.5, 9.0], True),
+    ],
+)
+def test_g_moves_as_it_should(name: str, numbers: list[float], rises: bool) -> None:
+    found = [_g(**(BASE | {name: number})) for number in numbers]
+    for one, other in itertools.pairwise(found):
+        assert (other > one) is rises
+        assert other != one
+
+
+def _g(level: float, **options: Any) -> float:
+    return deviation(level, **options)
+
+
+def test_limits_of_g() -> None:
+    assert _g(**(BASE | {"m": 10**15})) < 1e-5
+    # Capacity outgrows the rest, and G falls as sqrt(log m / m).
+    sizes = [10**12, 10**14]
+    one, other = (_g(**(BASE | {"m": m, "c": 1e6})) for m in sizes)
+    expected = math.sqrt(math.log2(2 * sizes[0]) / math.log2(2 * sizes[1]) * 100)
+    assert one / other == pytest.approx(expected, rel=1e-9)
+    # Without capacity the sign of the level is nothing, and delta is all there is.
+    far = _g(**(BASE | {"level": 1e9}))
+    assert far == pytest.approx(math.sqrt(2 / 100 * (math.log(40) - 1)), rel=1e-12)
+    assert _g(**(BASE | {"level": 0.5})) == _g(**BASE)
+    assert math.isinf(_g(**(BASE | {"level": 1e-200})))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"level": 0.0}, "must be finite and not 0"),
+        ({"level": math.nan}, "must be finite and not 0"),
+        ({"c": 0.0}, "c must be a positive finite number"),
+        ({"radius": -1.0}, "radius must be a positive finite number"),
+        ({"delta": 0.0}, "delta must lie between 0 and 1"),
+        ({"delta": 1.0}, "delta must lie between 0 and 1"),
+        ({"delta": math.nan}, "delta must lie between 0 and 1"),
+        ({"level": 1e3, "delta": 0.9, "c": 0.01}, "radicand .* is negative"),
+    ],
+)
+def test_g_refuses_what_has_no_value(change: dict[str, float], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        _g(**(BASE | change))
+
+
+# --- theorems ------------------------------------------------------------------------------------
+
+
+def parts(found: RiskBound) -> float:
+    """G(alpha) put together from the terms that are given."""
+    return math.sqrt(2 / DATA.n * (found.capacity + found.confidence))
+
+
+@pytest.mark.parametrize(
+    ("nu", "b", "theorem"), [(0.95, 0.3, 3), (0.4, 0.3, 4), (0.1, 0.3, 5), (0.1, 0.0, 5)]
+)
+def test_every_term_is_given(nu: float, b: float, theorem: int) -> None:
+    call = {3: theorem_3, 4: theorem_4, 5: theorem_5}[theorem]
+    found = call(DATA, 3 * W, 3 * b, nu=nu, **WIDE)
+    f = -DATA.y * (DATA.X @ W + b) / np.linalg.norm(W)
+    alpha = np.sort(f)[math.ceil(round(10 * (1 - nu), 9)) - 1]
+    assert found.theorem == theorem
+    assert found.value_at_risk == pytest.approx(alpha, abs=1e-12)
+    assert found.cvar == pytest.approx(
+        alpha + np.maximum(f - alpha, 0).sum() / (10 * nu), abs=1e-12
+    )
+    assert found.capacity == pytest.approx(4 * 26**2 / alpha**2 * math.log2(20), rel=1e-12)
+    assert found.confidence == pytest.approx(math.log(40) - 1, rel=1e-14)
+    assert found.deviation == pytest.approx(parts(found), rel=1e-14)
+    sign = -1 if theorem == 5 else 1
+    assert found.side == ("lower" if theorem == 5 else "upper")
+    assert found.bound == pytest.approx(nu + sign * found.deviation, rel=1e-14)
+    if theorem == 4:
+        assert found.through_cvar is None
+    else:
+        through = nu + sign * _g(found.cvar, m=10, radius=5.0, c=1.0, delta=0.05)
+        assert found.through_cvar == pytest.approx(through, rel=1e-14)
+        assert found.bound <= found.through_cvar
+    same = risk_bound(DATA, W, b, nu=nu, **WIDE)
+    assert (same.theorem, same.side) == (found.theorem, found.side)
+    assert same.bound == pytest.approx(found.bound, rel=1e-12)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    nu=st.floats(0.01, 1.0),
+    b=st.floats(-3, 3),
+    delta=st.floats(0.01, 0.7),
+)
+@settings(max_examples=60)
+def test_the_theorem_that_applies_is_taken(seed: int, nu: float, b: float, delta: float) -> None:
+    w = np.random.default_rng(seed).standard_normal(2)
+    w /= np.linalg.norm(w)
+    f = margin_errors(DATA, w, b)
+    alpha, phi = value_at_risk(f, nu), conditional_value_at_risk(f, nu)
+    options = WIDE | {"delta": delta}
+    if nu > BAR and phi >= 0:
+        with pytest.raises(ValueError, match="Theorem 3 needs a negative CVaR"):
+            risk_bound(DATA, w, b, nu=nu, **options)
+        return
+    found = risk_bound(DATA, w, b, nu=nu, **options)
+    assert found.theorem == (3 if nu > BAR else 4 if alpha < 0 else 5)
+    if found.theorem == 5:
+        assert found.bound <= nu
+    else:
+        assert found.bound >= nu
+    if found.through_cvar is not None:
+        assert found.bound <= found.through_cvar + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("call", "b", "change", "complaint"),
+    [
+        (theorem_3, B, {"nu": BAR}, "Theorem 3 needs nu > nu_bar"),
+        (theorem_3, B, {"nu": 0.45}, "Theorem 3 needs a negative CVaR, got 0"),
+        (theorem_3, B, {"nu": 1.01}, r"nu must lie in \(0, 1\]"),
+        (theorem_4, B, {"nu": 0.95}, "Theorem 4 needs nu <= nu_bar"),
+        (theorem_4, B, {"nu": 0.1}, "Theorem 4 needs a negative value at risk, got "),
+        (theorem_5, B, {"nu": 0.95}, "Theorem 5 needs nu <= nu_bar"),
+        (theorem_5, B, {"nu": 0.4}, "Theorem 5 needs a positive value at risk, got -"),
+        (theorem_5, B, {"nu": 0.0}, "nu must be a positive finite number"),
+        (theorem_5, B, {"nu": 0.1, "radius": 2.0}, "radius = 2 bounds no distribution"),
+        (theorem_5, 8.0, {"nu": 0.1}, r"\|b\| / \|\|w\|\| = 5\.7.* exceeds the radius 5"),
+        (theorem_5, math.inf, {"nu": 0.1}, "w and b must be finite"),
+        (theorem_5, B, {"nu": 0.1, "delta": 1.5}, "delta must lie between 0 and 1"),
+        (theorem_5, B, {"nu": 0.1, "c": -1.0}, "c must be a positive"),
+    ],
+)
+def test_every_condition_is_checked(
+    call: Callable[..., RiskBound], b: float, change: dict[str, float], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        call(DATA, W, b, **(WIDE | change))
+
+
+def test_nu_beyond_the_range_of_unbalanced_classes_is_refused() -> None:
+    data = points("unbalanced", 2)
+    bar = nu_range(data).nu_bar
+    with pytest.raises(ValueError, match=r"nu must lie in \(0, 0\.571429\]"):
+        risk_bound(data, W, B, nu=0.6, **(WIDE | {"nu_bar": bar}))
+
+
+def test_the_ball_holds_every_point() -> None:
+    farthest, largest = np.linalg.norm(DATA.X, axis=1).max(), np.abs(DATA.X).max()
+    assert farthest > largest * 1.01
+    with pytest.raises(ValueError, match=f"one has norm {farthest:.6g}"):
+        risk_bound(DATA, W, B, nu=0.1, **(WIDE | {"radius": largest}))
+    risk_bound(DATA, W, B, nu=0.1, **(WIDE | {"radius": farthest}))
+
+
+@pytest.mark.parametrize("w", [[0.0, 0.0], [1.0], [math.nan, 1.0]])
+def test_a_hyperplane_needs_a_direction(w: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"w not 0|w must have shape \(2,\)"):
+        risk_bound(DATA, w, 0.0, nu=0.1, **WIDE)
+
+
+def test_a_level_of_zero_has_no_bound() -> None:
+    data = TrainingData([[0.0], [0.0], [1.0], [-1.0]], [1, -1, 1, -1])
+    options = {"nu_bar": nu_range(data).nu_bar, "radius": 1.0, "c": 1.0, "delta": 0.05}
+    assert options["nu_bar"] == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="Theorem 4 needs a negative value at risk, got 0"):
+        risk_bound(data, [1.0], 0.0, nu=0.4, **options)
+
+
+def test_a_negative_radicand_of_the_second_number_leaves_the_first() -> None:
+    data = TrainingData([[1.0], [-1.0], [1e3], [-1e3], [2.0], [-2.0]], [-1, 1, -1, 1, 1, -1])
+    options = {"nu_bar": nu_range(data).nu_bar, "radius": 1e3, "c": 2e-6, "delta": 0.9}
+    found = theorem_5(data, [1.0], 0.0, nu=0.6, **options)
+    assert found.value_at_risk == pytest.approx(1.0)
+    assert found.through_cvar is None
+    assert math.isfinite(found.bound)
+    with pytest.raises(ValueError, match="radicand"):
+        deviation(found.cvar, m=6, radius=1e3, c=2e-6, delta=0.9)
+
+
+def test_known_risks_lie_inside_bounds_that_say_something() -> None:
+    """Labels of x = -1, 1 flipped with probability 0.2: sign(x) is wrong 0.2, -sign(x) 0.8."""
+    rng, m = np.random.default_rng(5), 40_000
+    x = rng.choice([-1.0, 1.0], m)
+    data = TrainingData(x[:, None], np.where(rng.random(m) < 0.2, -x, x))
+    bar = 2 * min((data.y != x).mean(), 0.5)  # the least mean hinge loss, at w = 1
+    options = {"nu_bar": bar, "radius": 1.0, "c": 1.0, "delta": 0.05}
+    right = risk_bound(data, [1.0], 0.0, nu=0.3, **options)
+    assert (right.theorem, right.value_at_risk, right.vacuous) == (4, -1.0, False)
+    assert 0.2 <= right.bound < 0.6
+    wrong = risk_bound(data, [-1.0], 0.0, nu=0.39, **options)
+    assert (wrong.theorem, wrong.value_at_risk, wrong.vacuous) == (5, 1.0, False)
+    assert 0.1 < wrong.bound <= 0.8
+    above = risk_bound(data, [1.0], 0.0, nu=0.7, **options)
+    assert (above.theorem, above.vacuous) == (3, False)
+    assert above.cvar == pytest.approx(-1 + 2 * (data.y != x).mean() / 0.7, abs=1e-12)
+    assert 0.2 <= above.bound <= above.through_cvar
+    few = TrainingData(data.X[:200], data.y[:200])
+    upper, lower = (risk_bound(few, [w], 0.0, nu=0.3, **options) for w in (1.0, -1.0))
+    assert (upper.theorem, upper.vacuous, lower.theorem, lower.vacuous) == (4, True, 5, True)
+    assert 1 < upper.bound < 2
+    assert -1 < lower.bound < 0

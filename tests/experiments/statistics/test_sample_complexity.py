@@ -1,0 +1,241 @@
+"""The review's bounds by hand, their constants by exact expectations, and against known errors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tightmargin.experiments.statistics.sample_complexity import (
+    FORMS,
+    chosen_ridge,
+    hard_margin_bound,
+    hard_margin_points,
+    norm_ball_bound,
+    norm_ball_points,
+    soft_margin_bound,
+)
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.svc.hard_margin import hard_margin_svc
+from tightmargin.formulations.svc.soft_margin import soft_margin_svc
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.hinge_batch.binary import hinge_machines
+
+Array = NDArray[np.float64]
+
+DELTA = 2 * math.exp(-2)  # ln(2/delta) = 2
+NUMBERS = st.floats(0.01, 100)
+
+
+# --- by hand -------------------------------------------------------------------------------------
+
+
+def test_the_hard_margin_bound_by_hand() -> None:
+    """m = 100 and rho = 2 gamma: sqrt(4 * 4 / 100) + sqrt(2 * 2 / 100)."""
+    found = hard_margin_bound(100, margin=0.5, radius=1.0, delta=DELTA)
+    assert found.capacity == pytest.approx(0.4)
+    assert found.confidence == pytest.approx(0.2)
+    assert found.bound == pytest.approx(0.6)
+    assert not found.vacuous
+    free = hard_margin_bound(100, margin=0.5, radius=1.0, delta=DELTA, intercept="free")
+    assert (free.capacity, free.confidence) == pytest.approx((0.8, 0.2))
+    assert free.vacuous
+
+
+def test_the_soft_margin_bound_by_hand() -> None:
+    """m = 200, rho = B = 1: lambda = sqrt(2/200) = 0.1 and sqrt(8/200) = 0.2."""
+    found = soft_margin_bound(200, ridge=0.1, radius=1.0, norm=1.0, comparison=0.3)
+    assert (found.norm_cost, found.stability) == pytest.approx((0.1, 2 / 20))
+    assert found.bound == pytest.approx(0.5)
+    assert not found.vacuous
+    assert chosen_ridge(200, norm_bound=1.0, radius=1.0) == pytest.approx(0.1)
+    ball = norm_ball_bound(200, norm_bound=1.0, radius=1.0, comparison=0.8)
+    assert ball.excess == pytest.approx(0.2)
+    assert ball.vacuous == (ball.bound >= 1)
+    assert norm_ball_bound(200, norm_bound=1.0, radius=1.0, comparison=0.81).vacuous
+    derived = soft_margin_bound(
+        200, ridge=0.1, radius=3.0, norm=2.0, comparison=0.3, form="derived"
+    )
+    assert (derived.norm_cost, derived.stability) == pytest.approx((0.4, 9 / 20))
+    zero = soft_margin_bound(50, ridge=0.1, radius=1.0, norm=0, comparison=1)
+    assert zero.bound == pytest.approx(1.4)
+
+
+@given(st.integers(1, 10**6), NUMBERS, NUMBERS, st.floats(0, 2), st.sampled_from(FORMS))
+def test_the_chosen_ridge_makes_the_bound_least(
+    m: int, norm_bound: float, radius: float, comparison: float, form: str
+) -> None:
+    words = {"radius": radius, "comparison": comparison, "form": form}
+    best = norm_ball_bound(m, norm_bound=norm_bound, **words)
+    scale = 8 if form == "printed" else 4
+    assert best.excess == pytest.approx(math.sqrt(scale / m) * radius * norm_bound, rel=1e-9)
+    assert best.norm_cost == pytest.approx(best.stability, rel=1e-9)
+    for factor in (0.5, 0.9, 1.1, 2.0):
+        other = soft_margin_bound(m, ridge=best.ridge * factor, norm=norm_bound, **words)
+        assert other.bound > best.comparison + best.excess * (1 + 1e-3)
+
+
+@given(st.floats(1e-3, 0.9), st.floats(0.01, 1.0), st.floats(1e-6, 0.99),
+       st.sampled_from(["none", "free"]))  # fmt: skip
+def test_the_sample_sizes_are_the_least(
+    target: float, margin: float, delta: float, intercept: str
+) -> None:
+    hard = {"margin": margin, "radius": 1.0, "delta": delta, "intercept": intercept}
+    m = hard_margin_points(target, **hard)
+    assert hard_margin_bound(m, **hard).bound <= target * (1 + 1e-9)
+    assert m == 1 or hard_margin_bound(m - 1, **hard).bound > target * (1 - 1e-9)
+    for form in FORMS:
+        m = norm_ball_points(target, norm_bound=1 / margin, radius=1.0, form=form)
+        ball = {"norm_bound": 1 / margin, "radius": 1.0, "comparison": 0.0, "form": form}
+        assert norm_ball_bound(m, **ball).excess <= target * (1 + 1e-9)
+        assert m == 1 or norm_ball_bound(m - 1, **ball).excess > target * (1 - 1e-9)
+
+
+def test_the_sample_sizes_by_hand() -> None:
+    """(0.4 + 0.2) at 100 points, so 0.3 at 400; 8 / 0.2^2 = 200 and half of it."""
+    assert hard_margin_points(0.3, margin=0.5, radius=1.0, delta=DELTA) == 400
+    assert norm_ball_points(0.2, norm_bound=1.0, radius=1.0) == 200
+    assert norm_ball_points(0.2, norm_bound=1.0, radius=1.0, form="derived") == 100
+
+
+@pytest.mark.parametrize(("name", "value", "said"), [
+    ("m", 0, "m must be"), ("m", 2.5, "whole"), ("margin", 0, "margin"),
+    ("margin", 2.0, "exceeds radius"), ("radius", math.inf, "radius"), ("delta", 1, "delta"),
+    ("delta", 0, "delta"), ("intercept", "penalised", "intercept"),
+])  # fmt: skip
+def test_bad_numbers_of_the_hard_margin_are_named(name: str, value: object, said: str) -> None:
+    words = {"m": 10, "margin": 0.5, "radius": 1.0, "delta": 0.1, "intercept": "none", name: value}
+    with pytest.raises(ValueError, match=said):
+        hard_margin_bound(words.pop("m"), **words)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "value", "said"), [
+    ("m", True, "m must be"), ("ridge", 0, "ridge"), ("radius", -1, "radius"),
+    ("norm", -1, "norm"), ("comparison", math.nan, "comparison"), ("form", "book", "form"),
+])  # fmt: skip
+def test_bad_numbers_of_the_soft_margin_are_named(name: str, value: object, said: str) -> None:
+    words = {"m": 10, "ridge": 0.5, "radius": 1.0, "norm": 1.0, "comparison": 0.1}
+    words |= {"form": "printed", name: value}  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match=said):
+        soft_margin_bound(words.pop("m"), **words)  # type: ignore[arg-type]
+
+
+# --- the constants -------------------------------------------------------------------------------
+
+
+def solution(X: Array, y: Array, ridge: float) -> Array:
+    return solve(soft_margin_svc(TrainingData(X, y), ridge=ridge, intercept="none")).values["w"]
+
+
+def test_a_replaced_point_moves_the_solution_by_the_derived_constant_at_most() -> None:
+    """Attained by points inside the margin: w = sum y x / (2 lambda m) there."""
+    m, ridge, rho = 12, 0.9, 1.0
+    y = np.where(np.arange(m) % 2, 1.0, -1.0)
+    X = np.full((m, 1), rho)
+    other = y.copy()
+    other[0] = -y[0]
+    move = float(np.abs(solution(X, y, ridge) - solution(X, other, ridge))[0])
+    derived = soft_margin_bound(m, ridge=ridge, radius=rho, norm=0, comparison=1, form="derived")
+    assert rho * move == pytest.approx(derived.stability, rel=1e-5)
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        X = rng.standard_normal((m, 2))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        Z = X.copy()
+        Z[0] = -X[0]
+        move = float(np.linalg.norm(solution(X, y, ridge) - solution(Z, y, ridge)))
+        assert move <= derived.stability * (1 + 1e-5)
+
+
+def expected(atoms: Array, y: Array, chance: Array, m: int, ridge: float) -> tuple[float, float]:
+    """E hinge(A(S)) on the distribution and on S, over all samples of m points, exactly."""
+    counts = np.array([
+        np.bincount(sample, minlength=len(y))
+        for sample in itertools.combinations_with_replacement(range(len(y)), m)
+    ])  # fmt: skip
+    ways = [math.factorial(m) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
+    weight = np.array(ways) * np.prod(chance**counts, axis=1)
+    assert weight.sum() == pytest.approx(1.0)
+    G = y[:, None] * atoms
+    found = hinge_machines(G, np.ones(G.shape[1]), counts / (2 * ridge * m), reach=1.0)
+    loss = np.maximum(0.0, 1 - found.v @ G.T)
+    on_sample = (counts / m * loss).sum(axis=1)
+    value = (found.v**2).sum(axis=1) / 2 + on_sample / (2 * ridge)
+    assert (value - found.lower <= 1e-8 * value).all()
+    return float(weight @ (loss @ chance)), float(weight @ on_sample)
+
+
+def test_what_a_sample_misleads_by_is_half_the_derived_term_on_coin_flips() -> None:
+    """E [w mean(y)] rho = rho^2 / (2 lambda m) for w = sum y rho / (2 lambda m)."""
+    m, ridge, rho = 6, 2.0, 1.5
+    truth, sample = expected(np.full((2, 1), rho), np.array([1.0, -1.0]), np.full(2, 0.5), m, ridge)
+    derived = soft_margin_bound(m, ridge=ridge, radius=rho, norm=0, comparison=1, form="derived")
+    assert truth - sample == pytest.approx(derived.stability / 2, rel=1e-6)
+    assert truth == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("ridge", [0.02, 0.1, 1.0])
+@pytest.mark.parametrize("m", [2, 5])
+def test_the_expected_hinge_loss_keeps_its_bound(ridge: float, m: int) -> None:
+    """Over every sample of five noisy atoms in the unit disk, for many u."""
+    rng = np.random.default_rng(m)
+    atoms = rng.standard_normal((5, 2))
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    y = np.array([1.0, 1.0, -1.0, -1.0, 1.0])
+    chance = np.array([0.3, 0.2, 0.25, 0.15, 0.1])
+    truth, sample = expected(atoms, y, chance, m, ridge)
+    lowest = math.inf
+    for u in [np.zeros(2), *rng.standard_normal((200, 2)) * 2]:
+        loss = float(chance @ np.maximum(0.0, 1 - y * (atoms @ u)))
+        norm = float(np.linalg.norm(u))
+        bounds = [
+            soft_margin_bound(m, ridge=ridge, radius=1.0, norm=norm, comparison=loss, form=form)
+            for form in ("derived", "printed")
+        ]
+        assert truth <= bounds[0].bound < bounds[1].bound
+        lowest = min(lowest, bounds[0].comparison + bounds[0].norm_cost)
+    assert truth - sample <= bounds[0].stability
+    assert sample <= lowest  # the other half of the proof: S is fitted no worse than any u
+
+
+# --- against an error that is known ---------------------------------------------------------------
+
+
+def test_the_error_of_the_hard_margin_keeps_its_bound() -> None:
+    """Atoms e_j with a label each, equally likely: what was never drawn is never learnt.
+
+    With w* = sum s_j e_j / sqrt(K) the margin is 1 / sqrt(K) at rho = 1, and the hard margin is
+    w = sum of s_j e_j over the atoms that were drawn: its error rate is the share of the others.
+    """
+    K, m = 100, 500
+    said = hard_margin_bound(m, margin=K**-0.5, radius=1.0, delta=0.5)
+    assert not said.vacuous
+    errors, atoms = [], np.eye(K)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        labels, drawn = rng.choice([-1.0, 1.0], K), rng.integers(K, size=m)
+        data = TrainingData(atoms[drawn], labels[drawn])
+        w = solve(hard_margin_svc(data, intercept="none")).values["w"]
+        assert np.linalg.norm(w) <= (1 + 1e-6) * K**0.5  # what the proof rests on: 1 / gamma
+        errors.append(float((labels * w <= 1e-6).mean()))
+        assert errors[-1] == pytest.approx(1 - len(set(drawn.tolist())) / K)
+    assert 0 < max(errors) <= said.bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_an_intercept_the_hard_margin_stays_in_the_set_of_the_proof(seed: int) -> None:
+    """||w|| <= 1 / gamma and |b| <= rho / gamma, for b* away from 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (80, 3))
+    u, offset, margin = np.array([0.6, 0.0, 0.8]), 0.3, 0.1
+    X = X[(np.linalg.norm(X, axis=1) <= 1) & (np.abs(X @ u + offset) >= margin)]
+    data = TrainingData(X, np.sign(X @ u + offset))
+    values = solve(hard_margin_svc(data)).values
+    assert np.linalg.norm(values["w"]) <= (1 + 1e-6) / margin
+    assert abs(float(values["b"])) <= (1 + 1e-6) / margin
+    assert abs(float(values["b"])) <= np.linalg.norm(values["w"]) - 1 + 1e-6

@@ -1,0 +1,187 @@
+"""Studies on a dask cluster of processes of this machine, started by the commands of the README."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import ROOT, run
+from tests.support.study_tasks import deadly, marked, marks, running, where
+from tightmargin.experiments.cli import reproduce
+from tightmargin.experiments.reproduce.bi_vapnik import table3_wdbc
+from tightmargin.experiments.studies import dask_pool
+from tightmargin.experiments.studies.runner import run_study
+
+dask = pytest.importorskip("dask", reason="dask and distributed are optional")
+
+pytestmark = pytest.mark.slow
+
+SECONDS = 0.25
+
+
+@contextmanager
+def started(*words: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of dask, ended with all that it has started."""
+    quiet = {"DASK_LOGGING__DISTRIBUTED": "error", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dask", *words, "--no-dashboard"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | quiet | variables,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("60 seconds are over")
+
+
+@contextmanager
+def cluster(folder: Path, workers: int, *words: str, **variables: str) -> Iterator[Any]:
+    """A scheduler and workers; its address and its process."""
+    file = folder / "scheduler.json"
+    # They are killed in the end, and what they keep would stay in the system's folder.
+    variables = {"DASK_TEMPORARY_DIRECTORY": str(folder)} | variables
+    with ExitStack() as stack:
+        scheduler = stack.enter_context(
+            started(
+                "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file),
+                **variables,
+            )
+        )  # fmt: skip
+        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
+        address = json.loads(file.read_text())["address"]
+        for _ in range(workers):
+            words = words or ("--nthreads", "1")
+            stack.enter_context(
+                started("worker", address, *words, "--local-directory", str(folder), **variables)
+            )
+        yield address, scheduler
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a cluster of two workers with one thread each."""
+    with cluster(tmp_path_factory.mktemp("dask"), 2) as (address, _):
+        yield address
+
+
+def test_tasks_run_on_the_workers_with_one_thread_each(address: str) -> None:
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=30)
+        workers = set(client.run(os.getpid).values())
+    asked = [(number,) for number in range(6)]
+    study = run_study(where, asked, name="n", backend="dask", scheduler=address)
+    assert list(study.complete()) == asked
+    assert {value["process"] for value in study.values.values()} == workers
+    assert {tuple(value["threads"]) for value in study.values.values()} <= {(1,), ()}
+    assert {value["omp"] for value in study.values.values()} == {"1"}
+
+
+def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill_a_worker(text: str) -> None:
+        if text.startswith("4 of") and not killed:
+            wait_until(lambda: bool(running(tmp_path)))
+            killed.append(next(iter(running(tmp_path).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    store = tmp_path / "s.sqlite"
+    asked = [(str(tmp_path), number, SECONDS) for number in range(16)]
+    words: dict[str, Any] = {"name": "n", "store": store, "backend": "dask", "scheduler": address}
+    study = run_study(marked, asked, say=kill_a_worker, **words)
+    assert killed
+    assert [value["square"] for value in study.complete().values()] == [k * k for k in range(16)]
+    assert sum(marks(tmp_path, "begun").values()) <= 17
+    assert sum(marks(tmp_path, "ended").values()) <= 17
+    # What a cluster has finished no other engine runs again.
+    run_study(marked, asked, name="n", store=store)
+    assert sum(marks(tmp_path, "begun").values()) <= 17
+
+
+def test_a_reproduction_runs_on_a_cluster(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table3_wdbc, "SPLITS", 2)
+    monkeypatch.setattr(reproduce, "EVERY", math.inf)
+    words = ("reproduce", "bi-vapnik-table3-wdbc", "--json", "--out")
+    found = run(*words, tmp_path / "a", "--backend", "dask", "--scheduler", address)
+    again = run(*words, tmp_path / "a", "--jobs", "1")
+    assert again.stderr == f"2 of 2 tasks were finished before\n{found.stderr}"
+    fresh = run(*words, tmp_path / "b")
+    assert fresh.json["reports"][0]["tables"] == found.json["reports"][0]["tables"]
+    assert again.json["reports"][0]["tables"] == found.json["reports"][0]["tables"]
+
+
+def test_a_worker_with_other_sources_is_refused(
+    address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dask_pool, "sources_digest", lambda work: "edited")
+    asked = [(str(tmp_path), 0, 0.0)]
+    study = run_study(marked, asked, name="n", backend="dask", scheduler=address)
+    (failure,) = study.failures
+    assert "has another edition of tightmargin" in failure.message
+    assert not marks(tmp_path, "begun")
+
+
+def test_a_task_that_ends_every_worker_is_named_and_the_scheduler_may_go(tmp_path: Path) -> None:
+    quickly = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    with cluster(tmp_path, 2, **quickly) as (address, scheduler):
+        store = tmp_path / "s.sqlite"
+        asked = [(str(tmp_path), number, SECONDS, 99) for number in range(5)]
+        words: dict[str, Any] = {"name": "n", "backend": "dask", "scheduler": address}
+        study = run_study(deadly, asked, store=store, **words)
+        assert sorted(task[1] for task in study.values) == [0, 1, 3, 4]
+        (failure,) = study.failures
+        assert failure.name.startswith(f"deadly({str(tmp_path)!r}, 2,")
+        assert failure.message.startswith("its process died twice")
+
+        def kill_the_scheduler(text: str) -> None:
+            if text.startswith("2 of"):
+                scheduler.kill()
+
+        more = [(str(tmp_path), number, SECONDS) for number in range(10, 20)]
+        with (
+            dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
+            pytest.raises(ConnectionError, match=f"the dask scheduler at {address} is gone"),
+        ):
+            run_study(marked, more, store=store, say=kill_the_scheduler, **words)
+        study = run_study(marked, more, name="n", store=store)
+        assert len(study.complete()) == 10
+        assert sum(marks(tmp_path, "ended").values()) <= 4 + 1 + 10 + 2
+
+
+def test_what_a_cluster_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_pool, "PATIENCE", 1)
+    words: dict[str, Any] = {"name": "n", "backend": "dask"}
+    with pytest.raises(ConnectionError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        run_study(where, [(1,)], scheduler="tcp://127.0.0.1:9", **words)
+    with (
+        cluster(tmp_path, 0) as (address, _),
+        pytest.raises(ConnectionError, match=f"{address} has no workers: start some with `dask"),
+    ):
+        run_study(where, [(1,)], scheduler=address, **words)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ValueError, match=r'pip install "\.\[cluster\]"'):
+        run_study(where, [(1,)], scheduler="tcp://127.0.0.1:9", **words)

@@ -1,0 +1,412 @@
+"""Studies: results whatever dies, nothing run twice that was finished, errors by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+import tightmargin as tm
+from tests.support.long_runs import Process, data, finish, press, start, wait_for
+from tests.support.study_tasks import deadly, marked, marks, running
+from tightmargin.experiments.studies.code_digest import code_digest
+from tightmargin.experiments.studies.frames import stored_frame
+from tightmargin.experiments.studies.progress import Progress, time_text
+from tightmargin.experiments.studies.result_store import opened
+from tightmargin.experiments.studies.runner import StudyError, run_study
+from tightmargin.experiments.studies.task import ctrl_c
+
+SECONDS = 0.25
+
+
+def square(number: int) -> dict[str, Any]:
+    return {"square": number**2, "odd": [float("nan"), np.float64(0.1)]}
+
+
+def tasks(folder: Path, count: int, seconds: float = SECONDS) -> list[tuple[str, int, float]]:
+    return [(str(folder), number, seconds) for number in range(count)]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("30 seconds are over")
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("stored", [False, True])
+def test_values_are_by_task_in_the_order_asked(jobs: int, stored: bool, tmp_path: Path) -> None:
+    asked = [(3,), (1,), (2,)]
+    store = tmp_path / "s" if stored else None
+    study = run_study(square, asked, name="squares", jobs=jobs, store=store)
+    assert list(study.complete()) == asked
+    assert [value["square"] for value in study.values.values()] == [9, 1, 4]
+    assert type(study.values[3,]["odd"][1]) is float, "as it comes out of a store"
+
+
+def test_a_finished_study_is_read_and_not_run(tmp_path: Path) -> None:
+    said: list[str] = []
+    for _ in range(2):
+        study = run_study(
+            marked, tasks(tmp_path, 3, 0.0), name="n", store=tmp_path / "s.sqlite", say=said.append
+        )
+        assert [value["square"] for value in study.complete().values()] == [0, 1, 4]
+    assert set(marks(tmp_path, "begun").values()) == {1}
+    assert said[-2:] == ["3 of 3 tasks were finished before", "3 of 3 runs done"]
+    run_study(marked, tasks(tmp_path, 3, 0.0), name="n", store=tmp_path / "s.sqlite", fresh=True)
+    assert set(marks(tmp_path, "begun").values()) == {2}
+
+
+def test_a_larger_study_runs_what_the_smaller_one_has_not(tmp_path: Path) -> None:
+    for count in (2, 4):
+        run_study(marked, tasks(tmp_path, count, 0.0), name="n", store=tmp_path / "s.sqlite")
+    assert marks(tmp_path, "begun") == {0: 1, 1: 1, 2: 1, 3: 1}
+
+
+def test_time_left_is_that_of_this_run() -> None:
+    said: list[str] = []
+    now = [0.0]
+    progress = Progress(10, 4, said.append, lambda: now[0])
+    now[0] = 60.0
+    progress.step()
+    assert said == ["4 of 10 runs done", "5 of 10 runs done, about 5 min left"]
+    assert [time_text(seconds) for seconds in (0.2, 89, 3600, 7200)] == [
+        "about 1 s", "about 89 s", "about 60 min", "about 2.0 h",
+    ]  # fmt: skip
+
+
+def found_in(noise: float, split: int) -> dict[str, Any]:
+    return {"C": [0.1, 1.0], "errors": [split, noise]}
+
+
+def test_a_study_and_its_store_are_tables(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    asked = ((noise, split) for noise in (0.0, 0.5) for split in range(2))  # asked for once only
+    study = run_study(found_in, asked, name="n", store=store)
+    table = study.to_frame()
+    assert list(table.columns) == ["noise", "split", "C", "errors"]
+    rows = table.explode(["C", "errors"])
+    assert rows[(rows.C == 1.0) & (rows.split == 1)].errors.tolist() == [0.0, 0.5]
+    assert study.to_frame(["a", "b"]).columns.tolist() == ["a", "b", "C", "errors"]
+    with pytest.raises(ValueError, match="C: a column of the task and of its value"):
+        study.to_frame(["C", "b"])
+    assert run_study(square, [(3,)], name="n").to_frame().square.tolist() == [9]
+    assert run_study(len, [("abc",)], name="n").to_frame().value.tolist() == [3]
+    assert run_study(max, [("abc",)], name="n").to_frame().task0.tolist() == ["abc"]
+    kept = stored_frame(store)
+    assert kept.task.tolist() == list(study.tasks)
+    assert kept.value.tolist() == list(study.values.values())
+    assert set(kept.work) == {"tests.experiments.studies.test_runner.found_in"}
+    with opened(store), pytest.raises(ValueError, match="a run is writing to it"):
+        stored_frame(store)
+    with pytest.raises(FileNotFoundError, match="none"):
+        stored_frame(tmp_path / "none")
+
+
+def test_notes_of_what_was_handed_over_do_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    most: list[int] = []
+    run_study(
+        square, [(number,) for number in range(30)], name="n", jobs=2,
+        say=lambda text: most.append(len(list(tmp_path.glob("*/*.finished")))),
+    )  # fmt: skip
+    assert 0 < max(most) < 15
+
+
+def test_time_left_counts_no_start_and_waits_for_all_processes() -> None:
+    said: list[str] = []
+    now = [0.0]
+    progress = Progress(202, 0, said.append, lambda: now[0], 2)
+    now[0] = 60.0  # of which 50 went by before the first began
+    progress.step(10.0)
+    assert said[-1] == "1 of 202 runs done", "the other process has not finished one yet"
+    progress.step(10.0)
+    assert said[-1] == "2 of 202 runs done, about 17 min left", "200 tasks, two of them in 10 s"
+
+
+# --- errors of tasks -----------------------------------------------------------------------------
+
+
+def faulty(number: int) -> Any:
+    if number == 1:
+        raise ValueError("no such row")
+    if number == 2:
+        sys.exit("enough")
+    if number == 3:
+        return {"w": np.zeros(2)}
+    return number
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_tasks_that_fail_are_named_and_the_others_are_kept(jobs: int, tmp_path: Path) -> None:
+    said: list[str] = []
+    asked = [(number,) for number in range(6)]
+    store = tmp_path / "s"
+    study = run_study(faulty, asked, name="n", store=store, jobs=jobs, tell=said.append)
+    assert study.values == {(0,): 0, (4,): 4, (5,): 5}
+    assert [(one.name, one.message) for one in study.failures] == [
+        ("faulty(1)", "ValueError: no such row"),
+        ("faulty(2)", "SystemExit: enough"),
+        ("faulty(3)", "TypeError: the result['w'] is a numpy.ndarray: to be stored it must be made "
+         "of dict, list, str, int, float, bool and None"),
+    ]  # fmt: skip
+    assert 'raise ValueError("no such row")' in study.failures[0].trace
+    assert sorted(said)[0] == "faulty(1) failed: ValueError: no such row; the others go on"
+    with pytest.raises(StudyError, match=rf"3 of 6 tasks failed; the other 3 are kept in {store}"):
+        study.complete()
+    again = run_study(faulty, asked, name="n", store=store, tell=said.append)
+    assert said[-4] == "3 of 6 tasks were finished before"
+    assert len(again.failures) == 3, "no failure is stored"
+
+
+@pytest.mark.parametrize(
+    ("times", "runs"), [(1, {0: 1, 1: 1, 2: 2, 3: 1, 4: 1}), (9, {0: 1, 1: 1, 2: 2, 3: 1, 4: 1})]
+)
+def test_a_process_that_dies_takes_nothing_finished_with_it(
+    times: int, runs: dict[int, int], tmp_path: Path
+) -> None:
+    said: list[str] = []
+    asked = [(str(tmp_path), number, SECONDS, times) for number in range(5)]
+    store = tmp_path / "s.sqlite"
+    study = run_study(deadly, asked, name="n", store=store, jobs=2, tell=said.append)
+    found = {task[1]: value["square"] for task, value in study.values.items()}
+    if times == 1:
+        assert found == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
+        assert study.failures == ()
+    else:
+        assert found == {0: 0, 1: 1, 3: 9, 4: 16}
+        (failure,) = study.failures
+        assert failure.name.startswith(f"deadly({str(tmp_path)!r}, 2,")
+        assert failure.message == ("its process died twice, the second time with nothing beside it")
+    begun, ended = marks(tmp_path, "begun"), marks(tmp_path, "ended")
+    assert begun[2] == runs[2]
+    # What ran beside it died with it, and ran once more.
+    assert sorted(begun[number] for number in (0, 1, 3, 4)) in ([1, 1, 1, 1], [1, 1, 1, 2])
+    assert set(ended.values()) == {1}
+    assert any("a process died while it ran; it runs again, alone" in text for text in said)
+
+
+# --- the whole run is killed, or stopped ---------------------------------------------------------
+
+
+def begin(work: str, folder: Path, store: Path, count: int, jobs: int) -> Process:
+    """Start a process that runs a study and says how far it is."""
+    words = (work, folder, store, count, SECONDS, jobs)
+    return start(*map(str, words), script="from tests.support.study_tasks import main; main()")
+
+
+def stored_tasks(store: Path) -> set[int]:
+    connection = sqlite3.connect(store)
+    rows = connection.execute("SELECT task FROM results").fetchall()
+    connection.close()
+    return {json.loads(task)[1] for (task,) in rows}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_killed_study_goes_on_where_it_was(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the killed process leaves its folder
+    store = tmp_path / "s.sqlite"
+    process = begin("marked", tmp_path, store, 8, jobs)
+    wait_for("^3 of 8 runs done", process.stdout)
+    process.kill()
+    finish(process)
+    kept = stored_tasks(store)
+    assert 3 <= len(kept) < 8
+    study = run_study(marked, tasks(tmp_path, 8), name="marks", store=store, jobs=jobs)
+    assert [value["square"] for value in study.complete().values()] == [k * k for k in range(8)]
+    begun = marks(tmp_path, "begun")
+    assert {begun[number] for number in kept} == {1}
+    assert sum(begun.values()) <= 8 + 2 * jobs
+    assert stored_tasks(store) == set(range(8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    process = begin("stubborn", tmp_path, store, 40, jobs)
+    wait_for("^3 of 40 runs done", process.stdout)
+    wait_until(lambda: bool(running(tmp_path)))
+    press(process)
+    code, stdout, stderr = finish(process)
+    assert (code, stderr) == (130, "")
+    values = [line for line in stdout.splitlines() if line.startswith("value")]
+    assert 3 <= len(values) < 40, "a busy machine hears the press late"
+    assert not any("True" in line for line in values)
+    assert stored_tasks(store) == {int(line.split()[1]) for line in values}
+    assert set(marks(tmp_path, "begun").values()) == {1}
+
+
+def test_a_task_during_which_ctrl_c_came_is_left_out() -> None:
+    def work(number: int) -> int:
+        if number == 1:
+            signal.signal(signal.SIGINT, lambda signal, frame: None)
+            os.kill(os.getpid(), signal.SIGINT)
+        return number
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        study = run_study(work, [(0,), (1,), (2,)], name="n")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (study.values, study.interrupted, study.failures) == ({(0,): 0}, True, ())
+    with pytest.raises(KeyboardInterrupt):
+        study.complete()
+
+
+def test_ctrl_c_is_heard_whoever_handles_it() -> None:
+    with ctrl_c() as pressed:
+        assert not pressed()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        assert pressed()
+    assert signal.set_wakeup_fd(-1) == -1, "given back"
+
+
+# --- a cluster: see test_cluster.py; what is refused before anything starts -----------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ({"backend": "ray"}, "backend 'ray' is not known: choose loky or dask"),
+        ({"jobs": 0}, "jobs must be 1 or more, got 0"),
+        ({"backend": "dask"}, "the backend dask needs a scheduler, such as --scheduler tcp://"),
+        ({"scheduler": "tcp://a:1"}, "a scheduler is for the backend dask"),
+        ({"backend": "dask", "scheduler": "tcp://a:1", "jobs": 2}, "jobs is for the backend loky"),
+    ],
+)
+def test_words_that_do_not_fit_are_refused(words: dict[str, Any], complaint: str) -> None:
+    def never(number: int) -> int:
+        raise AssertionError("nothing may start")
+
+    with pytest.raises(ValueError, match=complaint):
+        run_study(never, [(1,)], name="n", **words)
+
+
+def test_a_task_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the task \(1, 'a'\) is asked for twice"):
+        run_study(square, [(1, "a"), (2, "b"), (1, "a")], name="n")
+
+
+def test_a_function_without_a_name_is_refused() -> None:
+    from functools import partial
+
+    with pytest.raises(TypeError, match="work must be a function"):
+        run_study(partial(square, 1), [()], name="n")
+
+
+# --- one thread ----------------------------------------------------------------------------------
+
+
+def threads() -> dict[str, Any]:
+    result = tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
+    return {
+        "libraries": [pool["num_threads"] for pool in threadpool_info()],
+        "variable": os.environ["OMP_NUM_THREADS"],
+        "solver": result.threads,
+    }
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_libraries_and_solvers_use_one_thread(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    before = dict(os.environ)
+    (found,) = run_study(threads, [()], name="n", jobs=jobs).complete().values()
+    assert set(found["libraries"]) == {1}
+    assert (found["variable"], found["solver"]) == ("1", 1)
+    assert dict(os.environ) == before
+    assert tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel").threads is None
+
+
+def test_a_number_of_threads_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for word in ("0", "two", "-1"):
+        monkeypatch.setenv("TIGHTMARGIN_THREADS", word)
+        with pytest.raises(ValueError, match=f"TIGHTMARGIN_THREADS must be.*'{word}'"):
+            tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
+
+
+# --- other code, other data ----------------------------------------------------------------------
+
+
+def of_notebook(text: str) -> Callable[..., Any]:
+    """The function `work` of a text that stands in no file."""
+    module = ModuleType("cell")
+    sys.modules["cell"] = module
+    exec(compile(text, "<cell>", "exec"), module.__dict__)
+    return module.__dict__["work"]
+
+
+CELL = """
+import numpy as np
+SCALE, POINTS = 2.0, np.arange(3.0)
+def helper(x, shift=0.5):
+    return x * SCALE + shift
+def work(number, extra=1):
+    return [helper(v) for v in POINTS.tolist()] + [extra, {1, 2, 3} == {number}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("x * SCALE", "x - SCALE"), ("shift=0.5", "shift=0.0"), ("POINTS = 2.0", "POINTS = 3.0"),
+     ("arange(3.0)", "arange(4.0)"), ("extra=1", "extra=2"), ("{1, 2, 3}", "{1, 2, 4}")],
+)  # fmt: skip
+def test_an_edit_of_a_notebook_is_other_code(old: str, new: str, tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def run(text: str) -> list[Any]:
+        study = run_study(
+            of_notebook(text), [(1,)], name="n", store=tmp_path / "s", say=said.append
+        )
+        return study.values[1,]
+
+    first = run(CELL)
+    assert run(f"\n\n# only moved\n{CELL}") == first
+    assert said[2:] == ["1 of 1 tasks were finished before", "1 of 1 runs done"]
+    said.clear()
+    edited = CELL.replace(old, new)
+    assert run(edited) == of_notebook(edited)(1)
+    assert said[0] == "1 finished tasks were made by other code and are run again"
+
+
+def test_what_a_notebook_cannot_tell_of_is_refused_by_name() -> None:
+    work = of_notebook("m = object()\ndef work(n): return str(m)")
+    with pytest.raises(ValueError, match="work, m uses a object from outside"):
+        code_digest(work)
+
+
+def test_a_data_file_that_has_changed_is_run_again(tmp_path: Path) -> None:
+    points, said = tmp_path / "points.csv", list[str]()
+    for text in ("1", "1", "2"):
+        points.write_text(text)
+        run_study(square, [(1,)], name="n", store=tmp_path / "s", reads=[points], tell=said.append)
+    assert said == [
+        "1 of 1 tasks were finished before",
+        "1 finished tasks were made from other data and are run again",
+    ]
+    points.unlink()
+    with pytest.raises(FileNotFoundError, match=r"points\.csv"):
+        run_study(square, [(1,)], name="n", store=tmp_path / "s", reads=[points])

@@ -1,0 +1,401 @@
+"""Closed-form bounds against truths by construction: what is wrong never proves too much.
+
+Truths come from exact rational arithmetic on the data as stored, from two points whose optimum is
+a formula, and from values of feasible points: no bound may exceed one.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.common.least_eigenvalue import least_eigenvalue
+from tightmargin.formulations.conic.closed_form_bound import (
+    StrengtheningBound,
+    budget_bound,
+    strengthening_bound,
+)
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.slope_bound import proven_slope
+from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.formulations.svc.c_svc import balanced_alpha
+from tightmargin.formulations.zero_one.conflict_proof import least_kept_norm
+from tightmargin.solvers.certificates.gap import closes, unit
+from tightmargin.solvers.hinge_batch.binary import proven_bounds
+from tightmargin.solvers.matrix.closing_bounds import projection_value
+from tightmargin.solvers.rigorous_svm.point import rsvm_point
+from tightmargin.solvers.soft_margin.sgd import _dual_at_least
+from tightmargin.solvers.zero_one.closing_bounds import bound_of_strengthening
+
+Array = np.ndarray
+
+SCALES = [1e-5, 1e-2, 1.0, 1e2, 1e5]
+
+
+def some_points(seed: int, n: int, d: int, scale: float) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X @ rng.normal(size=d) + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return TrainingData(scale * X, y)
+
+
+@functools.cache
+def norms_of_kept_sets(seed: int, scale: float, mode: str) -> list[tuple[int, float]]:
+    """Size and least norm2 of every set of kept points, in rational arithmetic."""
+    data = some_points(seed, 5, 2, scale)
+    found = []
+    for size in range(1, data.n + 1):
+        for kept in itertools.combinations(range(data.n), size):
+            found.append((size, least_kept_norm(data, kept, mode)))
+    return [(0, 0.0), *((size, norm2) for size, norm2 in found if np.isfinite(norm2))]
+
+
+def least_zero_one(seed: int, scale: float, penalty: float, mode: str) -> float:
+    """The 0-1 optimum of five points: the cheapest set of kept ones."""
+    sets = norms_of_kept_sets(seed, scale, mode)
+    return min(norm2 + penalty * (5 - size) for size, norm2 in sets)
+
+
+def exact_dual_value(
+    points: Array, y: Array, gamma: Array, alpha: Array, beta: float, bound_on_b: float | None
+) -> Fraction | None:
+    """The value of conic_bound.py in rational arithmetic; None where Q is not definite.
+
+    Gaussian elimination without pivots: Q is positive definite if and only if all pivots are
+    positive, and 2 sum alpha - sum gamma - c'Q^-1 c falls out of the last row.
+    """
+    k = points.shape[1]
+    x = [[Fraction(float(v)) for v in row] for row in points]
+    g, a = ([Fraction(float(v)) for v in part] for part in (gamma, alpha))
+    label = [int(v) for v in y]
+    D = [Fraction(1)] * k
+    if bound_on_b is not None:
+        D[-1] = Fraction(beta)
+    c = [sum((g[i] - a[i]) * label[i] * x[i][j] for i in range(len(x))) for j in range(k)]
+    rows = [
+        [(D[j] if j == m else Fraction(0)) - sum(g[i] * x[i][j] * x[i][m] for i in range(len(x)))
+         for m in range(k)] + [c[j]]
+        for j in range(k)
+    ]  # fmt: skip
+    corner = Fraction(0)
+    rows.append([*c, corner])
+    for j in range(k):
+        if rows[j][j] <= 0:
+            return None
+        for other in range(j + 1, k + 1):
+            factor = rows[other][j] / rows[j][j]
+            rows[other] = [p - factor * q for p, q in zip(rows[other], rows[j], strict=True)]
+    price = Fraction(0) if bound_on_b is None else Fraction(bound_on_b) ** 2 * Fraction(beta)
+    return 2 * sum(a) - sum(g) + rows[k][k] - price
+
+
+def assert_proven(
+    found: StrengtheningBound, data: TrainingData, mode: str, penalty: float, limit: float | None
+) -> Fraction:
+    """The bound is at most the dual value, exactly, at a point that keeps every hypothesis."""
+    assert (found.gamma >= 0).all()
+    assert (found.alpha >= 0).all()
+    pairs = zip(found.alpha.tolist(), found.gamma.tolist(), strict=True)
+    assert all(Fraction(a) ** 2 <= Fraction(penalty) * Fraction(g) for a, g in pairs)
+    exact = exact_dual_value(
+        augmented(data, mode), data.y, found.gamma, found.alpha, found.beta, limit
+    )
+    assert exact is not None
+    assert Fraction(found.value) <= exact
+    return exact
+
+
+# --- the strengthening bound ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["penalised", "none", "free"])
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_is_that_of_rational_arithmetic(seed: int, scale: float, mode: str) -> None:
+    """At any unit, and no more than 1e-9 of its terms below it."""
+    data, penalty = some_points(seed, 6, 2, scale), 0.7 / scale**2
+    limit = 3.0 if mode == "free" else None
+    columns = augmented(data, mode)
+    priced = columns[:, :-1] if mode == "free" else columns
+    rng = np.random.default_rng(seed)
+    share = rng.uniform(size=data.n)
+    gamma = 0.6 * share / np.linalg.eigvalsh(priced.T @ (share[:, None] * priced))[-1]
+    alpha = np.sqrt(penalty * gamma) * rng.uniform(0.5, 1.0, size=data.n)
+    found = strengthening_bound(columns, data.y, gamma, alpha, penalty=penalty, bound_on_b=limit)
+    assert found is not None
+    exact = assert_proven(found, data, mode, penalty, limit)
+    terms = 2 * found.alpha.sum() + found.gamma.sum() + (9 * found.beta if limit else 0.0)
+    assert float(exact) - found.value <= 1e-9 * terms
+
+
+# Signs, sizes and numbers that are none: whatever comes, the bound stays below the optimum.
+WILD = st.one_of(
+    st.floats(-1e3, 1e3), st.floats(allow_nan=True, allow_infinity=True),
+    st.sampled_from([0.0, -0.0, 1e20, -1e20, 1e150, 1e308, 1e-308, 5e-324, np.nan, np.inf]),
+)  # fmt: skip
+
+
+@given(
+    seed=st.integers(0, 3), scale=st.sampled_from(SCALES),
+    mode=st.sampled_from(["penalised", "none", "free"]),
+    gamma=arrays(float, 5, elements=WILD), alpha=arrays(float, 5, elements=WILD),
+    exponent=st.floats(-4, 4),
+)  # fmt: skip
+@settings(max_examples=120, deadline=None)
+def test_no_multipliers_prove_too_much(
+    seed: int, scale: float, mode: str, gamma: Array, alpha: Array, exponent: float
+) -> None:
+    data = some_points(seed, 5, 2, scale)
+    penalty = 10.0**exponent / scale**2
+    limit = None
+    if mode == "free":  # any number that some optimum keeps
+        limit = 1 + float(np.linalg.norm(data.X, axis=1).max()) * np.sqrt(5 * penalty)
+    truth = least_zero_one(seed, scale, penalty, mode)
+    with np.errstate(over="ignore"):
+        other_units = gamma / scale**2
+    for g, a in ((gamma, alpha), (np.abs(gamma), np.abs(alpha)), (other_units, alpha)):
+        found = strengthening_bound(
+            augmented(data, mode), data.y, g, a, penalty=penalty, bound_on_b=limit
+        )
+        if found is not None:
+            assert np.isfinite(found.value)
+            assert found.value <= truth * (1 + 1e-9)
+
+
+def test_what_proves_nothing_gives_no_bound() -> None:
+    """One hypothesis at a time; beside them the same numbers give a bound."""
+    data = some_points(0, 5, 2, 1.0)
+    columns, ones = augmented(data, "penalised"), np.ones(5)
+    gamma, alpha = 0.01 * ones, 0.05 * ones
+    assert strengthening_bound(columns, data.y, gamma, alpha, penalty=1.0) is not None
+    for wrong in (-gamma, np.nan * ones, np.inf * ones, 1e200 * ones, gamma[:4], gamma[:, None]):
+        assert strengthening_bound(columns, data.y, wrong, alpha, penalty=1.0) is None
+        assert strengthening_bound(columns, data.y, gamma, wrong, penalty=1.0) is None
+    for price in (0.0, -1.0, np.nan, np.inf):
+        assert strengthening_bound(columns, data.y, gamma, alpha, penalty=price) is None
+    for labels in (2 * data.y, 0 * data.y, np.nan * data.y, data.y[:4]):
+        assert strengthening_bound(columns, labels, gamma, alpha, penalty=1.0) is None
+    for limit in (-1.0, np.nan, np.inf):
+        found = strengthening_bound(
+            columns, data.y, gamma, alpha, penalty=1.0, bound_on_b=limit
+        )  # fmt: skip
+        assert found is None
+    spoiled = columns.copy()
+    spoiled[2, 0] = np.nan
+    assert strengthening_bound(spoiled, data.y, gamma, alpha, penalty=1.0) is None
+
+
+def test_alpha_beyond_its_root_is_cut_off() -> None:
+    """For w = 0 and every penalty p <= 1 the optimum is at most p n, whatever alpha claims."""
+    data = some_points(1, 6, 2, 1.0)
+    columns = augmented(data, "penalised")
+    for penalty in (1e-6, 1e-3, 1.0):
+        found = strengthening_bound(
+            columns, data.y, np.full(6, 0.02), np.full(6, 1e6), penalty=penalty
+        )
+        assert found is not None
+        assert found.value <= 6 * penalty
+        assert_proven(found, data, "penalised", penalty, None)
+
+
+def test_huge_gamma_with_w_at_zero_proves_no_more_than_the_optimum() -> None:
+    """gamma = 1e20 once proved 7e17 for a value of 60: (1 - over) times it was negative."""
+    rng = np.random.default_rng(1)
+    X = np.r_[rng.normal(size=(30, 5)) + 0.8, rng.normal(size=(30, 5)) - 0.8]
+    data = TrainingData(X, np.r_[np.ones(30), -np.ones(30)])
+    for mode in ("penalised", "none", "free"):
+        origin = Origin("zero_one_bilinear", data, {"penalty": 1.0, "intercept": mode})
+        for size in (1e2, 1e6, 1e10, 1e16, 1e20, 1e100):
+            bound = bound_of_strengthening(origin, np.full(60, size))
+            assert bound is None or bound <= 60.0
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+def test_the_budget_bound_is_below_a_point_that_keeps_the_budget(share: float) -> None:
+    """The hard-margin machine spends nothing: two points at distance 2 t have ||w|| = 1 / t."""
+    for t in SCALES:
+        data = TrainingData([[t], [-t]], [1, -1])
+        for ratio in ([0.5, 0.5], [1e9, 1e9], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0]):
+            found = budget_bound(data.X, data.y, np.array(ratio), 2 * share)
+            assert found is None or found[0] <= 1 / t**2 * (1 + 1e-12)
+        for spend in (0.0, -1.0, np.nan, np.inf):
+            assert budget_bound(data.X, data.y, np.full(2, 0.5), spend) is None
+
+
+# --- a proven eigenvalue -------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 6), least=st.floats(-1e-3, 1.0))
+@settings(max_examples=150, deadline=None)
+def test_a_least_eigenvalue_is_never_too_large(seed: int, k: int, least: float) -> None:
+    """A - s I for the number s has positive pivots in rational arithmetic."""
+    rng = np.random.default_rng(seed)
+    turn, _ = np.linalg.qr(rng.normal(size=(k, k)))
+    A = turn @ np.diag(np.r_[least, rng.uniform(1, 2, size=k - 1)]) @ turn.T
+    A = np.tril(A) + np.tril(A, -1).T
+    found = least_eigenvalue(A, 0.0)
+    assert found is None or found > 0
+    if least >= 1e-10:
+        assert found is not None
+        assert found >= least / 3
+    if found is None:
+        return
+    rows = [[Fraction(v) for v in row] for row in A.tolist()]
+    for j in range(k):
+        rows[j][j] -= Fraction(found)
+    for j in range(k):
+        assert rows[j][j] > 0
+        for other in range(j + 1, k):
+            factor = rows[other][j] / rows[j][j]
+            rows[other] = [p - factor * q for p, q in zip(rows[other], rows[j], strict=True)]
+
+
+def test_no_eigenvalue_is_proven_beyond_the_error_of_the_matrix() -> None:
+    assert least_eigenvalue(np.eye(3), 0.6) is None
+    assert least_eigenvalue(np.eye(3), 0.1) == pytest.approx(0.4, abs=0.01)
+    for error in (-1.0, np.nan, np.inf):
+        assert least_eigenvalue(np.eye(3), error) is None
+    assert least_eigenvalue(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.0) is None
+    assert least_eigenvalue(np.full((2, 2), np.nan), 0.0) is None
+
+
+# --- hinge machines ------------------------------------------------------------------------------
+
+
+def hinge_sum(data: TrainingData, w: Array, b: float) -> float:
+    return float(np.maximum(0, 1 - data.y * (data.X @ w + b)).sum())
+
+
+@given(
+    seed=st.integers(0, 5), scale=st.sampled_from(SCALES),
+    alpha=arrays(float, 6, elements=WILD), exponent=st.floats(-3, 3),
+)  # fmt: skip
+@settings(max_examples=120, deadline=None)
+def test_weak_duality_of_hinge_machines_holds_for_any_multipliers(
+    seed: int, scale: float, alpha: Array, exponent: float
+) -> None:
+    """At w = 0 the machines have values that are counts of points."""
+    data = some_points(seed, 6, 2, scale)
+    fewer = min(data.n_pos, data.n_neg)
+    C = 10.0**exponent / scale**2
+    rows = data.y[:, None] * np.column_stack([data.X, np.ones(6)])
+    with np.errstate(all="ignore"):
+        reach = 1 + np.linalg.norm(data.X, axis=1).max() * np.sqrt(4 * C * fewer)
+        bounds = proven_bounds(
+            rows, np.array([1.0, 1.0, 0.0]), np.full((1, 6), C), alpha[None], float(reach)
+        )
+    assert np.isnan(bounds[0]) or bounds[0] <= 2 * C * fewer * (1 + 1e-12)
+    point = rsvm_point(data, 10.0**exponent / scale, np.nan_to_num(alpha))
+    assert point.lower_bound <= 2 * fewer * (1 + 1e-12)
+    assert point.lower_bound <= point.value * (1 + 1e-9)
+    assert point.value == pytest.approx(hinge_sum(data, point.w, point.b), rel=1e-9, abs=1e-9)
+    inside = np.clip(np.nan_to_num(alpha), 0, 1 / 6)
+    assert _dual_at_least(data, 10.0**exponent, inside) <= 1.0  # w = 0 loses 1
+
+
+def test_multipliers_of_the_rigorous_svm_are_those_of_rational_arithmetic() -> None:
+    """sum alpha - H ||sum alpha_i y_i x_i||, with sum y_i alpha_i = 0 exactly: dyadic numbers."""
+    rng = np.random.default_rng(0)
+    for scale, H in itertools.product((2.0**-20, 1.0, 2.0**20), (0.01, 1.0, 50.0)):
+        X = scale * rng.integers(-64, 65, size=(8, 3)) / 16.0
+        data = TrainingData(X, np.tile([1.0, -1.0], 4))
+        alpha = np.repeat(rng.integers(0, 17, size=4) / 16.0, 2)
+        found = rsvm_point(data, H / scale, alpha)
+        parts = [sum(Fraction(a) * int(y) * Fraction(x) for a, y, x in
+                     zip(alpha.tolist(), data.y.tolist(), column.tolist(), strict=True))
+                 for column in X.T]  # fmt: skip
+        square = sum(p * p for p in parts)
+        left = sum(Fraction(a) for a in alpha.tolist()) - Fraction(found.lower_bound)
+        # lower_bound <= sum alpha - H' length, squared where both sides are positive.
+        assert found.lower_bound == 0 or (
+            left >= 0 and left**2 >= Fraction(H / scale) ** 2 * square
+        )
+
+
+def test_a_matrix_bound_needs_multipliers_that_are_numbers() -> None:
+    data = some_points(2, 6, 4, 1.0)
+    for mode, scale in itertools.product(("free", "penalised", "none"), SCALES):
+        moved = TrainingData(scale * data.X, data.y)
+        words = {"ridge": 0.3, "shape": (2, 2), "rank": 1, "intercept": mode}
+        origin = Origin("matrix_svc_bilinear", moved, words)
+        fewer = min(data.n_pos, data.n_neg)
+        # w = 0, and b = 1 or -1 where it costs nothing; else every point loses 1.
+        value = 2 * fewer if mode == "free" else data.n
+        for alpha in (np.full(6, 1e9), np.ones(6), -np.ones(6), np.arange(6.0), np.zeros(6)):
+            assert projection_value(origin, alpha) <= value * (1 + 1e-12)
+        for alpha in (np.full(6, np.nan), np.full(6, np.inf), np.ones(5)):
+            assert projection_value(origin, alpha) == -np.inf
+
+
+def test_balanced_multipliers_stay_in_their_box() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        y = np.where(rng.random(7) < 0.5, 1.0, -1.0)
+        alpha = balanced_alpha(rng.normal(size=7) * 10, y, np.ones(7), "free")
+        assert ((alpha >= 0) & (alpha <= 1)).all()
+        assert abs(y @ alpha) <= 1e-14 or not ((y > 0).any() and (y < 0).any())
+
+
+# --- the reduced hulls ---------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 200), scale=st.sampled_from(SCALES), far=st.sampled_from([0.0, 1e3]))
+@settings(max_examples=60, deadline=None)
+def test_a_slope_is_below_every_value_on_the_sphere(seed: int, scale: float, far: float) -> None:
+    data = some_points(seed, 9, 2, 1.0)
+    data = TrainingData(scale * (data.X + far), data.y)
+    nu = float(np.random.default_rng(seed).uniform(0.05, 1.0)) * 2 * min(data.n_pos, data.n_neg) / 9
+    hulls = reduced_hulls(data, nu=nu)
+    slope = proven_slope(hulls, np.array([1.0, 0.5]))
+    angles = np.linspace(0, 2 * np.pi, 721)
+    least = min(support_value(hulls, np.array([np.cos(t), np.sin(t)])) for t in angles)
+    reach = float(np.abs(hulls.signed).max())
+    if slope is not None:
+        assert slope <= least + 1e-15 * reach
+
+
+# --- the unit of a gap ---------------------------------------------------------------------------
+
+
+def test_a_gap_is_measured_by_objective_and_bound_and_nothing_else() -> None:
+    assert closes(1.0, 1 - 0.9e-6)
+    assert not closes(1.0, 1 - 1.2e-6)
+    for size in (1e-300, 1e-12, 1e12, 1e300):
+        assert closes(size, size * (1 - 0.9e-6))
+        assert not closes(size, size * (1 - 1.2e-6))
+    assert closes(0.0, 0.0)
+    assert not closes(1e-300, 0.0)
+    assert not closes(1.0, None)
+
+
+def test_a_bound_above_the_objective_is_a_contradiction() -> None:
+    assert not closes(1.0, 1 + 1.2e-6)
+    assert not closes(60.0, 7e17)
+    for number in (np.nan, np.inf, -np.inf):
+        assert not closes(1.0, number)
+        assert not closes(number, 1.0)
+
+
+def test_a_constant_is_left_out() -> None:
+    assert unit(1e6 + 1, 1e6, 1e6) == 1.0
+    assert not closes(1e6 + 1, 1e6 + 0.5, 1e6)
+    assert closes(1e6, 1e6, 1e6)
+
+
+def test_every_entry_with_a_strengthening_is_one_of_the_0_1_loss() -> None:
+    """gamma says nothing of other problems, whatever a file claims."""
+    data = some_points(0, 5, 2, 1.0)
+    for name, words in (("c_svc", {"C": 1.0}), ("ramp_big_m", {"C": 1.0})):
+        assert name in CATALOGUE
+        origin = Origin(name, data, words | {"penalty": 1.0, "intercept": "free"})
+        assert bound_of_strengthening(origin, np.full(5, 0.01)) is None

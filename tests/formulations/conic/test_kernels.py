@@ -1,0 +1,183 @@
+"""The conic relaxations and the 0-1 loss on kernel matrices: Cepeda et al. 2024, appendix A."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.conic.strengthening import strengthening_values
+from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.modeling.semidefinite import psd_entries
+from tightmargin.formulations.zero_one.big_m import derive_big_m
+from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
+from tightmargin.solvers.result import SolveResult, Verdict
+
+PENALTY = 1.3
+PRICED = ("penalised", "none")
+EXACT = (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
+
+
+@functools.cache
+def rbf(seed: int, n: int = 12) -> GramData:
+    return gram_data(points("overlapping", seed, n=n), kernel="rbf", width=0.5)
+
+
+@functools.cache
+def without_factor(seed: int, mode: str) -> float:
+    gram, y = rbf(seed).gram, rbf(seed).y
+    signed = np.outer(y, y) * (gram + (1.0 if mode == "penalised" else 0.0))
+    return reference_solutions.kernel_theorem_2(signed, PENALTY)
+
+
+def certified(model: Any) -> SolveResult:
+    result = tm.solve(model)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    return result
+
+
+@pytest.mark.parametrize("mode", PRICED)
+@pytest.mark.parametrize("seed", range(2))
+def test_every_form_on_a_kernel_is_the_problem_of_appendix_a(seed: int, mode: str) -> None:
+    data, expected = rbf(seed), without_factor(seed, mode)
+    values = {
+        build.__name__: certified(build(data, penalty=PENALTY, intercept=mode)).objective
+        for build in EXACT
+    }
+    dual = certified(tm.conic_sdp_dual(data, penalty=PENALTY, intercept=mode))
+    gamma = np.array(dual.certificate.facts["strengthening"])
+    fixed = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
+    values |= {"dual": -dual.objective, "fixed": fixed.objective}
+    assert values == {name: pytest.approx(expected, rel=1e-6) for name in values}
+
+
+def test_the_matrix_has_the_order_of_the_rank() -> None:
+    """n = 30 points in the plane and a quadratic kernel: rank 6, hence 6 + 1 + 1 and not 31."""
+    data = gram_data(points("overlapping", 0, n=30), kernel="poly", degree=2, coef0=1.0)
+    assert np.linalg.matrix_rank(data.gram) == 6
+    model = tm.conic_sdp(data, penalty=PENALTY)
+    entries = psd_entries(model.outer.body)
+    assert entries is not None
+    assert len(entries) == 8 * 9 // 2
+
+
+@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
+def test_any_exact_factor_has_the_value_of_the_kernel(mode: str) -> None:
+    """Cholesky's factor for the eigenvectors': it turns the points, also beside a free b."""
+    data = rbf(1)
+    other = TrainingData(np.linalg.cholesky(data.gram), data.y)
+    bound = {"intercept_bound": 2.0} if mode == "free" else {}
+    for build in (tm.conic_sdp, tm.conic_sdp_dual):
+        values = [
+            certified(build(rows, penalty=PENALTY, intercept=mode, **bound)).objective
+            for rows in (data, other)
+        ]
+        assert values[0] == pytest.approx(values[1], rel=1e-6)
+    limit = 2.0 if mode == "free" else None
+    expected = reference_solutions.theorem_2(other, mode, budget=0.2, bound_on_b=limit).value
+    model = tm.conic_sdp_budget(data, budget=0.2, intercept=mode, **bound)
+    spent = tm.solve(model, absolute_gap=1e-7)  # with a free intercept the optimum is 0
+    assert spent.certificate.verdict is Verdict.CERTIFIED
+    assert spent.objective == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_a_truncated_factor_is_above_the_kernel_and_refused_as_a_bound() -> None:
+    data, expected = rbf(0), without_factor(0, "penalised")
+    words = {"penalty": PENALTY, "intercept": "penalised"}
+    leading = TrainingData(data.factor[:, -4:], data.y)
+    model = tm.conic_sdp(leading, **words)
+    assert certified(model).objective > expected + 0.1
+    exact = tm.solve(tm.zero_one_big_m(data, big_m="derived", **words))
+    with pytest.raises(ValueError, match=r"other data \(n=12, d=4\).*fewer columns than its rank"):
+        tm.compare(None, [model], exact=exact)
+    components = fit_kernel_pca(data, keep=4).data
+    with pytest.raises(ValueError, match=r"other data \(n=12, d=4\).*fewer columns than its rank"):
+        tm.compare(components, ["conic_sdp"], exact=exact, parameters=words)
+    saved = replace(exact, normalisation={"kernel": "rbf"}, data={**exact.data, "sha256": "raw"})
+    for known in (exact, saved):
+        row = tm.compare(data, ["conic_sdp"], exact=known, parameters=words).rows[0]
+        assert row.bound == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
+def test_the_0_1_optimum_on_a_kernel_is_that_of_brute_force(mode: str) -> None:
+    data = rbf(2, n=7)
+    bent = TrainingData(np.linalg.cholesky(data.gram), data.y)
+    expected = reference_solutions.zero_one_optimum(bent, mode, PENALTY)
+    common: dict[str, Any] = {"penalty": PENALTY, "intercept": mode, "big_m": "derived"}
+    found = certified(tm.build("zero_one_big_m", data, **common))
+    assert found.objective == pytest.approx(expected, rel=1e-6)
+    assert found.certificate.unproven == ""
+    sdp = {} if mode == "free" else {"conic_sdp": {}, "conic_fixed": {"strengthening": "scaled"}}
+    rows = [("zero_one_relaxed", {}), ("zero_one_hinge", {}), *sdp.items()]
+    if mode == "free":
+        rows.append(("conic_sdp", {"intercept_bound": "derived"}))
+    table = tm.compare(data, rows, exact=found, parameters=common)
+    assert table.upper == found.objective
+    for row in table.rows:
+        assert row.bound is not None, row.remark
+        assert row.bound <= expected + 1e-6
+
+
+@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
+def test_constants_proven_on_a_kernel_are_those_of_any_factor(mode: str) -> None:
+    """M and the bound on b come from distances and lengths, which a turn does not change."""
+    data = rbf(3)
+    other = TrainingData(np.linalg.cholesky(data.gram), data.y)
+    big_m = [
+        derive_big_m(rows, penalty=PENALTY, intercept=mode).values  # type: ignore[arg-type]
+        for rows in (data, other)
+    ]
+    assert big_m[0] == pytest.approx(big_m[1], rel=1e-9)
+    assert big_m[0].max() > 2.5
+    bounds = [intercept_bound_value(rows, PENALTY, "free", "derived") for rows in (data, other)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
+
+
+def test_named_strengthenings_on_a_kernel_keep_the_quadratic_term_convex() -> None:
+    data = rbf(0)
+    columns = np.column_stack([np.linalg.cholesky(data.gram), np.ones(data.n)])
+    for word in ("equal", "inverse_norm", "scaled"):
+        found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=word))
+        gamma = np.array(found.certificate.facts["strengthening"])
+        largest = np.linalg.eigvalsh(columns.T @ (gamma[:, None] * columns))[-1]
+        assert largest <= 1 + 1e-9
+        assert gamma == pytest.approx(strengthening_values(columns, word), rel=1e-6)
+        assert found.objective <= without_factor(0, "penalised") + 1e-6
+
+
+def test_a_kernel_matrix_of_zeros_is_refused_where_points_are_needed() -> None:
+    nothing = GramData(np.zeros((4, 4)), [1, 1, -1, -1])
+    with pytest.raises(ValueError, match="gram is 0: all points lie in one place"):
+        tm.zero_one_big_m(nothing, penalty=1.0, big_m=3.0)
+
+
+def test_the_command_line_takes_a_kernel_from_the_gap_table_to_new_points(tmp_path: Path) -> None:
+    data = points("overlapping", 0, n=8)
+    file, out = write_csv(tmp_path / "train.csv", data), tmp_path / "fit.json"
+    settings = ["--set", "penalty=1.3", "big_m=derived", "kernel=rbf", "width=0.5"]
+    answer = run("compare", "conic_sdp", "--data", file, *settings, "--json")
+    assert answer.code == 0, answer.stderr
+    ((row,),) = (study["rows"] for study in answer.json["studies"])
+    gram = gram_data(data, kernel="rbf", width=0.5).gram
+    signed = np.outer(data.y, data.y) * (gram + 1)
+    assert row["certified_bound"] == pytest.approx(
+        reference_solutions.kernel_theorem_2(signed, 1.3), rel=1e-6
+    )
+    words = ["--set", "penalty=1.3", "kernel=rbf", "width=0.5", "--out", out]
+    assert run("solve", "conic_sdp", "--data", file, *words).code == 0
+    assert run("certify", out).code == 0
+    answer = run("predict", out, "--data", file, "--json")
+    saved = SolveResult.load(out)
+    wanted = GramData(gram, data.y).factor @ saved.values["w"] + float(saved.values["b"])
+    assert np.array(answer.json["decision_values"]) == pytest.approx(wanted, abs=1e-8)

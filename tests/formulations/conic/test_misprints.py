@@ -1,0 +1,158 @@
+"""What Cepeda, Gomez & Han 2024 misprint or leave unsaid; a model built on it fails here.
+
+The second numerator of (14) is in test_equivalences.py, the variances of the generator are in
+test_generators.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tightmargin.formulations.conic.loss import conic_loss, hull_loss
+from tightmargin.formulations.modeling.semidefinite import psd_entries
+from tightmargin.formulations.zero_one.loss import zero_one_objective
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+
+PENALTY = 1.3
+
+
+def test_the_value_of_proposition_1_keeps_its_gamma() -> None:
+    """The proof prints -v^2 for the last term: 1/4 here, where the least cost over z is 7/16."""
+    v, gamma, penalty = 0.5, 0.25, 1.0
+    z = np.linspace(1e-6, 1 - 1e-6, 200_001)
+    least = float(np.min(penalty * z + gamma * v**2 / z - gamma * v**2))
+    printed = 2 * np.sqrt(penalty * gamma) * v - v**2
+    assert least == pytest.approx(7 / 16, abs=1e-9)
+    assert printed == 0.25
+    assert float(conic_loss(v, gamma, penalty)) == pytest.approx(least, abs=1e-9)
+
+
+@given(v=st.floats(-5, 5), gamma=st.floats(1e-3, 10), penalty=st.floats(1e-2, 10))
+def test_the_loss_lies_below_the_0_1_loss_and_is_tight_at_its_ends(
+    v: float, gamma: float, penalty: float
+) -> None:
+    loss = float(conic_loss(v, gamma, penalty))
+    assert 0 <= loss <= penalty * (v > 0) + 1e-12
+    if v >= np.sqrt(penalty / gamma):
+        assert loss == pytest.approx(penalty, rel=1e-12)
+
+
+def test_the_ends_of_z_are_limits() -> None:
+    """z = 0 keeps the point, u >= 1; z = 1 violates it, u <= 1: (5b), which nobody needs."""
+    v = np.array([-0.5, 0.0, 0.5])
+    np.testing.assert_array_equal(np.isfinite(hull_loss(v, 0.0, 1.0)), [True, True, False])
+    np.testing.assert_array_equal(np.isfinite(hull_loss(v, 1.0, 1.0)), [False, True, True])
+    np.testing.assert_array_equal(hull_loss(0.0, [0.0, 0.3, 1.0], 2.0), np.zeros(3))
+
+
+@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_trace_runs_over_the_coordinates_that_are_priced(d: int, mode: str) -> None:
+    """The proof of Theorem 2 prints n of them; there are d features and a penalised intercept."""
+    data = points("overlapping", 0, n=12, d=d)
+    bound = {"intercept_bound": 2.0} if mode == "free" else {}
+    k = d + (mode != "none")
+    for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_budget):
+        price = {"budget": 0.2} if build is tm.conic_sdp_budget else {"penalty": PENALTY}
+        model = build(data, intercept=mode, **price, **bound)
+        form = standard_form(model)
+        columns, _ = form.columns.of(model.W)
+        found = np.zeros((k, k))
+        found[np.tril_indices(k)] = form.objective.a[columns]
+        diagonal = np.ones(k)
+        if mode == "free":
+            diagonal[-1] = 0.0
+        np.testing.assert_array_equal(found, np.diag(diagonal))
+
+
+@pytest.mark.parametrize(("mode", "d"), [("penalised", 3), ("none", 3), ("penalised", 1)])
+def test_the_printed_number_of_variables_counts_a_symmetric_matrix_once(mode: str, d: int) -> None:
+    """n + k + k (k + 1) / 2 in z, w~ and W, not n + p + p^2; k = d + 1 with an intercept."""
+    data = points("overlapping", 0, n=12, d=d)
+    model = tm.conic_sdp(data, penalty=PENALTY, intercept=mode)
+    k = d + (mode == "penalised")
+    names = ["z", "w", "W", *(["b"] if mode == "penalised" else [])]
+    assert sum(len(model.find_component(name)) for name in names) == 12 + k + k * (k + 1) // 2
+    entries = psd_entries(model.outer.body)
+    assert entries is not None
+    assert len(entries) == (k + 1) * (k + 2) // 2
+
+
+# --- which points z counts -----------------------------------------------------------------------
+
+# One feature and no intercept; the margins of w = 1 are 1/2 (inside), 1 (on it) and 3.
+LINE = tm.TrainingData([[0.5], [1.0], [-3.0]], [1, 1, -1])
+
+
+def held(model: pyo.ConcreteModel, z: tuple[int, int, int]) -> bool:
+    """Whether w = 1 with these z is a point of a model."""
+    model.w[0].set_value(1.0)
+    for variable, number in zip(model.z.values(), z, strict=True):
+        variable.set_value(number)
+    for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
+        low, body, high = row.to_bounded_expression(evaluate_bounds=True)
+        value = pyo.value(body)
+        if (low is not None and value < low - 1e-12) or (high is not None and value > high + 1e-12):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_z_counts_points_inside_the_margin_and_may_count_those_on_it(both: bool) -> None:
+    """The paper speaks of misclassified points, u < 0; its rows say u < 1."""
+    models: list[Any] = [
+        tm.zero_one_big_m(LINE, penalty=PENALTY, big_m=9.0, intercept="none"),
+        tm.zero_one_bilinear(LINE, penalty=PENALTY, intercept="none", both_sides=both),
+    ]
+    for model in models:
+        assert held(model, (1, 0, 0))
+        assert held(model, (1, 1, 0))
+        assert not held(model, (0, 0, 0))
+    # Only (5b) forbids z = 1 beyond the margin, where it costs and gains nothing.
+    assert held(models[1], (1, 0, 1)) is not both
+    objective = zero_one_objective(LINE, [1.0], 0.0, penalty=PENALTY, intercept="none")
+    assert objective == 1 + PENALTY
+
+
+def test_a_point_on_the_right_side_inside_the_margin_is_paid_for() -> None:
+    """Margins 1/2 and 1 at w = 1: with u < 0 as the rule w could shrink to nothing for free."""
+    found = zero_one_enumeration(LINE, penalty=PENALTY, intercept="none")
+    brute = reference_solutions.zero_one_optimum(LINE, "none", PENALTY)
+    assert found.objective == pytest.approx(brute, rel=1e-9)
+    # Keep all: w = 2, 4. Keep two: 1 + penalty = 2.3. Keep the far one: 1/9 + 2 penalty. None: 3.9.
+    assert brute == pytest.approx(min(4, 1 + PENALTY, 1 / 9 + 2 * PENALTY, 3 * PENALTY))
+
+
+# --- what is silently assumed --------------------------------------------------------------------
+
+
+def test_a_budget_near_zero_costs_like_one_over_it() -> None:
+    """Why the grid has no 0: the optimum on overlapping classes is about constant / budget."""
+    data = points("overlapping", 2, n=12)
+    values = {
+        budget: reference_solutions.theorem_2(data, "penalised", budget=budget).value
+        for budget in (0.01, 0.02)
+    }
+    ours = {b: tm.solve(tm.conic_sdp_budget(data, budget=b)).objective for b in values}
+    assert ours == {b: pytest.approx(value, rel=1e-6) for b, value in values.items()}
+    assert ours[0.01] == pytest.approx(2 * ours[0.02], rel=0.1)
+
+
+def test_a_point_without_features_or_intercept_has_no_strengthening() -> None:
+    """Theorem 1 needs x != 0; such a point is violated by every hyperplane, at the full price."""
+    data = tm.TrainingData([[0.0], [1.0], [-1.0]], [1, 1, -1])
+    expected = reference_solutions.theorem_2(data, "none", penalty=PENALTY).value
+    for build in (tm.conic_sdp, tm.conic_sdp_eliminated):
+        found = tm.solve(build(data, penalty=PENALTY, intercept="none"))
+        assert found.objective == pytest.approx(expected, rel=1e-6)
+    assert expected <= reference_solutions.zero_one_optimum(data, "none", PENALTY) + 1e-7

@@ -1,0 +1,431 @@
+"""The strengthened SDP: its rows at true points, its value rebuilt, its order, its doubts."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from numpy.typing import NDArray
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.references.strengthened_sdp import Limits, closed_limits, known_objective, strengthened
+from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.conic.sdp import conic_sdp
+from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened, strengthened_model
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.loss import (
+    margins,
+    scale_onto_margin,
+    trivial_points,
+    zero_one_objective,
+)
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
+from tightmargin.solvers.canonical_form.named_values import point_with
+from tightmargin.solvers.comparison.compare import compare
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.standard_form.residuals import primal_residual
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+
+PENALTY = 1.3
+Array = NDArray[np.float64]
+Point = tuple[Array, float]
+
+
+def certified(model: pyo.ConcreteModel) -> SolveResult:
+    result = solve(model)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    assert result.certificate.level == "paper"
+    return result
+
+
+def optimum(data: TrainingData, mode: str, penalty: float = PENALTY) -> tuple[Point, float]:
+    found = zero_one_enumeration(data, penalty=penalty, intercept=mode)
+    assert found.w is not None
+    assert found.b is not None
+    return (found.w, found.b), float(found.objective)
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def definitions(m: pyo.ConcreteModel, data: TrainingData, w: Array, b: float) -> dict[str, Array]:
+    """Every variable as its definition says, from the hyperplane alone."""
+    v = 1 - margins(data, w, b)
+    z, p, q = (v > 0).astype(float), np.maximum(v, 0.0), np.maximum(-v, 0.0)
+    weight = np.append(w, b) if m.find_component("b") is not None else w
+    for i in range(data.n):
+        assert not m.z[i].fixed or m.z[i].value == z[i], f"point {i} is decided the wrong way"
+    at = np.asarray(list(m.O), dtype=int)
+    found = {"w": w, "b": np.array(b), "W": np.outer(weight, weight), "z": z}
+    found |= {"p": p[at], "q": q[at], "s": p[at] ** 2, "r": q[at] ** 2}
+    if m.find_component("Y") is not None:
+        Y = np.outer(z[at], weight)
+        norm2 = float(np.diag(found["W"])[: len(weight) - m.unpriced].sum())
+        found |= {"Y": Y.ravel(), "Y_rest": (weight - Y).ravel()}
+        found |= {"t": z[at] * norm2, "k": (1 - z[at]) * norm2}
+        found["Z"] = np.array([z[i] * z[j] for i, j in m.H])
+        found["P"] = np.array([z[i] * p[j] for i, j in m.IJ])
+    return found
+
+
+def worst_row(
+    m: pyo.ConcreteModel, form: StandardForm, data: TrainingData, w: Array, b: float
+) -> tuple[float, str]:
+    """Largest violation of a row or of a bound, relative to the size of its terms."""
+    x = point_with(m, form, np.full(form.n, np.nan), definitions(m, data, w, b))
+    assert np.isfinite(x).all()
+    return primal_residual(form, x)
+
+
+def good_points(data: TrainingData, mode: str, cutoff: float, seed: int) -> list[Point]:
+    """The optimum, points with w = 0 and stretched random ones, all no worse than the cutoff.
+
+    With a free intercept statements are made of points that keep both classes, and of w = 0 with
+    b = +-1.
+    """
+    rng = np.random.default_rng(seed)
+    (w, b), _ = optimum(data, mode)
+    found = [(t.w, t.b) for t in trivial_points(data, penalty=PENALTY, intercept=mode)]
+    if w.any():
+        found.append((w, b))
+    for _ in range(200):
+        near = w + 0.2 * rng.standard_normal(data.d) * np.linalg.norm(w)
+        offset = 0.0 if mode == "none" else b + 0.2 * rng.standard_normal()
+        wanted = margins(data, near, offset) > rng.uniform(0.1, 1)
+        stretched = scale_onto_margin(data, near, offset, wanted)
+        found += [] if stretched is None else [stretched]
+    return [
+        (w, b)
+        for w, b in found
+        if zero_one_objective(data, w, b, penalty=PENALTY, intercept=mode) <= cutoff
+        and (mode != "free" or not w.any() or np.ptp(data.y[margins(data, w, b) >= 1]) == 2)
+        and (mode != "free" or w.any() or abs(b) == 1)
+    ]
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("kind", ["overlapping", "separable", "unbalanced"])
+def test_every_row_holds_at_every_point_as_good_as_the_cutoff(kind: str, mode: str) -> None:
+    """Separable points have optima without violations: nothing may be taken off the norm there."""
+    data = points(kind, 1, n=12)
+    point, _ = optimum(data, mode)
+    for slack in (0.0, 1.0):
+        bounds = closed_slack_bounds(
+            data, penalty=PENALTY, intercept=mode, incumbent=point, slack=slack
+        )
+        bounds = with_conflicts(bounds, data, penalty=PENALTY, intercept=mode)
+        m = strengthened_model(
+            data, bounds, penalty=PENALTY, intercept=mode, products="cutoff", below_cutoff=True
+        )
+        m.unpriced, form = int(mode == "free"), standard_form(m)
+        good = good_points(data, mode, bounds.cutoff, 0)
+        assert len(good) > (5 if slack and kind == "overlapping" else 0)
+        for w, b in good:
+            assert bounds.admits(data, w, b, mode)
+            missed, name = worst_row(m, form, data, w, b)
+            assert missed <= 1e-9, f"{name} cuts off {w}, {b}"
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("products", ["none", "cutoff"])
+def test_rows_of_decided_points_hold_and_say_where_they_are(products: str, mode: str) -> None:
+    """Bounds that close in on the optimum: the relaxation follows, up to the width."""
+    data = points("overlapping", 3, n=8)
+    (w, b), best = optimum(data, mode)
+    v, norm2 = 1 - margins(data, w, b), best - PENALTY * int((margins(data, w, b) < 1).sum())
+    found = []
+    for width in (0.5, 0.05):
+        narrow = SlackBounds(
+            v - width, v + width, norm2 * (1 + width), (b - width, b + width), best, "by hand"
+        )
+        m = strengthened_model(data, narrow, penalty=PENALTY, intercept=mode, products=products)
+        m.unpriced = int(mode == "free")
+        assert worst_row(m, standard_form(m), data, w, b)[0] <= 1e-9
+        limits = Limits(narrow.lower, narrow.upper, norm2 * (1 + width), narrow.intercept, [], best)
+        result = certified(
+            conic_sdp_strengthened(
+                data, penalty=PENALTY, intercept=mode, slack_bounds=narrow, incumbent=(w, b),
+                products=products,
+            )
+        )  # fmt: skip
+        found.append(result.objective)
+        if products == "none":
+            expected = strengthened(data, mode, PENALTY, narrowed(limits, data, mode))
+            assert result.objective == pytest.approx(expected, rel=1e-6)
+    assert found[0] <= found[1] + 1e-7
+    assert best - 3.0 * PENALTY * 0.5 <= found[1] <= best * (1 + 1e-7)
+
+
+def narrowed(limits: Limits, data: TrainingData, mode: str) -> Limits:
+    """With what the norm implies, as the builder adds it."""
+    paid = int((limits.lower > 0).sum())
+    norm2 = min(limits.norm2, limits.cutoff - PENALTY * paid)
+    closed = closed_limits(data, mode, 1e-12, norm2)
+    (a, b), (c, d) = limits.b, closed.b
+    return Limits(
+        np.maximum(limits.lower, closed.lower), np.minimum(limits.upper, closed.upper), norm2,
+        (max(a, c), min(b, d)), [], limits.cutoff,
+    )  # fmt: skip
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "pairs", "products"),
+    [
+        ("penalised", False, "none"), ("free", False, "none"), ("penalised", True, "linear"),
+        ("penalised", True, "cutoff"), ("none", True, "norm"), ("free", True, "cutoff"),
+    ],
+)  # fmt: skip
+def test_value_is_that_of_a_rebuild_row_by_row(mode: str, pairs: bool, products: str) -> None:
+    data = points("overlapping", 2, n=7)
+    point, best = optimum(data, mode)
+    limits = closed_limits(data, mode, PENALTY, best, pairs)
+    assert bool(limits.conflicts) is pairs
+    expected = strengthened(data, mode, PENALTY, limits, products)
+    found = certified(
+        conic_sdp_strengthened(
+            data, penalty=PENALTY, intercept=mode, incumbent=point,
+            conflicts="pairs" if pairs else "none", products=products,
+        )
+    )  # fmt: skip
+    assert found.objective == pytest.approx(expected, rel=1e-6)
+    assert found.certificate.unproven == ""
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_row_is_where_the_rebuild_has_it(seed: int, mode: str) -> None:
+    """Objectives at random make each row decide somewhere: also those the norm leaves alone."""
+    rng = np.random.default_rng(seed)
+    data = points("overlapping", seed, n=6)
+    w, b = data.y @ data.X, 0.0 if mode == "none" else 0.4
+    size = 2 / margins(data, w, b).max()
+    w, b = size * w, size * b
+    v = 1 - margins(data, w, b)
+    order = np.argsort(v)
+    lower = np.minimum(v, 0) - rng.uniform(0.5, 2, 6)
+    upper = np.maximum(v, 0) + rng.uniform(0.5, 2, 6)
+    lower[order[-1]], upper[order[0]] = 0.5 * v[order[-1]], 0.5 * v[order[0]]
+    assert v[order[-2]] > 0 > v[order[0]]
+    group = (int(order[-2]), int(order[1]))
+    norm2, cutoff = float(w @ w) + 1, float(w @ w) + 1 + PENALTY * int((v > 0).sum())
+    limits = Limits(lower, upper, norm2, (min(b, 0) - 0.5, b + 1), [group], cutoff)
+    bounds = SlackBounds(lower, upper, norm2, limits.b, cutoff, "", (group,))
+    m = strengthened_model(data, bounds, penalty=PENALTY, intercept=mode, products="cutoff")
+    costs = {
+        name: rng.standard_normal(len(m.find_component(name)))
+        for name in ("w", "z", "p", "s", "Y", "Z", "P")
+    }
+    expected = strengthened(data, mode, PENALTY, limits, "cutoff", costs)
+    m.objective = pyo.Objective(
+        expr=sum(
+            float(c) * x
+            for name, cost in costs.items()
+            for c, x in zip(cost, m.find_component(name).values(), strict=True)
+        )
+    )
+    result = solve(m)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    assert result.objective == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_rung_is_no_lower_and_none_is_above_the_optimum(seed: int) -> None:
+    data = outlier_data("clustered", n=40, d=3, sigma=0.5, seed=seed)
+    point, best = optimum(data, "penalised", 1.0)
+    common: dict[str, Any] = {"penalty": 1.0, "incumbent": point}
+    closed = closed_slack_bounds(data, penalty=1.0, intercept="penalised", incumbent=point)
+    benders = with_conflicts(closed, data, penalty=1.0, intercept="penalised")
+    results = [
+        certified(conic_sdp(data, penalty=1.0)),
+        certified(conic_sdp_strengthened(data, **common)),
+        certified(conic_sdp_strengthened(data, **common, conflicts="pairs")),
+        certified(conic_sdp_strengthened(data, **common, slack_bounds=benders)),
+        certified(conic_sdp_strengthened(data, **common, slack_bounds=benders, products="linear")),
+    ]
+    values = [result.objective for result in results]
+    assert all(a <= b + 1e-6 * best for a, b in itertools.pairwise(values))
+    assert values[0] < values[1] < values[2] < values[4]
+    for result in results:
+        assert result.bound <= best * (1 + 1e-7)
+        assert result.certificate.unproven == ""
+
+
+def test_a_free_intercept_gains_most() -> None:
+    """Where the plain SDP is nearly void: the bound on b enters as a chord, not as a square."""
+    data = outlier_data("clustered", n=40, d=3, sigma=0.5, seed=1)
+    point, best = optimum(data, "free", 1.0)
+    plain = certified(conic_sdp(data, penalty=1.0, intercept="free", intercept_bound="derived"))
+    better = certified(conic_sdp_strengthened(data, penalty=1.0, intercept="free", incumbent=point))
+    assert plain.objective < 0.01 * best
+    assert 0.2 * best < better.objective < best
+
+
+@pytest.mark.parametrize(("mode", "seed"), [("none", 1), ("penalised", 1)])
+def test_a_relaxation_that_reaches_the_cutoff_says_that_it_is_optimal(mode: str, seed: int) -> None:
+    data = points("overlapping", seed, n=10)
+    point, best = optimum(data, mode)
+    result = certified(
+        conic_sdp_strengthened(
+            data, penalty=PENALTY, intercept=mode, incumbent=point, conflicts="pairs",
+            products="linear",
+        )
+    )  # fmt: skip
+    assert result.objective == pytest.approx(best, rel=1e-6)
+    assert "it is optimal" in result.certificate.facts["at_cutoff"]
+    far = certified(conic_sdp_strengthened(data, penalty=PENALTY, intercept=mode, incumbent=point))
+    assert far.objective < best * (1 - 1e-3)
+    assert "at_cutoff" not in far.certificate.facts
+
+
+def test_build_finds_an_incumbent_by_itself() -> None:
+    data = points("overlapping", 4, n=10)
+    _, best = optimum(data, "penalised")
+    assert known_objective(data, "penalised", PENALTY) > best + 0.1
+    result = certified(tm.build("conic_sdp_strengthened", data, penalty=PENALTY))
+    assert result.certificate.facts["cutoff"] == pytest.approx(best, rel=1e-9)
+
+
+# --- doubts --------------------------------------------------------------------------------------
+
+
+def closed_case() -> tuple[TrainingData, Point, SlackBounds]:
+    data = points("overlapping", 2, n=10)
+    point, _ = optimum(data, "penalised")
+    words = {"penalty": PENALTY, "intercept": "penalised"}
+    return data, point, closed_slack_bounds(data, incumbent=point, **words)
+
+
+def unproven(data: TrainingData, **given: Any) -> str:
+    return solve(conic_sdp_strengthened(data, penalty=PENALTY, **given)).certificate.unproven
+
+
+def test_bounds_from_our_own_code_are_believed() -> None:
+    data, point, closed = closed_case()
+    assert unproven(data, incumbent=point) == ""
+    assert unproven(data, incumbent=point, slack_bounds=closed) == ""
+    wide = replace(closed, upper=closed.upper + 1, proof="")
+    assert unproven(data, incumbent=point, slack_bounds=wide) == ""
+    conflicts = with_conflicts(closed, data, penalty=PENALTY, intercept="penalised")
+    assert conflicts.conflicts
+    assert unproven(data, incumbent=point, slack_bounds=conflicts) == ""
+
+
+def test_bounds_that_leave_out_a_known_point_are_not() -> None:
+    data, (w, b), closed = closed_case()
+    v = 1 - margins(data, w, b)
+    i = int(np.argmax(v))
+    upper = closed.upper.copy()
+    upper[i] = v[i] - 0.05
+    forged = replace(closed, upper=upper)
+    reason = unproven(data, incumbent=(w, b), slack_bounds=forged)
+    assert "leave out a known point of objective" in reason
+    upper[i] = v[i] + 0.05
+    assert unproven(data, incumbent=(w, b), slack_bounds=replace(closed, upper=upper)) == ""
+
+
+def test_tighter_bounds_without_a_proof_are_not() -> None:
+    data, point, closed = closed_case()
+    tighter = replace(closed, upper=closed.upper - 1e-3)
+    for given in (replace(tighter, proof=""), asdict(tighter)):
+        reason = unproven(data, incumbent=point, slack_bounds=given)
+        assert reason == "the slack bounds are tighter than their closed form and carry no proof"
+
+
+def test_a_cutoff_nobody_reaches_is_not() -> None:
+    data, point, closed = closed_case()
+    low = replace(closed, cutoff=closed.cutoff - 0.2)
+    assert "no known point reaches the cutoff" in unproven(data, slack_bounds=low, incumbent=point)
+
+
+def test_bounds_whose_relaxation_is_above_their_cutoff_are_not() -> None:
+    data, point, closed = closed_case()
+    impossible = replace(closed, lower=np.full(10, 0.5))
+    reason = unproven(data, slack_bounds=impossible, incumbent=point)
+    assert "no point as good as the cutoff" in reason
+
+
+def test_stated_conflicts_are_proven_or_named() -> None:
+    data, point, closed = closed_case()
+    grown = with_conflicts(closed, data, penalty=PENALTY, intercept="penalised")
+    true = next(points for points in grown.conflicts if len(points) > 1)
+    assert unproven(data, incumbent=point, conflicts=(true,)) == ""
+    kept = np.flatnonzero(margins(data, *point) >= 1)[:2]
+    false = tuple(int(i) for i in kept)
+    reason = unproven(data, incumbent=point, conflicts=(false,))
+    assert reason == f"nothing proves that one of the points {false} is violated"
+
+
+def test_doubtful_bounds_give_no_bound_in_a_comparison() -> None:
+    data, point, closed = closed_case()
+    v, upper = 1 - margins(data, *point), closed.upper.copy()
+    upper[v.argmax()] = v.max() - 0.05
+    forged = replace(closed, upper=upper)
+    table = compare(
+        data,
+        [("conic_sdp_strengthened", {"slack_bounds": forged}), "conic_sdp_strengthened"],
+        parameters={"penalty": PENALTY, "incumbent": point, "big_m": "derived"},
+    )
+    doubtful, sound = table.rows
+    assert doubtful.bound is None
+    assert doubtful.remark.startswith("no bound: ")
+    assert sound.bound is not None
+    assert table.violations() == []
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+DATA = points("overlapping", 0, n=8)
+CLOSED = closed_slack_bounds(DATA, penalty=PENALTY, intercept="penalised")
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"penalty": 0.0}, "penalty must be a positive finite number"),
+    ({"intercept": "fre"}, "intercept must be one of"),
+    ({"slack_bounds": "derive"}, "slack_bounds must be .* did you mean derived"),
+    ({"slack_bounds": 3.0}, "slack_bounds must be SlackBounds"),
+    ({"slack_bounds": {"upper": [1.0]}}, "slack_bounds needs lower, norm2, intercept, cutoff"),
+    ({"slack_bounds": {"uper": [1.0]}}, "has no field 'uper'; did you mean upper"),
+    ({"slack_bounds": replace(CLOSED, upper=np.ones(3))}, "upper must be 8 finite numbers"),
+    ({"slack_bounds": replace(CLOSED, upper=CLOSED.lower - 1)}, "point 0 has lower"),
+    ({"slack_bounds": replace(CLOSED, intercept=(1.0, -1.0))}, "two ends of intercept"),
+    ({"slack_bounds": replace(CLOSED, norm2=-1.0)}, "must not be negative"),
+    ({"slack_bounds": replace(CLOSED, cutoff=np.inf)}, "must be finite"),
+    ({"incumbent": ([1.0], 0.0)}, "incumbent must be .* shape"),
+    ({"conflicts": "pair"}, "conflicts must be none, pairs"),
+    ({"conflicts": ((0, 8),)}, r"points from 0 to 7, got \(0, 8\)"),
+    ({"conflicts": ((),)}, "each needs points"),
+    ({"products": "quadratic"}, "products must be one of none, linear, norm, cutoff"),
+]
+
+
+@pytest.mark.parametrize(("given", "sentence"), BAD)
+def test_bad_input_is_refused_by_name(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        conic_sdp_strengthened(DATA, **({"penalty": PENALTY} | given))
+
+
+def test_stated_bounds_survive_a_round_trip_through_their_fields() -> None:
+    words = (None, "none", PENALTY, "penalised")
+    again = stated_bounds(DATA, asdict(CLOSED), *words)
+    np.testing.assert_array_equal(again.lower, stated_bounds(DATA, CLOSED, *words).lower)
+    assert again.norm2 == CLOSED.norm2
+    assert again.proof != CLOSED.proof
+
+
+def test_the_witness_of_this_file_knows_the_plain_sdp() -> None:
+    """With bounds that nothing reaches both rebuilds are Theorem 2."""
+    data = points("overlapping", 5, n=8)
+    far = Limits(np.full(8, -1e3), np.full(8, 1e3), 1e3, (-30.0, 30.0), [], 1e3)
+    expected = reference_solutions.theorem_2(data, "penalised", penalty=PENALTY).value
+    assert strengthened(data, "penalised", PENALTY, far) == pytest.approx(expected, rel=1e-6)

@@ -1,0 +1,238 @@
+"""Kernel matrices centred and normalised, against features that can be written out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.preprocessing import normalize
+from sklearn.svm import SVC
+
+from tests.references.reference_solutions import points
+from tests.support.command_line import run
+from tightmargin.experiments.data.preparation import prepare, restore
+from tightmargin.formulations.data.kernel_centring import (
+    GramNormaliser,
+    centred_gram,
+    fit_gram_normaliser,
+)
+from tightmargin.formulations.data.kernels import cross_gram, gram_data, kernel_matrix
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.result import SolveResult
+
+DATA = points("overlapping", 6, n=16, d=3)
+NEW = np.random.default_rng(8).normal(0.2, 1.3, (7, 3))
+POLY: dict[str, Any] = {"kernel": "poly", "degree": 2, "coef0": 0.7}
+CENTRED = {"kernel": "precomputed", "normalise": "centred"}
+
+
+def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return kernel_matrix("poly", A, B, degree=2, coef0=0.7)
+
+
+def own(A: np.ndarray) -> np.ndarray:
+    return np.array([kernel(x[None], x[None])[0, 0] for x in A])
+
+
+GRAM = TrainingData(kernel(DATA.X, DATA.X), DATA.y)
+ROWS = np.column_stack([kernel(NEW, DATA.X), own(NEW)])
+
+
+@given(st.integers(0, 10**6), st.integers(3, 12), st.integers(2, 5), st.floats(-6, 6))
+def test_all_points_lie_on_the_sphere_around_the_training_mean(
+    seed: int, n: int, d: int, size: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    phi, phi_new = 10**size * rng.normal(0.5, 1.0, (n, d)), 10**size * rng.normal(0, 2.0, (4, d))
+    fitted = fit_gram_normaliser(phi @ phi.T)
+    mean = phi.mean(axis=0)
+    train, test = normalize(phi - mean), normalize(phi_new - mean)
+    np.testing.assert_allclose(fitted.training(phi @ phi.T), train @ train.T, atol=1e-9)
+    values = fitted.apply_cross(phi_new @ phi.T, (phi_new**2).sum(axis=1))
+    np.testing.assert_allclose(values, test @ train.T, atol=1e-9)
+    again = GramNormaliser.from_json(json.loads(json.dumps(fitted.to_json())))
+    np.testing.assert_array_equal(
+        again.apply_cross(phi_new @ phi.T, (phi_new**2).sum(axis=1)), values
+    )
+
+
+def test_a_constant_added_to_a_kernel_changes_nothing() -> None:
+    plain = fit_gram_normaliser(GRAM.X)
+    more = fit_gram_normaliser(GRAM.X + 5.0)
+    np.testing.assert_allclose(more.training(GRAM.X + 5.0), plain.training(GRAM.X), atol=1e-12)
+    np.testing.assert_allclose(
+        more.apply_cross(ROWS[:, :-1] + 5.0, ROWS[:, -1] + 5.0),
+        plain.apply_cross(ROWS[:, :-1], ROWS[:, -1]),
+        atol=1e-12,
+    )
+
+
+def test_the_factor_of_a_centred_matrix_leaves_its_zero_eigenvalues_out() -> None:
+    """Nine monomials of degree 1 and 2 in three variables: rank 9, and n - 1 for an rbf kernel."""
+    data, _ = centred_gram(GramData(GRAM.X, GRAM.y))
+    assert data.d == 9
+    np.testing.assert_allclose(data.factor @ data.factor.T, data.gram, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(data.factor, axis=1), 1, rtol=1e-12)
+    # The points sum to zero before each is divided by its length.
+    lengths = fit_gram_normaliser(GRAM.X).lengths
+    np.testing.assert_allclose(lengths @ data.factor, 0, atol=1e-9 * lengths.sum())
+    rbf = kernel_matrix("rbf", DATA.X, DATA.X, width=0.5)
+    assert centred_gram(GramData(rbf, DATA.y))[0].d == DATA.n - 1
+
+
+def test_a_shift_is_an_own_direction_of_every_point() -> None:
+    """k + s where x and x' are one point: features sqrt(s) e_i beside those of k."""
+    s, n = 0.8, DATA.n
+    phi = np.linalg.cholesky(GRAM.X + 1e-12 * np.trace(GRAM.X) * np.eye(n))
+    train = np.hstack([phi, np.sqrt(s) * np.eye(n)])
+    centred, fitted = centred_gram(GramData(GRAM.X, GRAM.y, shift=s))
+    expected = normalize(train - train.mean(axis=0))
+    np.testing.assert_allclose(centred.gram, expected @ expected.T, atol=1e-9)
+    np.testing.assert_allclose(np.diag(centred.gram), 1, rtol=1e-14)
+    x = 0.3 * phi[0] + 0.5 * phi[1]
+    new = np.hstack([x, np.zeros(n)]) - train.mean(axis=0)
+    length = np.sqrt(new @ new + s)  # of the new point's own direction
+    found = fitted.apply_cross((phi @ x)[None], [x @ x])
+    np.testing.assert_allclose(found[0], expected @ new / length, atol=1e-9)
+
+
+def test_points_without_direction_and_impossible_values_are_named() -> None:
+    phi = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    fitted = fit_gram_normaliser(phi @ phi.T)
+    rows = np.array([[1.0, 1.0], [0.0, 0.0]]) @ phi.T
+    with pytest.raises(ValueError, match="row 1 of X is the mean of the training points in feat"):
+        fitted.apply_cross(rows, [2.0, 0.0])
+    with pytest.raises(ValueError, match=r"k\(x, x\) of row 0 of X is too small for its kernel v"):
+        fitted.apply_cross(rows[:1], [0.9])
+    with pytest.raises(ValueError, match=r"k\(x, x\) of row 0 of X is too small"):
+        fitted.apply_cross(rows[:1], [-3.0])
+    with pytest.raises(ValueError, match="X has 2 rows and k"):
+        fitted.apply_cross(rows, [2.0])
+    with pytest.raises(ValueError, match=r"k\(x, x\) of X holds nan in row 1"):
+        fitted.apply_cross(rows, [2.0, np.nan])
+    with pytest.raises(ValueError, match=r"X must have shape \(m, 4\)"):
+        fitted.apply_cross(rows[:, :3], [2.0, 1.0])
+    with_mean = np.vstack([phi, [0.0, 0.0]])
+    with pytest.raises(ValueError, match="row 4 of gram is the mean"):
+        fit_gram_normaliser(with_mean @ with_mean.T)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lengths": [1.0, 0.0]}, "lengths must hold 2 positive numbers"),
+        ({"lengths": [1.0]}, "lengths must hold 2 positive numbers"),
+        ({"means": [1.0, np.nan]}, "means of a centred kernel must be a list of finite numbers"),
+        ({"shift": -1.0}, "shift must be a finite number of at least 0"),
+        ({"magnitude": None}, "lacks magnitude"),
+    ],
+)
+def test_a_damaged_saved_centring_is_refused(change: dict[str, Any], message: str) -> None:
+    saved = fit_gram_normaliser(np.array([[2.0, -1.0], [-1.0, 1.0]])).to_json() | change
+    with pytest.raises(ValueError, match=message):
+        GramNormaliser.from_json({k: v for k, v in saved.items() if v is not None})
+
+
+# --- kernel=precomputed normalise=centred --------------------------------------------------------
+
+
+def test_a_given_matrix_is_prepared_like_the_kernel_of_its_points() -> None:
+    prepared = prepare(GRAM, CENTRED)
+    expected = gram_data(DATA, normalise="centred", **POLY)
+    assert isinstance(prepared.data, GramData)
+    np.testing.assert_allclose(prepared.data.gram, expected.gram, atol=1e-12)
+    again = restore(GRAM, json.loads(json.dumps(prepared.record)))
+    assert (again.data.factor == prepared.data.factor).all()
+    w = np.random.default_rng(0).normal(size=prepared.data.d)
+    coefficients = np.linalg.pinv(prepared.data.factor.T) @ w  # w = F'c
+    rows = cross_gram(DATA, NEW, normalise="centred", **POLY)
+    for found in (prepared, again):
+        np.testing.assert_allclose(found.scores(ROWS, w, 0.4), rows @ coefficients + 0.4, atol=1e-9)
+
+
+def test_the_shift_comes_before_the_centring_and_is_said() -> None:
+    wrong = TrainingData(GRAM.X - 0.3 * np.eye(GRAM.n), GRAM.y)
+    with pytest.raises(ValueError, match="gram is not positive semidefinite"):
+        prepare(wrong, CENTRED)
+    prepared = prepare(wrong, CENTRED | {"shift": "smallest"})
+    np.testing.assert_allclose(np.diag(prepared.data.factor @ prepared.data.factor.T), 1)
+    np.testing.assert_allclose(
+        prepared.data.factor @ prepared.data.factor.T,
+        centred_gram(GramData(wrong.X, wrong.y, shift="smallest"))[0].gram,
+        atol=1e-12,
+    )
+    assert "was added to the diagonal before centring" in prepared.remark
+    assert prepare(GRAM, CENTRED).remark == ""
+
+
+def fit(folder: Path, *words: str, name: str = "c_svc_dual") -> Path:
+    np.savez(folder / "train.npz", X=GRAM.X, y=GRAM.y)
+    out = folder / "fit.json"
+    settings = ["--set", "C=1.3", "kernel=precomputed", "normalise=centred", *words]
+    answer = run("solve", name, "--data", folder / "train.npz", *settings, "--out", out)
+    assert answer.code == 0, answer.stderr
+    assert run("certify", out).code == 0
+    return out
+
+
+def predicted(folder: Path, out: Path, rows: np.ndarray) -> list[float]:
+    np.savez(folder / "new.npz", X=rows, y=np.where(np.arange(len(rows)) % 2, 1, -1))
+    answer = run("predict", out, "--data", folder / "new.npz")
+    assert answer.code == 0, answer.stderr
+    return [float(row["decision_value"]) for row in csv.DictReader(io.StringIO(answer.stdout))]
+
+
+@pytest.mark.parametrize("words", [(), ("kpca=full",)])
+def test_the_command_line_predicts_from_kernel_values_and_their_own(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """scikit-learn on the features, written out, centred and on the sphere."""
+    out = fit(tmp_path, *words, name="c_svc" if words else "c_svc_dual")
+    eigenvalues, vectors = np.linalg.eigh(kernel(*[np.vstack([DATA.X, NEW])] * 2))
+    phi = vectors * np.sqrt(np.maximum(eigenvalues, 0))
+    mean = phi[: DATA.n].mean(axis=0)
+    features = normalize(phi - mean)
+    theirs = SVC(kernel="linear", C=1.3, tol=1e-9).fit(features[: DATA.n], DATA.y)
+    expected = theirs.decision_function(features[DATA.n :])
+    assert predicted(tmp_path, out, ROWS) == pytest.approx(expected.tolist(), abs=2e-4)
+    assert SolveResult.load(out).normalisation["normalise"] == "centred"
+
+
+def test_new_points_without_their_own_value_are_refused_with_what_is_missing(
+    tmp_path: Path,
+) -> None:
+    out = fit(tmp_path)
+    np.savez(tmp_path / "new.npz", X=ROWS[:, :-1], y=np.where(np.arange(len(ROWS)) % 2, 1, -1))
+    complaint = run("predict", out, "--data", tmp_path / "new.npz").complaint
+    assert (
+        "a new point x is its 16 kernel values against the training points and then k(x, x): "
+        "17 numbers, got 16" in complaint
+    )
+    words = ["--set", "C=1", "kernel=precomputed", "normalise=zscore"]
+    complaint = run("solve", "c_svc_dual", "--data", tmp_path / "train.npz", *words).complaint
+    assert "write centred, which acts on kernel values, or leave it out" in complaint
+
+
+def test_a_dropped_column_is_still_a_feature_of_new_points(tmp_path: Path) -> None:
+    """zscore_unit on the command line: w has three entries and a new point four features."""
+    X = np.insert(DATA.X, 1, 2.5, axis=1)
+    np.savez(tmp_path / "train.npz", X=X, y=DATA.y)
+    out = tmp_path / "fit.json"
+    words = ["--set", "C=1.3", "normalise=zscore_unit", "--out", out]
+    assert run("solve", "c_svc", "--data", tmp_path / "train.npz", *words).code == 0
+    assert run("certify", out).code == 0
+    sd, mean = DATA.X.std(axis=0), DATA.X.mean(axis=0)
+    theirs = SVC(kernel="linear", C=1.3, tol=1e-9).fit(normalize((DATA.X - mean) / sd), DATA.y)
+    expected = theirs.decision_function(normalize((NEW - mean) / sd)).tolist()
+    found = predicted(tmp_path, out, np.insert(NEW, 1, np.arange(7) - 3.0, axis=1))
+    assert found == pytest.approx(expected, abs=2e-4)
+    np.savez(tmp_path / "new.npz", X=NEW, y=np.where(np.arange(7) % 2, 1, -1))
+    complaint = run("predict", out, "--data", tmp_path / "new.npz").complaint
+    assert "the new points have 3 features, the training points 4" in complaint

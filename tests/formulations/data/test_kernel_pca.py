@@ -1,0 +1,410 @@
+"""Kernel principal components against scikit-learn, feature maps that can be written out, SVC."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.svm import SVC
+
+from tests.references import reference_solutions
+from tests.support.command_line import run, write_csv
+from tightmargin.experiments.data import preparation
+from tightmargin.experiments.data.preparation import prepare, restore
+from tightmargin.formulations.data.kernel_pca import KernelPca, fit_kernel_pca
+from tightmargin.formulations.data.kernels import cross_gram, gram_data
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.nu.extended import extended_nu_svc
+from tightmargin.formulations.nu.nu_svc import nu_svc
+from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult, Verdict
+
+DATA = reference_solutions.points("overlapping", 3, n=24, d=3)
+NEW = np.random.default_rng(31).normal(0.3, 1.5, (9, 3))
+KERNELS: dict[str, dict[str, Any]] = {
+    "linear": {"kernel": "linear"},
+    "rbf": {"kernel": "rbf", "width": 0.4},
+    "poly": {"kernel": "poly", "degree": 2, "coef0": 0.7},
+}
+# The same kernels as scikit-learn calls them.
+THEIRS: dict[str, dict[str, Any]] = {
+    "linear": {"kernel": "linear"},
+    "rbf": {"kernel": "rbf", "gamma": 0.4},
+    "poly": {"kernel": "poly", "degree": 2, "coef0": 0.7, "gamma": 1.0},
+}
+RANKS = {"linear": 3, "rbf": 23, "poly": 9}  # poly of degree 2: 3 + 6 monomials beside the 1
+
+
+def same_up_to_sign(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Their columns, turned to our side."""
+    return theirs * np.sign((ours * theirs).sum(axis=0))
+
+
+def monomials(X: np.ndarray, coef0: float) -> np.ndarray:
+    """A feature map of (<x, x'> + coef0)^2."""
+    d = X.shape[1]
+    columns = [X[:, j] ** 2 for j in range(d)]
+    columns += [math.sqrt(2) * X[:, i] * X[:, j] for i in range(d) for j in range(i)]
+    columns += [math.sqrt(2 * coef0) * X[:, j] for j in range(d)]
+    return np.column_stack([*columns, np.full(len(X), coef0)])
+
+
+# --- components ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_components_are_those_of_scikit_learn(name: str) -> None:
+    ours = fit_kernel_pca(DATA, keep="full", **KERNELS[name])
+    assert ours.r == ours.rank == RANKS[name]
+    theirs = KernelPCA(n_components=ours.r, **THEIRS[name]).fit(DATA.X)
+    np.testing.assert_allclose(ours.eigenvalues, theirs.eigenvalues_, rtol=1e-9)
+    for X in (DATA.X, NEW):
+        found, expected = ours.apply(X), theirs.transform(X)
+        np.testing.assert_allclose(found, same_up_to_sign(found, expected), atol=1e-9)
+    assert (ours.apply(DATA.X) == ours.data.X).all()
+    assert (ours.data.y == DATA.y).all()
+
+
+def test_a_linear_kernel_gives_principal_components() -> None:
+    found = fit_kernel_pca(DATA, keep=2, kernel="linear").apply(NEW)
+    expected = PCA(n_components=2).fit(DATA.X).transform(NEW)
+    np.testing.assert_allclose(found, same_up_to_sign(found, expected), atol=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(3, 12), d=st.integers(1, 3))
+@settings(max_examples=40)
+def test_inner_products_are_those_of_the_centred_feature_map(seed: int, n: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, Z = rng.normal(size=(n, d)), rng.normal(size=(4, d))
+    data = TrainingData(X, np.resize([1.0, -1.0], n))
+    found = fit_kernel_pca(data, keep="full", kernel="poly", degree=2, coef0=0.7)
+    mapped, new = monomials(X, 0.7), monomials(Z, 0.7)
+    mean = mapped.mean(axis=0)
+    at, size = found.data.X, float(np.abs(mapped @ mapped.T).max())
+    np.testing.assert_allclose(at @ at.T, (mapped - mean) @ (mapped - mean).T, atol=1e-8 * size)
+    np.testing.assert_allclose(
+        found.apply(Z) @ at.T, (new - mean) @ (mapped - mean).T, atol=1e-7 * size
+    )
+    np.testing.assert_allclose(at.mean(axis=0), 0, atol=1e-7 * math.sqrt(size))
+
+
+@pytest.mark.parametrize("normalise", ["zscore", "unit", "centred"])
+def test_normalisation_comes_before_the_components(normalise: str) -> None:
+    options = KERNELS["rbf"] | {"normalise": normalise}
+    found = fit_kernel_pca(DATA, keep="full", **options)
+    theirs = KernelPCA(n_components=found.r, kernel="precomputed")
+    theirs.fit(gram_data(DATA, **options).gram)
+    for X in (DATA.X, NEW):
+        ours, expected = found.apply(X), theirs.transform(cross_gram(DATA, X, **options))
+        np.testing.assert_allclose(ours, same_up_to_sign(ours, expected), atol=1e-8)
+
+
+def test_a_kernel_matrix_gives_what_its_points_give() -> None:
+    rows = cross_gram(DATA, NEW, **KERNELS["rbf"])
+    points = fit_kernel_pca(DATA, keep=5, **KERNELS["rbf"])
+    known = fit_kernel_pca(gram_data(DATA, **KERNELS["rbf"]), keep=5)
+    np.testing.assert_allclose(known.data.X, points.data.X, atol=1e-12)
+    np.testing.assert_allclose(known.apply(rows), points.apply(NEW), atol=1e-12)
+    with pytest.raises(ValueError, match=r"X must have shape \(m, 24\)"):
+        known.apply(NEW)
+
+
+# --- what is left out ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep", [1, 2, 4, 8])
+def test_the_matrix_that_is_left_is_off_by_the_largest_eigenvalue_dropped(keep: int) -> None:
+    """Eckart and Young: no matrix of this rank is nearer, and the distance is that eigenvalue."""
+    found = fit_kernel_pca(DATA, keep=keep, **KERNELS["rbf"])
+    gram = gram_data(DATA, **KERNELS["rbf"]).gram
+    centre = np.eye(24) - 1 / 24
+    centred = centre @ gram @ centre
+    away = np.linalg.norm(centred - found.data.X @ found.data.X.T, ord=2)
+    assert away == pytest.approx(found.largest_dropped, rel=1e-9)
+    share = (found.data.X**2).sum() / np.trace(centred)
+    assert found.share_kept == pytest.approx(share, rel=1e-9)
+    assert f"{keep} of 23 components kept, {share:.6g} of the variance" in found.summary
+    assert f"dropped {away:.3g}" in found.summary
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8, 0.99])
+def test_a_share_keeps_the_fewest_components_that_hold_it(share: float) -> None:
+    found = fit_kernel_pca(DATA, keep=share, **KERNELS["rbf"])
+    fewer = fit_kernel_pca(DATA, keep=found.r - 1, **KERNELS["rbf"])
+    assert found.share_kept >= share > fewer.share_kept
+    assert 1 < found.r < 23
+
+
+def test_equal_eigenvalues_stay_together() -> None:
+    square = TrainingData([[3.0, 0, 1], [-3.0, 0, 1], [0, 3.0, -1], [0, -3.0, -1]], [1, -1, 1, -1])
+    with pytest.raises(ValueError, match=r"keep = 1 separates equal .*\(18\).*: keep 2$"):
+        fit_kernel_pca(square, keep=1, kernel="linear")
+    assert fit_kernel_pca(square, keep=0.1, kernel="linear").r == 2
+    assert fit_kernel_pca(square, keep=2, kernel="linear").r == 2
+    low = TrainingData(square.X * [1.0, 1.0, 4.0], square.y)  # 64 once, before 18 twice
+    with pytest.raises(ValueError, match="keep 1 or 3"):
+        fit_kernel_pca(low, keep=2, kernel="linear")
+
+
+def test_components_below_the_tolerance_are_none() -> None:
+    points = np.hstack([DATA.X, 1e-4 * DATA.X[:, :1] ** 2, DATA.X[:, :1] - DATA.X[:, 1:2]])
+    data = TrainingData(points, DATA.y)
+    assert fit_kernel_pca(data, keep="full", kernel="linear").rank == 4
+    found = fit_kernel_pca(data, keep="full", kernel="linear", tolerance=1e-6)
+    assert found.rank == 3
+    assert 0 < found.largest_dropped < 1e-6 * found.eigenvalues[0]
+    with pytest.raises(ValueError, match="the 1 components above the tolerance hold 0"):
+        fit_kernel_pca(data, keep=0.999, kernel="linear", tolerance=0.9)
+
+
+def test_rounding_is_not_taken_for_components() -> None:
+    """exp(-t) is 1 to 16 digits: what is left after centring is 2 width X0 X0' and noise."""
+    found = fit_kernel_pca(DATA, keep="full", kernel="rbf", width=1e-9, tolerance=0.0)
+    assert found.rank == 3
+    linear = fit_kernel_pca(DATA, keep="full", kernel="linear")
+    np.testing.assert_allclose(found.eigenvalues, 2e-9 * linear.eigenvalues, rtol=1e-4)
+
+
+def test_the_rank_trap_of_the_extended_machine_is_taken_away() -> None:
+    doubled = TrainingData(np.hstack([DATA.X, DATA.X[:, :1]]), DATA.y)
+    with pytest.raises(ValueError, match="rank 3 of 4"):
+        extended_nu_svc(doubled, nu=0.3)
+    found = fit_kernel_pca(doubled, keep="full", kernel="linear")
+    assert found.r == 3
+    extended_nu_svc(found.data, nu=0.3)
+
+
+# --- machines ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("C", [0.8, 5.0])  # at 0.3 every point of rbf is at its bound, b in a range
+def test_c_svc_on_all_components_decides_as_the_kernel_machine(name: str, C: float) -> None:
+    found = fit_kernel_pca(DATA, keep="full", **KERNELS[name])
+    result = solve(c_svc(found.data, C=C))
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    theirs = SVC(C=C, tol=1e-9, **THEIRS[name]).fit(DATA.X, DATA.y)
+    w, b = result.values["w"], float(result.values["b"])
+    ours, expected = found.apply(NEW) @ w + b, theirs.decision_function(NEW)
+    np.testing.assert_allclose(ours, expected, atol=1e-4 * np.abs(expected).max())
+    a, a0 = found.expansion(w, b)
+    rows = cross_gram(DATA, NEW, **KERNELS[name])
+    np.testing.assert_allclose(rows @ a + a0, ours, atol=1e-9 * np.abs(expected).max())
+
+
+def test_the_expansion_of_a_full_rank_kernel_is_that_of_the_support_vectors() -> None:
+    """A kernel matrix of full rank has one expansion up to constants: alpha_i y_i of the dual."""
+    found = fit_kernel_pca(DATA, keep="full", **KERNELS["rbf"])
+    result = solve(c_svc(found.data, C=0.6))
+    a, _ = found.expansion(result.values["w"])
+    theirs = SVC(C=0.6, tol=1e-9, **THEIRS["rbf"]).fit(DATA.X, DATA.y)
+    expected = np.zeros(24)
+    expected[theirs.support_] = theirs.dual_coef_[0]
+    assert abs(expected).max() == pytest.approx(0.6)
+    np.testing.assert_allclose(a, expected, atol=1e-4)
+
+
+@given(seed=st.integers(0, 10**6), keep=st.sampled_from(["full", 1, 3, 0.9]))
+@settings(max_examples=30)
+@pytest.mark.parametrize("name", KERNELS)
+def test_scores_through_samples_and_through_components_agree(
+    name: str, seed: int, keep: float | str
+) -> None:
+    rng = np.random.default_rng(seed)
+    found = fit_kernel_pca(DATA, keep=keep, **KERNELS[name])
+    w, b, Z = rng.normal(size=found.r), float(rng.normal()), rng.normal(1.0, 2.0, (5, 3))
+    a, a0 = found.expansion(w, b)
+    through = cross_gram(DATA, Z, **KERNELS[name]) @ a + a0
+    np.testing.assert_allclose(through, found.apply(Z) @ w + b, atol=1e-7)
+    assert a.sum() == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_extended_machine_does_not_see_a_rotation() -> None:
+    data = reference_solutions.points("overlapping", 1, n=10)
+    found = fit_kernel_pca(data, keep="full", kernel="linear")
+    costs = np.full(10, 0.1)
+    expected = reference_solutions.nu_risk_on_circle(data, "free", 0.3, costs).value
+    assert expected > 1e-3
+    assert reference_solutions.nu_risk_on_circle(
+        found.data, "free", 0.3, costs
+    ).value == pytest.approx(expected, abs=1e-9)
+    result = solve(extended_nu_svc(found.data, nu=0.3), "scip")
+    assert result.objective == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_full_rank_kernel_separates_and_few_components_do_not() -> None:
+    full = fit_kernel_pca(DATA, keep="full", **KERNELS["rbf"]).data
+    few = fit_kernel_pca(DATA, keep=2, **KERNELS["rbf"]).data
+    assert reference_solutions.is_separable(full, "free")
+    assert not reference_solutions.is_separable(few, "free")
+    assert np.abs(solve(nu_svc(few, nu=0.9)).values["w"]).max() > 0
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_a_matrix_with_a_negative_eigenvalue_is_no_kernel() -> None:
+    """Of a sigmoid kernel; the refusal names the smallest eigenvalue."""
+    values = np.tanh(DATA.X @ DATA.X.T - 1.0)
+    lowest = np.linalg.eigvalsh(values)[0]
+    assert lowest < -0.1
+    with pytest.raises(ValueError, match=f"smallest eigenvalue {lowest:.6g}"):
+        fit_kernel_pca(GramData(values, DATA.y), keep="full")
+    square = TrainingData(values, DATA.y)
+    with pytest.raises(ValueError, match=f"smallest eigenvalue {lowest:.6g}"):
+        prepare(square, {"kernel": "precomputed", "kpca": "full"})
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"keep": 0}, "keep = 0 components: the kernel has 23"),
+        ({"keep": 24}, "keep = 24 components: the kernel has 23"),
+        ({"keep": 1.0}, r"keep = 1\.0 is neither"),
+        ({"keep": -0.1}, r"keep = -0\.1 is neither"),
+        ({"keep": True}, "keep must be full"),
+        ({"keep": "all"}, "keep must be full"),
+        ({"keep": math.nan}, "keep must be full"),
+        ({"tolerance": 1.0}, "tolerance must be a number"),
+        ({"tolerance": -1e-9}, "tolerance must be a number"),
+        ({"tolerance": "small"}, "tolerance must be a number"),
+        ({"kernel": None}, "needs kernel for points"),
+        ({"kernel": "rfb"}, "did you mean 'rbf'"),
+        ({"width": None}, "kernel rbf needs width"),
+        ({"degree": 2}, "kernel rbf takes no degree"),
+    ],
+)
+def test_bad_arguments_are_refused(change: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        fit_kernel_pca(DATA, **({"keep": "full"} | KERNELS["rbf"] | change))
+
+
+def test_other_data_are_refused() -> None:
+    with pytest.raises(TypeError, match="got ndarray"):
+        fit_kernel_pca(DATA.X, keep="full", kernel="linear")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a kernel matrix takes no width"):
+        fit_kernel_pca(gram_data(DATA, kernel="linear"), keep="full", width=1.0)
+    same = TrainingData(np.full((4, 2), 3.7), [1, -1, 1, -1])
+    with pytest.raises(ValueError, match="all points coincide in feature space"):
+        fit_kernel_pca(same, keep="full", kernel="rbf", width=1.0)
+    found = fit_kernel_pca(DATA, keep=2, kernel="linear")
+    with pytest.raises(ValueError, match=r"w must have shape \(2,\), got \(3,\)"):
+        found.expansion([1.0, 2.0, 3.0])
+
+
+# --- saved ---------------------------------------------------------------------------------------
+
+
+def test_saved_numbers_come_back_bit_for_bit() -> None:
+    found = fit_kernel_pca(DATA, keep=4, **KERNELS["rbf"])
+    saved = json.loads(json.dumps(found.to_json()))
+    again = KernelPca.from_json(DATA, KERNELS["rbf"], saved)
+    assert (again.apply(NEW) == found.apply(NEW)).all()
+    assert again.summary == found.summary
+    assert (again.data.X == found.data.X).all()
+    with pytest.raises(ValueError, match="lacks means, rank"):
+        KernelPca.from_json(
+            DATA, KERNELS["rbf"], {k: v for k, v in saved.items() if k not in ("means", "rank")}
+        )
+    for name, broken in (("means", [1.0]), ("basis", [[math.nan] * 4] * 24), ("eigenvalues", [])):
+        with pytest.raises(ValueError, match=f"{name} of a kernel PCA"):
+            KernelPca.from_json(DATA, KERNELS["rbf"], saved | {name: broken})
+
+
+def test_what_was_fitted_cannot_be_written_to() -> None:
+    found = fit_kernel_pca(DATA, keep=4, **KERNELS["rbf"])
+    with pytest.raises(ValueError, match="read-only"):
+        found.basis[0, 0] = 1.0
+
+
+def answer_to(folder: Path, *words: str, data: TrainingData, name: str = "c_svc") -> Any:
+    file = write_csv(folder / "train.csv", data)
+    out = folder / "fit.json"
+    answer = run("solve", name, "--data", file, "--set", *words, "--out", out)
+    assert answer.code == 0, answer.stderr
+    return out
+
+
+def scores(folder: Path, fit: Path, X: np.ndarray) -> list[float]:
+    """Decision values that the command line gives new points."""
+    file = folder / "new.csv"
+    names = ",".join(f"x{j}" for j in range(X.shape[1]))
+    np.savetxt(file, X, delimiter=",", header=names, comments="", fmt="%.17g")
+    answer = run("predict", fit, "--data", file)
+    assert answer.code == 0, answer.stderr
+    return [float(row["decision_value"]) for row in csv.DictReader(io.StringIO(answer.stdout))]
+
+
+@pytest.mark.parametrize("keep", ["full", "4", "0.9"])
+def test_a_saved_fit_certifies_and_predicts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: str
+) -> None:
+    out = answer_to(tmp_path, "C=1.3", "kernel=rbf", "width=0.4", f"kpca={keep}", data=DATA)
+    result = SolveResult.load(out)
+    kept = {"full": "full", "4": 4, "0.9": 0.9}[keep]
+    expected = fit_kernel_pca(DATA, keep=kept, **KERNELS["rbf"])
+    assert result.message.startswith(expected.summary)
+
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("a saved result keeps its components")
+
+    monkeypatch.setattr(preparation, "fit_kernel_pca", never)
+    again = run("certify", out)
+    assert again.code == 0, again.stderr
+    w, b = result.values["w"], float(result.values["b"])
+    found = scores(tmp_path, out, NEW)
+    assert found == pytest.approx(list(expected.apply(NEW) @ w + b), abs=1e-9)
+    if keep == "full":
+        theirs = SVC(C=1.3, tol=1e-9, **THEIRS["rbf"]).fit(DATA.X, DATA.y)
+        assert found == pytest.approx(list(theirs.decision_function(NEW)), abs=1e-4)
+
+
+@pytest.mark.parametrize("words", [("normalise=zscore",), ("kpca_tolerance=1e-3",)])
+def test_the_default_kernel_on_the_command_line_is_linear(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    out = answer_to(tmp_path, "C=1.3", "kpca=full", *words, data=DATA)
+    result = SolveResult.load(out)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.normalisation["kernel"] == "linear"
+    assert run("certify", out).code == 0
+    X = DATA.X if "kpca" in words[0] else (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
+    Z = NEW if "kpca" in words[0] else (NEW - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
+    theirs = SVC(C=1.3, tol=1e-9, kernel="linear").fit(X, DATA.y)
+    assert scores(tmp_path, out, NEW) == pytest.approx(list(theirs.decision_function(Z)), abs=1e-4)
+
+
+def test_a_precomputed_kernel_on_the_command_line(tmp_path: Path) -> None:
+    gram = gram_data(DATA, **KERNELS["poly"]).gram
+    out = answer_to(
+        tmp_path, "C=1.3", "kernel=precomputed", "kpca=full", data=TrainingData(gram, DATA.y)
+    )
+    assert run("certify", out).code == 0
+    theirs = SVC(C=1.3, tol=1e-9, **THEIRS["poly"]).fit(DATA.X, DATA.y)
+    expected = theirs.decision_function(NEW)
+    found = scores(tmp_path, out, cross_gram(DATA, NEW, **KERNELS["poly"]))
+    assert found == pytest.approx(list(expected), abs=1e-4 * np.abs(expected).max())
+
+
+def test_the_preparation_says_what_does_not_belong() -> None:
+    with pytest.raises(ValueError, match="kpca_tolerance belongs to kpca"):
+        prepare(DATA, {"kpca_tolerance": 1e-3})
+    with pytest.raises(ValueError, match="kernel linear takes no width"):
+        prepare(DATA, {"kpca": "full", "width": 0.3})
+    with pytest.raises(ValueError, match="leaves nothing for normalise to do"):
+        prepare(DATA, {"kpca": "full", "kernel": "precomputed", "normalise": "unit"})
+    prepared = prepare(DATA, {"kpca": 2, "kernel": "rbf", "width": 0.4, "normalise": "zscore"})
+    again = restore(DATA, json.loads(json.dumps(prepared.record)))
+    assert (again.data.factor == prepared.data.factor).all()
+    assert again.remark == prepared.remark != ""
+    assert prepare(DATA, {"normalise": "zscore"}).remark == ""

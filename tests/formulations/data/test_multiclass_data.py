@@ -1,0 +1,61 @@
+"""Data of several classes: what is refused, and in which words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+
+X = np.arange(12.0).reshape(6, 2)
+
+
+def test_classes_are_counted_and_read_only() -> None:
+    data = MulticlassData(X, [0, 1, 2, 1, 0, 1])
+    assert (data.n, data.d, data.n_classes) == (6, 2, 3)
+    assert data.counts.tolist() == [2, 3, 1]
+    assert data.classes == ("0", "1", "2")
+    with pytest.raises(ValueError, match="read-only"):
+        data.y[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        data.X[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([0, 1, 2, 3, 4], r"y must have shape \(6,\)"),
+        ([0, 1, 2, 1, 0, 1.5], r"y holds 1.5 in row 5: classes are whole numbers"),
+        ([0, 1, 2, 1, 0, np.nan], "y holds nan in row 5"),
+        ([1, 2, 3, 1, 2, 3], r"classes must be 0 to K - 1 .*got \[1, 2, 3\]"),
+        ([0, 2, 2, 0, 0, 2], r"classes must be 0 to K - 1 .*got \[0, 2\]"),
+        ([-1, 1, 1, -1, 0, 1], r"got \[-1, 0, 1\]"),
+        ([0] * 6, r"at least two classes must occur, got only \[0\]"),
+        (["a"] * 6, "y must hold real numbers"),
+    ],
+)
+def test_other_labels_are_refused_by_what_is_wrong(y: list[object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        MulticlassData(X, y)  # type: ignore[arg-type]
+
+
+def test_a_bad_cell_is_named() -> None:
+    bad = X.copy()
+    bad[3, 1] = np.inf
+    with pytest.raises(ValueError, match="X holds inf in row 3, column 1"):
+        MulticlassData(bad, [0, 1, 2, 1, 0, 1])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="X must have shape"):
+        MulticlassData(X[0], [0, 1, 2, 1, 0, 1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "b")])
+def test_names_are_one_for_each_class(names: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="classes must be 3 different names"):
+        MulticlassData(X, [0, 1, 2, 1, 0, 1], classes=names)  # type: ignore[arg-type]
+
+
+def test_the_digest_is_that_of_points_and_classes() -> None:
+    first = MulticlassData(X, [0, 1, 2, 1, 0, 1])  # type: ignore[arg-type]
+    same = MulticlassData(np.asfortranarray(X), np.array([0, 1, 2, 1, 0, 1], dtype=np.int8))
+    other = MulticlassData(X, [0, 1, 2, 1, 0, 2])  # type: ignore[arg-type]
+    assert first.sha256 == same.sha256 != other.sha256

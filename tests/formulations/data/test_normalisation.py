@@ -1,0 +1,448 @@
+"""Scaling, the unit sphere and kernels against scikit-learn and explicit feature maps."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KernelCenterer, Normalizer, StandardScaler, normalize
+from sklearn.svm import SVC
+
+from tightmargin.formulations.data.kernels import KERNELS, cross_gram, gram_data, kernel_matrix
+from tightmargin.formulations.data.normalisation import (
+    NORMALISERS,
+    Normaliser,
+    fit_normaliser,
+    normalise,
+)
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+
+# Whole numbers over 8: exact in binary, so that equal columns and zero rows happen and are exact.
+points = st.integers(2, 7).flatmap(
+    lambda n: st.integers(1, 4).flatmap(
+        lambda d: arrays(np.int64, (n, d), elements=st.integers(-400, 400)).map(lambda a: a / 8)
+    )
+)
+pairs = points.flatmap(
+    lambda X: st.tuples(
+        st.just(X),
+        arrays(np.int64, (3, X.shape[1]), elements=st.integers(-400, 400)).map(lambda a: a / 8),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(20)
+    return TrainingData(rng.normal(2.0, 1.5, (12, 3)), np.resize([1.0, -1.0], 12), spec="twelve")
+
+
+@pytest.fixture(scope="module")
+def new():
+    return np.random.default_rng(21).normal(1.0, 2.0, (7, 3))
+
+
+# Normaliser
+
+
+@given(X=points)
+def test_zscore_is_that_of_scikit_learn(X):
+    fitted = fit_normaliser("zscore", X)
+    scaled = fitted.apply(X)
+    np.testing.assert_allclose(scaled, StandardScaler().fit_transform(X), atol=1e-9)
+    varying = np.ptp(X, axis=0) > 0
+    assert fitted.constant_columns == tuple(np.flatnonzero(~varying))
+    assert (scaled[:, ~varying] == 0).all()
+    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(scaled[:, varying].std(axis=0, ddof=0), 1)
+
+
+@given(pair=pairs)
+def test_new_points_are_scaled_with_training_numbers(pair):
+    X, Z = pair
+    fitted = fit_normaliser("zscore", X)
+    expected = StandardScaler().fit(X).transform(Z)
+    np.testing.assert_allclose(fitted.apply(Z), expected, rtol=1e-9, atol=1e-9)
+
+
+@given(X=points)
+def test_unit_rows_have_norm_one_and_keep_their_direction(X):
+    fitted = fit_normaliser("unit", X)
+    zero = np.flatnonzero(~X.any(axis=1))
+    if zero.size:
+        with pytest.raises(ValueError, match=f"row {zero[0]} of X is zero and has no direction"):
+            fitted.apply(X)
+        X = X[X.any(axis=1)]
+        assume(len(X))
+    np.testing.assert_allclose(fitted.apply(X), normalize(X), atol=1e-14)
+
+
+@given(X=points)
+def test_centred_is_mean_then_sphere(X):
+    fitted = fit_normaliser("centred", X)
+    moved = X - X.mean(axis=0)
+    on_mean = np.flatnonzero(np.abs(moved).max(axis=1) < 1e-9)
+    if on_mean.size:
+        with pytest.raises(ValueError, match=f"row {on_mean[0]} of X is the mean of the training"):
+            fitted.apply(X)
+    else:
+        np.testing.assert_allclose(fitted.apply(X), normalize(moved), atol=1e-9)
+
+
+@given(pair=pairs)
+def test_zscore_unit_is_a_pipeline_of_scikit_learn(pair):
+    """Section 6 of Bi & Vapnik, new points with the numbers of the training points."""
+    X, Z = pair
+    varying = np.ptp(X, axis=0) > 0
+    if not varying.any():
+        with pytest.raises(ValueError, match="every column of X is constant"):
+            fit_normaliser("zscore_unit", X)
+        return
+    fitted = fit_normaliser("zscore_unit", X)
+    theirs = make_pipeline(VarianceThreshold(), StandardScaler(), Normalizer())
+    # A column of tiny variance in many digits is constant to scikit-learn's eye only by rounding.
+    assume((VarianceThreshold().fit(X).get_support() == varying).all())
+    theirs.fit(X)
+    assert fitted.kept.tolist() == np.flatnonzero(varying).tolist()
+    for points_ in (X, Z):
+        on_mean = (np.abs(points_ - X.mean(axis=0))[:, varying] < 1e-9).all(axis=1)
+        if on_mean.any():
+            with pytest.raises(ValueError, match=f"row {np.argmax(on_mean)} of X is the training"):
+                fitted.apply(points_)
+        else:
+            found = fitted.apply(points_)
+            np.testing.assert_allclose(found, theirs.transform(points_), atol=1e-9)
+            np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-14)
+
+
+def test_a_column_constant_in_training_does_not_reach_new_points():
+    X = np.array([[1.0, 7.0, 0.0], [2.0, 7.0, 4.0], [4.0, 7.0, 1.0]])
+    fitted = fit_normaliser("zscore_unit", X)
+    new = np.array([[3.0, 7.0, 2.0]])
+    expected = fitted.apply(new)
+    assert expected.shape == (1, 2)
+    for there in (-1e6, 0.0, 1.7e308):
+        np.testing.assert_array_equal(fitted.apply([[3.0, there, 2.0]]), expected)
+    # It is no direction either: a point that differs from the mean there alone has none.
+    with pytest.raises(ValueError, match="row 0 of X is the training mean in every column that"):
+        fitted.apply([[7 / 3, 1e6, 5 / 3]])
+    np.testing.assert_allclose(
+        fit_normaliser("zscore_unit", X[:, [0, 2]]).apply(X[:, [0, 2]]), fitted.apply(X)
+    )
+
+
+def test_the_digits_of_the_paper_keep_their_varying_pixels(data_folder):
+    """Row H^2 / n = 0.03 of Table 2, left: 184 support vectors, 20.7 % of the test points."""
+    file = np.load(data_folder / "mnist_subset.npz")
+    X, odd = file["X_first1000"].astype(float), file["y_first1000"] % 2 == 1
+    fitted = fit_normaliser("zscore_unit", X[:200])
+    assert len(fit_normaliser("zscore_unit", X).kept) == 609
+    machine = SVC(kernel="linear", C=0.0747, tol=1e-8).fit(fitted.apply(X[:200]), odd[:200])
+    assert (machine.coef_**2).sum() / 200 == pytest.approx(0.03, rel=5e-3)
+    assert len(machine.support_) == 184
+    test = fitted.apply(file["X_last10000"].astype(float))
+    errors = (machine.predict(test) != (file["y_last10000"] % 2 == 1)).mean()
+    assert errors == pytest.approx(0.207, abs=6e-4)
+
+
+@pytest.mark.parametrize("column", [[0.1, 0.2, -0.3, 0.0], [1e5, 3e5, -4e5, 1e-14]])
+def test_a_point_on_a_mean_that_rounding_moved_is_refused(column):
+    """The computed mean is another number than the last point, and much nearer than rounding."""
+    X = np.array(column)[:, None]
+    for kind in ("centred", "zscore_unit"):
+        with pytest.raises(ValueError, match=r"row 3 of X is the (training )?mean"):
+            fit_normaliser(kind, X).apply(X)
+    with pytest.raises(ValueError, match=r"row 3 of data\.X is the mean .* in feature space"):
+        gram_data(
+            TrainingData(X, [1, -1, 1, -1]),
+            kernel="poly", degree=1, coef0=0.0, normalise="centred",
+        )  # fmt: skip
+
+
+def test_points_beyond_double_precision_are_named():
+    fitted = fit_normaliser("zscore_unit", [[0.0, 1e-300], [1.0, 0.0], [2.0, 1.0]])
+    with pytest.raises(ValueError, match="row 1 of X lies beyond double precision"):
+        fitted.apply([[0.0, 0.0], [0.5, 1.7e308]])
+    with pytest.raises(ValueError, match="row 0 of X lies beyond double precision"):
+        fit_normaliser("zscore", [[0.0], [1e-300]]).apply([[1e300]])
+
+
+def test_a_normaliser_saved_before_the_size_was_kept_is_read():
+    saved = fit_normaliser("centred", [[1.0], [2.0]]).to_json()
+    del saved["largest"]
+    np.testing.assert_array_equal(Normaliser.from_json(saved).apply([[5.0]]), [[1.0]])
+
+
+def test_a_point_on_a_rounded_mean_is_refused():
+    """0.1, 0.2 and 0.3 have a computed mean that is not exactly the middle one."""
+    X = np.array([[0.1], [0.3], [0.2]])
+    assert X.mean() != 0.2
+    with pytest.raises(ValueError, match="row 2 of X is the mean of the training points"):
+        fit_normaliser("centred", X).apply(X)
+
+
+def test_a_repeated_number_is_constant_even_when_its_mean_is_rounded():
+    X = np.column_stack([np.full(3, 0.1), np.arange(3.0)])
+    assert X[:, 0].std() != 0
+    fitted = fit_normaliser("zscore", X)
+    assert fitted.constant_columns == (0,)
+    assert (fitted.apply(X)[:, 0] == 0).all()
+    np.testing.assert_allclose(fitted.apply([[1.1, 1.0]]), [[1.0, 0.0]])
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_extreme_sizes_neither_vanish_nor_overflow(size):
+    X = size * np.array([[1.0, 2.0], [3.0, -2.0], [-4.0, 1.0]])
+    for kind in ("zscore", "unit", "centred", "zscore_unit"):
+        expected = fit_normaliser(kind, X / size).apply(X / size)
+        np.testing.assert_allclose(fit_normaliser(kind, X).apply(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", NORMALISERS)
+@given(pair=pairs)
+def test_saved_normaliser_is_the_same_bit_for_bit(kind, pair):
+    X, Z = pair
+    assume(kind != "zscore_unit" or np.ptp(X, axis=0).any())
+    fitted = fit_normaliser(kind, X / 3)
+    text = json.dumps(fitted.to_json())
+    back = Normaliser.from_json(json.loads(text))
+    assert json.dumps(back.to_json()) == text
+    # Far from any training mean, so that every kind can take the points.
+    np.testing.assert_array_equal(back.apply(1e3 + Z), fitted.apply(1e3 + Z))
+
+
+def test_normalise_keeps_labels_and_spec_and_leaves_its_input_alone(data):
+    before = data.X.copy()
+    for kind in NORMALISERS:
+        mapped, fitted = normalise(data, kind)
+        np.testing.assert_array_equal(mapped.X, fitted.apply(data.X))
+        np.testing.assert_array_equal(mapped.y, data.y)
+        assert (mapped.spec, fitted.kind) == ("twelve", kind)
+    np.testing.assert_array_equal(data.X, before)
+    assert normalise(data, "none")[0].sha256 == data.sha256
+
+
+def test_refusals_of_the_normaliser(data):
+    with pytest.raises(ValueError, match=r"normalise 'zscor' is not known: did you mean 'zscore'"):
+        fit_normaliser("zscor", data.X)
+    with pytest.raises(ValueError, match="is not known: choose one of none, zscore, unit, centred"):
+        normalise(data, "pca")
+    with pytest.raises(ValueError, match=r"X must have shape \(m, d\) with m >= 1, got \(3,\)"):
+        fit_normaliser("unit", [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="X holds nan in row 1, column 0"):
+        fit_normaliser("zscore", [[1.0], [math.nan]])
+    with pytest.raises(ValueError, match="X must hold real numbers"):
+        fit_normaliser("zscore", [["a"], ["b"]])
+    with pytest.raises(ValueError, match="X is sparse: pass a dense array"):
+        fit_normaliser("zscore", sp.eye_array(3))
+    with pytest.raises(ValueError, match="column 1 of X spreads beyond double precision"):
+        fit_normaliser("zscore", [[0.0, -1.7e308], [1.0, 1.7e308], [2.0, 1.7e308]])
+    with pytest.raises(ValueError, match=r"X must have shape \(m, 3\) with m >= 1, got \(2, 2\)"):
+        fit_normaliser("zscore", data.X).apply(np.ones((2, 2)))
+    with pytest.raises(TypeError, match=r"normalise takes TrainingData, got GramData.*gram_data"):
+        normalise(GramData(np.eye(2), np.array([1.0, -1.0])), "unit")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "zscoer"}, "did you mean 'zscore'"),
+        ({"shift": None}, "a zscore normaliser needs shift"),
+        ({"kind": "unit"}, "a unit normaliser has no shift"),
+        ({"shift": [1.0]}, "shift must hold 2 finite numbers"),
+        ({"scale": [1.0, math.inf]}, "scale must hold 2 finite numbers"),
+        ({"scale": [1.0, 0.0]}, "scale must hold positive numbers"),
+        ({"constant_columns": [2]}, "constant_columns must lie in 0 to 1"),
+        ({"kind": "zscore_unit", "constant_columns": [0, 1]}, "every column of X is constant"),
+        ({"largest": math.inf}, "largest must be a finite number"),
+    ],
+)
+def test_a_damaged_saved_normaliser_is_refused(change, message):
+    saved = fit_normaliser("zscore", [[0.0, 1.0], [2.0, 5.0]]).to_json()
+    with pytest.raises(ValueError, match=message):
+        Normaliser.from_json(saved | change)
+
+
+def test_missing_keys_of_a_saved_normaliser_are_listed():
+    with pytest.raises(ValueError, match="lacks d, scale"):
+        Normaliser.from_json({"kind": "none", "shift": None, "constant_columns": []})
+
+
+# Kernels
+
+
+@given(X=points, width=st.floats(1e-3, 1.0))
+def test_rbf_is_that_of_scikit_learn(X, width):
+    ours = kernel_matrix("rbf", X, X, width=width)
+    np.testing.assert_allclose(ours, rbf_kernel(X, X, gamma=width), rtol=1e-6, atol=1e-12)
+    assert (np.diag(ours) == 1).all()
+    assert (ours == ours.T).all()
+
+
+@given(X=points, degree=st.integers(1, 4), coef0=st.floats(0.0, 3.0))
+def test_poly_is_that_of_scikit_learn(X, degree, coef0):
+    ours = kernel_matrix("poly", X, X[:2], degree=degree, coef0=coef0)
+    theirs = polynomial_kernel(X, X[:2], degree=degree, gamma=1.0, coef0=coef0)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_linear_is_the_inner_product(data, new):
+    expected = [[sum(a * b for a, b in zip(x, z, strict=True)) for z in data.X] for x in new]
+    np.testing.assert_allclose(kernel_matrix("linear", new, data.X), expected)
+
+
+def quadratic_features(X, coef0):
+    """A map phi with <phi(x), phi(z)> = (<x, z> + coef0)^2, one feature for each monomial."""
+    d = X.shape[1]
+    squares = [X[:, i] ** 2 for i in range(d)]
+    mixed = [math.sqrt(2) * X[:, i] * X[:, j] for i, j in itertools.combinations(range(d), 2)]
+    linear = [math.sqrt(2 * coef0) * X[:, i] for i in range(d)]
+    return np.column_stack([*squares, *mixed, *linear, np.full(len(X), coef0)])
+
+
+FEATURES = {
+    "linear": ({}, lambda X: X),
+    "poly": ({"degree": 2, "coef0": 0.7}, lambda X: quadratic_features(X, 0.7)),
+}
+
+
+@pytest.mark.parametrize("kernel", FEATURES)
+@pytest.mark.parametrize("kind", NORMALISERS)
+def test_gram_and_cross_gram_are_inner_products_of_features(data, new, kernel, kind):
+    """Centred: in feature space. The others: on the points, before the features."""
+    parameters, features = FEATURES[kernel]
+    if kind == "centred":
+        phi, phi_new = features(data.X), features(new)
+        mean = phi.mean(axis=0)
+        phi, phi_new = normalize(phi - mean), normalize(phi_new - mean)
+    else:
+        fitted = fit_normaliser(kind, data.X)
+        phi, phi_new = features(fitted.apply(data.X)), features(fitted.apply(new))
+    gram = gram_data(data, kernel=kernel, normalise=kind, **parameters)
+    cross = cross_gram(data, new, kernel=kernel, normalise=kind, **parameters)
+    np.testing.assert_allclose(gram.gram, phi @ phi.T, atol=1e-11, rtol=1e-11)
+    np.testing.assert_allclose(cross, phi_new @ phi.T, atol=1e-11, rtol=1e-11)
+    np.testing.assert_array_equal(gram.y, data.y)
+    assert gram.spec == "twelve"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters"),
+    [
+        ("linear", {}),
+        ("poly", {"degree": 1, "coef0": 0.0}),
+        ("poly", {"degree": 3, "coef0": 1.0}),
+        ("rbf", {"width": 0.3}),
+    ],
+)
+def test_centring_is_that_of_scikit_learn(data, new, kernel, parameters):
+    raw = kernel_matrix(kernel, data.X, data.X, **parameters)
+    rows = kernel_matrix(kernel, new, data.X, **parameters)
+    own = np.array([kernel_matrix(kernel, [x], [x], **parameters)[0, 0] for x in new])
+    centerer = KernelCenterer().fit(raw)
+    middle, cross = centerer.transform(raw), centerer.transform(rows)
+    lengths = np.sqrt(np.diag(middle))
+    # ||phi(x) - mean||^2 of a new point, which the centerer does not give.
+    new_lengths = np.sqrt(own - 2 * rows.mean(axis=1) + raw.mean())
+    np.testing.assert_allclose(
+        gram_data(data, kernel=kernel, normalise="centred", **parameters).gram,
+        middle / np.outer(lengths, lengths),
+        atol=1e-10,
+    )
+    np.testing.assert_allclose(
+        cross_gram(data, new, kernel=kernel, normalise="centred", **parameters),
+        cross / np.outer(new_lengths, lengths),
+        atol=1e-10,
+    )
+
+
+@pytest.mark.parametrize("kind", NORMALISERS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_training_points_as_new_points_give_the_gram_matrix(data, kernel, kind):
+    parameters = {"linear": {}, "rbf": {"width": 0.2}, "poly": {"degree": 2, "coef0": 1.0}}[kernel]
+    gram = gram_data(data, kernel=kernel, normalise=kind, **parameters)
+    rows = cross_gram(data, data.X, kernel=kernel, normalise=kind, **parameters)
+    np.testing.assert_allclose(rows, gram.gram, atol=1e-12, rtol=1e-12)
+    if kind == "centred":
+        np.testing.assert_allclose(np.diag(gram.gram), 1, rtol=1e-14)
+        # The points before the sphere sum to zero, so that one dimension is lost.
+        assert gram.d <= data.n - 1
+
+
+def test_a_narrow_width_keeps_its_digits_when_centred(data):
+    """For width to 0 the rbf kernel is 1 - width ||x - x'||^2: centred, a linear kernel."""
+    linear = gram_data(data, kernel="linear", normalise="centred").gram
+    flat = gram_data(data, kernel="rbf", normalise="centred", width=1e-12).gram
+    np.testing.assert_allclose(flat, linear, atol=1e-9)
+
+
+def test_a_point_on_the_mean_in_feature_space_is_refused():
+    """Of 1, 0 and -1 the middle one is the mean, whichever odd power the kernel takes."""
+    line = TrainingData([[1.0], [0.0], [-1.0]], [1, -1, 1])
+    with pytest.raises(ValueError, match="row 1 of X is the mean of the training points"):
+        gram_data(line, kernel="linear", normalise="centred")
+    with pytest.raises(ValueError, match=r"row 1 of data\.X is the mean .* in feature space"):
+        gram_data(line, kernel="poly", degree=3, coef0=0.0, normalise="centred")
+    pair = TrainingData([[1.0], [-1.0]], [1, -1])
+    with pytest.raises(ValueError, match=r"row 2 of X is the mean .* in feature space"):
+        cross_gram(
+            pair, [[5.0], [2.0], [0.0]],
+            kernel="poly", degree=3, coef0=0.0, normalise="centred",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters", "message"),
+    [
+        ("rbf", {}, "kernel rbf needs width"),
+        ("poly", {"degree": 2}, "kernel poly needs coef0"),
+        ("poly", {"coef0": 1.0}, "kernel poly needs degree"),
+        ("linear", {"width": 1.0}, "kernel linear takes no width"),
+        ("rbf", {"width": 1.0, "degree": 2}, "kernel rbf takes no degree"),
+        ("rbf", {"width": math.nan}, "width must be a finite number, got nan"),
+        ("rbf", {"width": math.inf}, "width must be a finite number, got inf"),
+        ("rbf", {"width": 0.0}, "width must be positive, got 0.0"),
+        ("poly", {"degree": 0, "coef0": 1.0}, "degree must be a whole number of at least 1"),
+        ("poly", {"degree": 1.5, "coef0": 1.0}, "degree must be a whole number of at least 1"),
+        ("poly", {"degree": math.inf, "coef0": 1.0}, "degree must be a finite number"),
+        ("poly", {"degree": 2, "coef0": -1.0}, "coef0 must not be negative"),
+        ("poly", {"degree": 2, "coef0": math.nan}, "coef0 must be a finite number, got nan"),
+        ("rbg", {"width": 1.0}, "kernel 'rbg' is not known: did you mean 'rbf'"),
+        ("precomputed", {}, r"kernel precomputed: pass your matrix as GramData\(gram, y\)"),
+    ],
+)
+def test_kernel_parameters_are_refused_by_name(data, kernel, parameters, message):
+    for call in (
+        lambda: kernel_matrix(kernel, data.X, data.X, **parameters),
+        lambda: gram_data(data, kernel=kernel, **parameters),
+        lambda: cross_gram(data, data.X, kernel=kernel, normalise="centred", **parameters),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_other_refusals_of_kernels(data):
+    with pytest.raises(ValueError, match=r"B must have shape \(m, 3\)"):
+        kernel_matrix("linear", data.X, np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"X must have shape \(m, 3\)"):
+        cross_gram(data, np.ones((2, 2)), kernel="linear")
+    with pytest.raises(ValueError, match="normalise 'centered' is not known: did you mean"):
+        gram_data(data, kernel="linear", normalise="centered")
+    with pytest.raises(TypeError, match="gram_data takes TrainingData, got ndarray"):
+        gram_data(data.X, kernel="linear")
+    with pytest.raises(ValueError, match="kernel poly overflows: scale the points"):
+        kernel_matrix("poly", [[1e200]], [[1e200]], degree=3, coef0=0.0)
+    huge = TrainingData([[1e120], [-1e120], [0.5e120]], [1, -1, 1])
+    with pytest.raises(ValueError, match="kernel poly overflows"):
+        cross_gram(huge, huge.X, kernel="poly", degree=2, coef0=0.0, normalise="centred")
+    many = np.zeros((20_000, 1))
+    with pytest.raises(ValueError, match="20000 x 20000 needs 3,200,000,000 bytes"):
+        kernel_matrix("linear", many, many)

@@ -1,0 +1,367 @@
+"""Matrix SVM: the chain full <= projection <= exact <= alternating, checks, shapes, ranks."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.references import matrix
+from tests.references.matrix import matrix_points
+from tests.references.reference_solutions import INTERCEPTS
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.matrix.checks import bounded_objective
+from tightmargin.formulations.matrix.shapes import (
+    checked_rank,
+    checked_shape,
+    frame,
+    nearest_of_rank,
+    singular_values,
+    spread_norm,
+)
+from tightmargin.solvers.matrix.closing_bounds import projection_value
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+RIDGE, SQUARE = 0.5, (3, 3)
+DATA = matrix_points(2)  # 14 predictors 3 x 3 with the signs of a matrix of rank 1, and noise
+SMALL = matrix_points(1, n=10, shape=(2, 3))
+TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+
+
+def certified(model: Any, solver: str = "auto", **words: Any) -> SolveResult:
+    result = tm.solve(model, solver, **words)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    assert result.status is Status.OPTIMAL
+    return result
+
+
+def value(name: str, data: tm.TrainingData = DATA, **words: Any) -> float:
+    objective = certified(CATALOGUE[name].build(data, ridge=RIDGE, **words)).objective
+    assert objective is not None
+    return objective
+
+
+@functools.cache
+def exact(rank: int) -> SolveResult:
+    return certified(
+        tm.build("matrix_svc_bilinear", DATA, ridge=RIDGE, shape=SQUARE, rank=rank), "scip"
+    )
+
+
+# --- the chain -----------------------------------------------------------------------------------
+
+
+def test_the_optimum_of_rank_one_is_proven_and_the_projection_leaves_a_quarter() -> None:
+    """Any free solver for the point, and a search of ours for the bound; SCIP claims the same."""
+    found = exact(1)
+    assert found.seconds < 120
+    assert "cones of directions" in found.certificate.bound_method
+    assert found.certificate.solver_bound == pytest.approx(found.objective, abs=1e-5)
+    bound = value("matrix_svc_projection", shape="3x3", rank=1)
+    assert found.objective is not None
+    assert 0.2 < (found.objective - bound) / found.objective < 0.3
+    assert found.certificate.facts["rank"] == 1
+    assert np.linalg.matrix_rank(found.values["w"].reshape(3, 3), tol=1e-9) == 1
+
+
+def test_full_projection_exact_and_alternating_are_in_this_order() -> None:
+    full = value("matrix_svc_full", shape=SQUARE)
+    two, one = (value("matrix_svc_projection", shape=SQUARE, rank=rank) for rank in (2, 1))
+    best = exact(1).objective
+    assert best is not None
+    found = tm.matrix_alternating(DATA, ridge=RIDGE, shape=SQUARE, rank=1, starts=4)
+    assert full < two < one < best - 0.1
+    assert best <= found.objective + 1e-6
+    assert value("matrix_svc_projection", shape=SQUARE, rank=3) == pytest.approx(full, rel=1e-6)
+
+
+def test_the_gap_table_holds_the_chain_and_refuses_the_nuclear_norm() -> None:
+    rows = ["matrix_svc_full", "matrix_svc_projection"]
+    words = {"ridge": RIDGE, "shape": "3x3", "rank": 1}
+    table = tm.compare(DATA, rows, exact=exact(1), parameters=words)
+    full, projection = (row.bound for row in table.rows)
+    assert table.upper == exact(1).objective
+    assert full < projection < table.upper
+    with pytest.raises(ValueError, match="matrix_svc_nuclear is not known to bound"):
+        tm.compare(
+            DATA, [("matrix_svc_nuclear", {"tau": 0.1})], exact=exact(1), parameters=words
+        )  # fmt: skip
+
+
+def test_the_command_line_takes_flattened_rows(tmp_path: Any) -> None:
+    file = write_csv(tmp_path / "matrices.csv", SMALL)
+    names = ["matrix_svc_full", "matrix_svc_projection", "--exact", "matrix_svc_bilinear"]
+    words = ["--set", "shape=2x3", "rank=1", f"ridge={RIDGE}"]
+    answer = run("compare", *names, "--data", file, *words, "--json")
+    assert answer.code == 0, answer.stderr
+    (study,) = answer.json["studies"]
+    bounds = [row["bound"] for row in study["rows"]]
+    best = matrix.rank_one_on_circle(SMALL, 3, "free", RIDGE)
+    assert bounds[0] < bounds[1] < best
+    assert study["exact"]["objective"] == pytest.approx(best, rel=2e-6)
+    refused = run("solve", "matrix_svc_full", "--data", file, "--set", "shape=3x3", "ridge=1")
+    assert refused.code == 2
+    assert "shape 3x3 has 9 entries, but the points have 6 features" in refused.stderr
+
+
+# --- each model ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_without_a_bound_on_the_rank_it_is_the_c_svc_at_one_over_ridge(mode: str) -> None:
+    full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape=SQUARE, intercept=mode))
+    plain = certified(tm.c_svc(DATA, C=1 / RIDGE, intercept=mode))
+    assert full.objective == pytest.approx(RIDGE * plain.objective, rel=1e-7)
+    assert full.values["w"] == pytest.approx(plain.values["w"], abs=1e-4)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("rank", [1, 2])
+def test_the_projection_is_that_of_another_modelling_layer(mode: str, rank: int) -> None:
+    data = matrix_points(11) if rank == 2 else DATA
+    found = value("matrix_svc_projection", data, shape=SQUARE, rank=rank, intercept=mode)
+    theirs = matrix.projection(data, SQUARE, mode, RIDGE, rank)
+    assert found == pytest.approx(theirs, rel=1e-6)
+
+
+def test_at_rank_one_the_projection_squares_the_nuclear_norm_of_wide_and_tall_matrices() -> None:
+    theirs = matrix.nuclear_squared(SMALL, (2, 3), "free", RIDGE)
+    assert value("matrix_svc_projection", SMALL, shape=(2, 3), rank=1) == pytest.approx(
+        theirs, rel=1e-6
+    )
+    tall = tm.TrainingData(
+        SMALL.X.reshape(-1, 2, 3).transpose(0, 2, 1).reshape(-1, 6), SMALL.y
+    )  # fmt: skip
+    assert value("matrix_svc_projection", tall, shape=(3, 2), rank=1) == pytest.approx(
+        theirs, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_the_nuclear_norm_is_that_of_another_modelling_layer(mode: str) -> None:
+    found = certified(
+        tm.matrix_svc_nuclear(SMALL, ridge=RIDGE, shape="2x3", tau=0.8, intercept=mode)
+    )
+    theirs = matrix.nuclear(SMALL, (2, 3), mode, RIDGE, 0.8)
+    assert found.objective == pytest.approx(theirs, rel=1e-6)
+    sizes = np.linalg.svd(found.values["w"].reshape(2, 3), compute_uv=False)
+    assert found.certificate.facts["nuclear_norm"] == pytest.approx(sizes.sum())
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_the_exact_optimum_is_that_of_every_direction_of_the_plane(mode: str) -> None:
+    model = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode)
+    best = matrix.rank_one_on_circle(SMALL, 3, mode, RIDGE)
+    assert certified(model, "scip").objective == pytest.approx(best, rel=2e-6)
+
+
+def test_gurobi_agrees_by_flag() -> None:
+    model = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
+    try:
+        found = tm.solve(model, "gurobi")
+    except tm.SolverError as error:
+        pytest.skip(str(error))
+    assert found.objective == pytest.approx(exact(1).objective, rel=1e-5)
+
+
+# --- checks --------------------------------------------------------------------------------------
+
+
+def test_a_point_is_judged_by_its_own_product_and_not_by_the_weights_it_states() -> None:
+    found, model = exact(1), tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
+    check = CATALOGUE["matrix_svc_bilinear"].check
+    assert check is not None
+    honest = check(model.origin, found.values)
+    assert honest.objective == pytest.approx(found.objective, rel=1e-9)
+    full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
+    stated = check(model.origin, {**found.values, "w": full.values["w"]})
+    assert stated.objective == pytest.approx(found.objective, rel=1e-9)
+    turned = check(model.origin, {**found.values, "V": -2 * found.values["V"]})
+    B = -2 * np.outer(found.values["U"], found.values["V"])
+    losses = np.maximum(0, 1 - DATA.y * (DATA.X @ B.ravel() + turned.repaired["b"]))
+    assert turned.objective == pytest.approx(losses.sum() + RIDGE / 2 * (B**2).sum(), rel=1e-9)
+    U, V = turned.repaired["U"], turned.repaired["V"]
+    assert np.outer(U, V) == pytest.approx(B, abs=1e-12)
+    assert np.linalg.norm(U) == pytest.approx(1)
+
+
+@given(seed=st.integers(0, 2**32 - 1), rank=st.integers(1, 3), tall=st.booleans())
+@settings(max_examples=25)
+def test_the_frame_of_a_matrix_is_orthonormal_triangular_and_has_its_product(
+    seed: int, rank: int, tall: bool
+) -> None:
+    m, n = (4, 3) if tall else (3, 4)
+    rng = np.random.default_rng(seed)
+    w = rng.standard_normal(12) if seed % 5 else np.zeros(12)
+    U, V = frame(w, m, n, rank)
+    left, sizes, right = np.linalg.svd(w.reshape(m, n), full_matrices=False)
+    assert (left[:, :rank] * sizes[:rank]) @ right[:rank] == pytest.approx(U @ V.T, abs=1e-10)
+    assert nearest_of_rank(w, m, n, rank) == pytest.approx((U @ V.T).ravel(), abs=1e-10)
+    np.testing.assert_allclose(U.T @ U, np.eye(rank), atol=1e-10)
+    assert not np.triu(U, 1).any()
+    assert (np.diag(U) >= 0).all()
+
+
+@given(
+    values=st.lists(st.integers(0, 5000).map(lambda k: k / 1000), min_size=1, max_size=5),
+    rank=st.integers(1, 5),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=60)
+def test_no_other_shares_make_the_spread_norm_smaller(
+    values: list[float], rank: int, seed: int
+) -> None:
+    """Its dual is the norm of the largest entries: both sides are met by points one can name."""
+    sizes = np.sort(np.array(values))[::-1]
+    rank = min(rank, len(sizes))
+    found, p = spread_norm(sizes, rank)
+    assert (p >= 0).all()
+    assert p.max(initial=0.0) <= 1 + 1e-12
+    assert p.sum() <= rank * (1 + 1e-12)
+    kept = sizes > 0
+    assert (p[kept] > 0).all()
+    assert (sizes[kept] ** 2 / p[kept]).sum() == pytest.approx(found, rel=1e-9, abs=1e-12)
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        other = rng.random(len(sizes))
+        other = np.minimum(1.0, other * rank / other.sum())
+        assert found <= (sizes**2 / other).sum() * (1 + 1e-9) + 1e-12
+    g = np.divide(sizes, p, out=np.zeros_like(sizes), where=p > 0)
+    # <sizes, g> - 1/2 (norm of the `rank` largest entries of g)^2 bounds half of it from below.
+    assert 2 * (sizes @ g) - np.sort(g**2)[::-1][:rank].sum() == pytest.approx(
+        found, rel=1e-9, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("rank", [1, 2])
+def test_any_multipliers_bound_the_projection_and_its_own_are_tight(rank: int, mode: str) -> None:
+    model = tm.matrix_svc_projection(DATA, ridge=RIDGE, shape=SQUARE, rank=rank, intercept=mode)
+    found = certified(model, "clarabel", options=TIGHT)
+    assert found.objective is not None
+    proven = projection_value(model.origin, found.duals["margin"])
+    assert proven == pytest.approx(found.objective, rel=1e-7)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        alpha = found.duals["margin"] + 0.3 * rng.standard_normal(DATA.n)
+        assert projection_value(model.origin, alpha) <= found.objective * (1 + 1e-9)
+
+
+def test_facts_of_the_projection_hold_the_trace_and_the_rounded_point() -> None:
+    found = certified(tm.matrix_svc_projection(DATA, ridge=RIDGE, shape=SQUARE, rank=2))
+    facts, w = found.certificate.facts, found.values["w"]
+    assert facts["trace_P"] == pytest.approx(np.trace(found.values["P"]), rel=1e-9)
+    assert facts["trace_P"] <= 2 + 1e-9
+    assert facts["singular_values"] == pytest.approx(np.linalg.svd(w.reshape(3, 3))[1])
+    left, sizes, right = np.linalg.svd(w.reshape(3, 3))
+    B = (left[:, :2] * sizes[:2]) @ right[:2]
+    scores = DATA.X @ B.ravel()
+    losses = [np.maximum(0, 1 - DATA.y * (scores + b)).sum() for b in DATA.y - scores]
+    assert facts["rounded_objective"] == pytest.approx(
+        min(losses) + RIDGE / 2 * (B**2).sum(), rel=1e-9
+    )
+
+
+# --- ranges, prices, refusals --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_the_ranges_keep_every_point_that_is_no_worse_than_the_known_one(mode: str) -> None:
+    """Also after ridge was set in place: they are functions of it."""
+    known = tm.matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode, starts=1)
+    model = tm.matrix_svc_bilinear(
+        SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode, incumbent=(known.w, known.b)
+    )
+    for ridge in (RIDGE, 0.02, 8.0):
+        model.ridge.set_value(ridge)
+        at_known = bounded_objective(SMALL, known.w, known.b, ridge, (2, 3), mode)
+        better = tm.matrix_alternating(
+            SMALL, ridge=ridge, shape="2x3", rank=1, intercept=mode, starts=1
+        )
+        assert better.objective <= at_known + 1e-9
+        assert all(
+            v.lb <= x <= v.ub for v, x in zip(model.w.values(), better.w.tolist(), strict=True)
+        )
+        length = np.linalg.norm(better.w)
+        assert length <= model.V[0, 0].ub
+        assert model.V[0, 0].ub == pytest.approx(np.sqrt(2 * at_known / ridge), rel=1e-6)
+        if mode != "none":
+            assert abs(better.b) <= model.b.ub
+
+
+def test_a_known_point_of_too_large_a_rank_is_cut_down_before_it_is_believed() -> None:
+    full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
+    w, b = full.values["w"], float(full.values["b"])
+    model = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1, incumbent=(w, b))
+    left, sizes, right = np.linalg.svd(w.reshape(3, 3))
+    B = (sizes[0] * np.outer(left[:, 0], right[0])).ravel()
+    assert [v.value for v in model.w.values()] == pytest.approx(B, abs=1e-9)
+    scores = DATA.X @ B
+    losses = [np.maximum(0, 1 - DATA.y * (scores + at)).sum() for at in DATA.y - scores]
+    reach = np.sqrt(2 * min(losses) / RIDGE + B @ B)
+    assert model.V[0, 0].ub == pytest.approx(reach, rel=1e-6)
+    assert RIDGE / 2 * reach**2 >= exact(1).objective
+
+
+def test_the_known_point_is_where_a_solver_starts() -> None:
+    known = tm.matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=2)
+    model = tm.build("matrix_svc_bilinear", SMALL, ridge=RIDGE, shape="2x3", rank=1)
+    w = np.array([v.value for v in model.w.values()])
+    assert np.linalg.matrix_rank(w.reshape(2, 3), tol=1e-9) == 1
+    loss = sum(v.value for v in model.xi.values())
+    assert loss + RIDGE / 2 * w @ w <= known.objective * 1.1
+    for row in (*model.product.values(), *model.frame.values()):
+        assert row.body() == pytest.approx(row.upper(), abs=1e-9)
+
+
+def test_a_price_set_in_place_is_a_fresh_model() -> None:
+    model = tm.matrix_svc_projection(SMALL, ridge=RIDGE, shape="2x3", rank=1)
+    model.ridge.set_value(2.0)
+    again = certified(tm.matrix_svc_projection(SMALL, ridge=2.0, shape="2x3", rank=1))
+    assert certified(model).objective == pytest.approx(again.objective, rel=1e-7)
+
+
+SHAPES = ["3", "3x", "x3", "3x3x1", "0x9", "-3x-3", "3.0x3", (3,), (3, 3, 1), (3.0, 3), (True, 9),
+          [], 9, None, float("nan"), ("3", "3"), np.ones((2, 2)), [[3], [3, 4]]]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_a_shape_that_is_none_is_refused(shape: Any) -> None:
+    with pytest.raises(ValueError, match="shape must be rows x columns"):
+        tm.matrix_svc_full(DATA, ridge=RIDGE, shape=shape)
+
+
+def test_every_way_to_write_a_shape_is_taken() -> None:
+    for shape in ("3x4", " 3 X 4 ", (3, 4), [3, 4], np.array([3, 4])):
+        assert checked_shape(shape, 12) == (3, 4)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="shape 3x4 has 12 entries, but the points have 9"):
+        checked_shape("3x4", 9)
+
+
+@pytest.mark.parametrize("rank", [0, -1, 4, 1.0, "1", True, None, float("nan")], ids=repr)
+def test_a_rank_out_of_its_range_is_refused(rank: Any) -> None:
+    for build in (tm.matrix_svc_bilinear, tm.matrix_svc_projection):
+        with pytest.raises(ValueError, match="rank must be a whole number from 1 to 3, the large"):
+            build(DATA, ridge=RIDGE, shape="3x3", rank=rank)
+    assert checked_rank(np.int64(3), 3, 5) == 3
+
+
+def test_the_rank_of_the_paper_is_no_bound_on_that_of_the_solution() -> None:
+    """Predictors of rank 1, the rule max rank(X_i) = 1, and an optimum of full rank."""
+    rng = np.random.default_rng(3)
+    X = np.einsum("ip,iq->ipq", rng.standard_normal((20, 3)), rng.standard_normal((20, 3)))
+    data = tm.TrainingData(X.reshape(20, 9), np.sign(X.trace(axis1=1, axis2=2)))
+    best = certified(tm.matrix_svc_full(data, ridge=0.1, shape="3x3"))
+    assert max(np.linalg.matrix_rank(x) for x in X) == 1
+    assert best.certificate.facts["rank"] == 3
+    assert singular_values(best.values["w"], 3, 3)[2] > 0.1
+    bound = certified(tm.matrix_svc_projection(data, ridge=0.1, shape="3x3", rank=1))
+    assert bound.bound is not None
+    assert best.objective is not None
+    assert bound.bound > best.objective + 0.1

@@ -1,0 +1,195 @@
+"""Rotated cones kept as arrays are the quadratic rows of the model."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tests.references.reference_solutions import points
+from tightmargin.formulations.conic.sdp import conic_sdp
+from tightmargin.formulations.modeling.affine_rows import dot, rows_by_index, total
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.modeling.rotated_cones import Factor, RotatedCones, complement
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import conic_form
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+N = 5
+FEW = [0, 2, 3]
+NEED = np.array([0.3, 0.5, 0.8, 1.1, 0.2])
+
+
+def model(arrays: bool) -> pyo.ConcreteModel:
+    """min sum s + 2 r - 0.4 z  with p >= need, p^2 <= s z, p^2 <= r (1 - z) for a few of them."""
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, N - 1)
+    m.A = pyo.Set(initialize=FEW)
+    m.p = ArrayVar(m.I, lower=NEED)
+    m.s, m.r = ArrayVar(m.I, lower=0.0), ArrayVar(m.A, lower=0.0)
+    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
+    if arrays:
+        m.inside = RotatedCones(m.I, m.p, m.s, m.z)
+        m.outside = RotatedCones(m.A, m.p, m.r, complement(m.z))
+    else:
+        m.inside = pyo.Constraint(m.I, rule=lambda m, i: m.p[i] ** 2 <= m.s[i] * m.z[i])
+        m.outside = pyo.Constraint(m.A, rule=lambda m, i: m.p[i] ** 2 <= m.r[i] * (1 - m.z[i]))
+    m.objective = pyo.Objective(expr=total(dot(1.0, m.s), dot(2.0, m.r), dot(-0.4, m.z)))
+    return m
+
+
+STEPS: dict[str, Callable[[pyo.ConcreteModel], Any]] = {
+    "nothing": lambda m: None,
+    "look": lambda m: [str(row.expr) for row in m.inside.values()],
+    "deactivate": lambda m: m.inside[2].deactivate(),
+    "deactivate all": lambda m: m.outside.deactivate(),
+    "delete": lambda m: m.outside.__delitem__(3),
+    "replace": lambda m: m.inside[1].set_value(2 * m.p[1] ** 2 <= m.s[1] * m.z[1]),
+    "fix z": lambda m: m.z[2].fix(0.4),
+    "fix p": lambda m: m.p[0].fix(0.9),
+    "fix s": lambda m: m.s[3].fix(2.5),
+    "bound": lambda m: m.s[4].setub(0.3),
+}
+
+
+def rows(form: StandardForm) -> dict[str, tuple[dict[Any, float], float]]:
+    """Coefficients by names of columns, and the constant, of every quadratic or linear row."""
+    found = {}
+    for row in form.quadratic:
+        body, names = row.body, [form.columns.name(k) for k in row.body.index.tolist()]
+        terms: dict[Any, float] = {}
+        for i, j, v in zip(body.i.tolist(), body.j.tolist(), body.v.tolist(), strict=True):
+            pair = tuple(sorted((names[i], names[j])))
+            terms[pair] = terms.get(pair, 0.0) + v
+        terms |= {name: a for name, a in zip(names, body.a.tolist(), strict=True) if a}
+        found[row.data.name] = (terms, body.constant - row.upper)
+    for k in range(len(form.rows)):
+        low = form.A[[k]].tocoo()
+        terms = {form.columns.name(j): a for j, a in zip(low.col, low.data, strict=True)}
+        found[form.rows.name(k)] = (terms, -form.row_upper[k])
+    return found
+
+
+@pytest.mark.parametrize("copied", ["", "clone", "pickle"])
+@pytest.mark.parametrize("step", STEPS)
+def test_every_edit_leaves_the_same_rows_and_the_same_optimum(step: str, copied: str) -> None:
+    ours, plain = model(arrays=True), model(arrays=False)
+    if copied:
+        ours = ours.clone() if copied == "clone" else pickle.loads(pickle.dumps(ours))
+    for m in (ours, plain):
+        STEPS[step](m)
+    mine, theirs = rows(standard_form(ours)), rows(standard_form(plain))
+    assert set(mine) == set(theirs)
+    for name, (terms, constant) in theirs.items():
+        assert mine[name][0] == pytest.approx(terms), name
+        assert mine[name][1] == pytest.approx(constant), name
+    one, other = solve(ours, "clarabel"), solve(plain, "clarabel")
+    assert one.objective == pytest.approx(other.objective, abs=1e-7)
+    assert one.certificate.verdict == other.certificate.verdict == "CERTIFIED"
+
+
+def test_the_optimum_is_the_closed_form() -> None:
+    """Without the second cone z = 1, s = need^2 at every point."""
+    m = model(arrays=True)
+    del m.outside[0], m.outside[2], m.outside[3]
+    value = float((NEED**2 - 0.4).sum())
+    assert solve(m).objective == pytest.approx(value, abs=1e-7)
+
+
+def test_stock_scip_and_gurobi_see_the_same_rows() -> None:
+    expected = solve(model(arrays=True), "clarabel").objective
+    for name in ("scip_direct", "gurobi_direct_minlp"):
+        m = model(arrays=True)
+        quiet = {"options": {"display/verblevel": 0}} if name == "scip_direct" else {}
+        pyo.SolverFactory(name).solve(m, **quiet)
+        assert pyo.value(m.objective) == pytest.approx(expected, abs=2e-5)
+
+
+def test_reading_and_solving_make_no_row() -> None:
+    m = conic_sdp(points("overlapping", 3), penalty=1.0)
+    result = solve(m)
+    assert len(m.inside._data) == len(m.z.touched()) == len(m.p.touched()) == 0
+    assert result.duals["inside"].shape == (len(m.I), 3)
+
+
+def test_multipliers_come_back_by_name_as_for_ordinary_rows() -> None:
+    one, other = (solve(model(arrays), "clarabel").duals for arrays in (True, False))
+    for name in ("inside", "outside"):
+        np.testing.assert_allclose(one[name], other[name], atol=1e-5)
+
+
+def test_conic_data_are_those_of_ordinary_rows() -> None:
+    """The same rows and columns; the cones too, which are told apart by their data."""
+    forms = [standard_form(model(arrays)) for arrays in (True, False)]
+    one, other = (conic_form(form, classify(form)) for form in forms)
+    np.testing.assert_allclose(one.A.toarray(), other.A.toarray())
+    np.testing.assert_allclose(one.b, other.b)
+
+
+def test_a_slope_and_a_constant_of_a_factor() -> None:
+    """x^2 <= s (3 - 2 t), t = 1, x >= 2: s >= 4; and at t = 0 it would be 4/3."""
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, 0)
+    m.x, m.s = ArrayVar(m.I, lower=2.0), ArrayVar(m.I, lower=0.0)
+    m.t = ArrayVar(m.I, lower=1.0, upper=1.25)
+    m.cone = RotatedCones(m.I, m.x, m.s, Factor(m.t, -2.0, 3.0))
+    m.goal = pyo.Objective(expr=m.s[0])
+    assert solve(m).objective == pytest.approx(4.0, abs=1e-6)
+    assert str(m.cone[0].expr) == "x[0]**2  <=  s[0]*(3.0 - 2.0*t[0])"
+
+
+def scaled(arrays: bool) -> pyo.ConcreteModel:
+    """Min t sum s with x_i^2 <= t s_i and x_i >= i + 1: the sum of squares, whatever t is."""
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, 3)
+    m.t = pyo.Param(initialize=2.5, mutable=True)
+    m.x = ArrayVar(m.I, lower=np.arange(1.0, 5.0))
+    m.s = ArrayVar(m.I)
+    m.cone = (
+        RotatedCones(m.I, m.x, m.s, m.t)
+        if arrays
+        else rows_by_index(m.I, lambda i: m.x[i] ** 2 <= m.t * m.s[i])
+    )
+    m.objective = pyo.Objective(expr=m.t * sum(m.s[i] for i in m.I))
+    return m
+
+
+@pytest.mark.parametrize("copied", ["", "clone", "pickle"])
+@pytest.mark.parametrize("edit", ["none", "param", "fixed", "touched", "deactivated"])
+def test_a_cone_scaled_by_a_param_is_the_ordinary_row(edit: str, copied: str) -> None:
+    ours, plain = scaled(arrays=True), scaled(arrays=False)
+    if copied:
+        ours = ours.clone() if copied == "clone" else pickle.loads(pickle.dumps(ours))
+    for m in (ours, plain):
+        match edit:
+            case "param":
+                m.t.set_value(0.25)
+            case "fixed":
+                m.x[1].fix(7.0)
+            case "touched":
+                m.cone[2].set_value(m.x[2] ** 2 <= m.t * m.s[2] + 1)
+            case "deactivated":
+                m.cone[3].deactivate()
+                m.s[3].setlb(0.0)
+    mine, theirs = rows(standard_form(ours)), rows(standard_form(plain))
+    assert set(mine) == set(theirs)
+    for name, (terms, constant) in theirs.items():
+        assert mine[name][0] == pytest.approx(terms), name
+        assert mine[name][1] == pytest.approx(constant), name
+    expected = {"none": 30, "param": 30, "fixed": 75, "touched": 29, "deactivated": 14}[edit]
+    assert solve(ours, "clarabel").objective == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("number", "words"), [(np.nan, "is nan"), (None, "has no value")])
+def test_a_bad_param_of_a_cone_is_named(number: float | None, words: str) -> None:
+    m = scaled(arrays=True)
+    m.t = number
+    m.objective.set_value(m.x[0])
+    with pytest.raises(NumberError, match=rf"(row cone\[0\].*s\[0\]|Param t) {words}"):
+        solve(m)

@@ -1,0 +1,154 @@
+"""Derived M of the truncated hinge loss of several classes: it keeps an optimum, less need not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.references.multiclass import Machine, class_points, truncated_by_sets
+from tests.references.reference_solutions import INTERCEPTS
+from tightmargin.formulations.multiclass.big_m import cap_of, class_reaches, derive_multiclass_big_m
+from tightmargin.formulations.multiclass.hinge import class_costs
+from tightmargin.solvers.result import Verdict
+
+# A class of one point far away, whose weight is next to nothing: it is given up altogether.
+GIVEN_UP = tm.MulticlassData(
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 3.0], [1.0, 3.0], [0.4, 1.4]], [0, 0, 1, 1, 2]
+)
+WORDS: dict[str, Any] = {"ridge": 0.02, "truncation": -0.5, "class_weight": (1.0, 1.0, 0.05)}
+
+
+def drawn(seed: int) -> tuple[tm.MulticlassData, dict[str, Any]]:
+    """Few points of 2 to 4 classes and a problem on them, hard ones among them."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 5))
+    n = int(rng.integers(K, 6))
+    y = np.concatenate([np.arange(K), rng.integers(K, size=n - K)])
+    X = rng.standard_normal((n, int(rng.integers(1, 3)))) * rng.choice([0.5, 2, 8])
+    weights = None if rng.random() < 0.3 else tuple(rng.choice([0.01, 0.3, 1.0, 3.0], size=K))
+    return tm.MulticlassData(X + rng.choice([0, 5]), y), {
+        "ridge": float(rng.choice([0.003, 0.03, 0.3])),
+        "truncation": float(rng.choice([0, -0.2, -1 / (K - 1), -1.5])),
+        "class_weight": weights,
+        "intercept": str(rng.choice(["free", "free", "penalised", "none"])),
+    }
+
+
+def brute_force(data: tm.MulticlassData, words: dict[str, Any]) -> tuple[float, tuple[int, ...]]:
+    return truncated_by_sets(
+        data,
+        words.get("intercept", "free"),
+        words["ridge"],
+        1 - words["truncation"],
+        class_costs(data, words["class_weight"]),
+    )
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 2**31))
+def test_the_smallest_derived_m_keeps_the_optimum(seed: int) -> None:
+    """From the optimum itself as the known objective, which leaves least room."""
+    data, words = drawn(seed)
+    value, _ = brute_force(data, words)
+    known = value * (1 + 1e-6) + 1e-9
+    big_m = derive_multiclass_big_m(data, **words, upper_bound=known).values
+    result = tm.solve(tm.multiclass_truncated(data, **words, big_m=big_m), "scip")
+    assert result.objective == pytest.approx(value, rel=2e-6, abs=1e-8)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+
+
+def test_a_class_that_is_given_up_altogether_is_kept_by_its_own_argument() -> None:
+    """Without 2 + q D for such classes M would be the cap, and the optimum cut off."""
+    value, given_up = brute_force(GIVEN_UP, WORDS)
+    assert given_up == (4,)
+    derived = derive_multiclass_big_m(GIVEN_UP, **WORDS, upper_bound=value * (1 + 1e-6))
+    result = tm.solve(tm.multiclass_truncated(GIVEN_UP, **WORDS, big_m=derived.values), "scip")
+    assert result.objective == pytest.approx(value, rel=1e-6)
+    own, _ = class_reaches(GIVEN_UP)
+    assert own[4] == 0.0
+    without = derived.values.copy()
+    without[4] = cap_of(-0.5)
+    cut = tm.solve(tm.multiclass_truncated(GIVEN_UP, **WORDS, big_m=without), "scip")
+    assert cut.objective is None or cut.objective > value + 1e-4
+    assert cut.certificate.verdict is Verdict.NOT_CERTIFIED
+
+
+def test_a_class_that_costs_exactly_the_known_objective_may_be_given_up() -> None:
+    """Found by search: rounding made its loss larger than the objective that consists of it."""
+    data = tm.MulticlassData([[8.7], [9.8], [14.6], [11.2]], [0, 1, 0, 0])
+    words: dict[str, Any] = {"ridge": 0.003, "truncation": -0.2, "class_weight": (1.0, 0.01)}
+    derived = derive_multiclass_big_m(data, **words)
+    assert derived.upper_bound == pytest.approx(0.003, rel=1e-12)
+    assert derived.values[1] >= 2.0
+    rounded = derive_multiclass_big_m(data, **words, upper_bound=0.003 * (1 - 1e-12))
+    assert rounded.values[1] >= 2.0
+    result = tm.solve(tm.multiclass_truncated(data, **words, big_m="derived"))
+    assert result.objective == pytest.approx(0.003, rel=1e-9)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_a_small_m_cuts_the_optimum_off_and_says_so(mode: str) -> None:
+    """Half of what the given-up point needs at the optimum, all others as derived."""
+    data = class_points(2, n=7)
+    words: dict[str, Any] = {"ridge": 0.02, "truncation": -0.5, "class_weight": None}
+    value, given_up = brute_force(data, words | {"intercept": mode})
+    assert given_up == (5,)
+    big_m = derive_multiclass_big_m(data, **words, intercept=mode).values.copy()
+    costs = np.full(data.n, 1 / data.n)
+    costs[5] = 0.0
+    machine = Machine(data, mode, 0.02)
+    machine.value(costs)
+    scores = data.X @ machine.B.value.T + machine.b.value
+    own = scores[5, data.y[5]]
+    scores[5, data.y[5]] = -np.inf
+    violation = 1 - own + scores[5].max()
+    assert 1.5 < violation <= big_m[5]
+    big_m[5] = violation / 2
+    model = tm.multiclass_truncated(data, **words, intercept=mode, big_m=big_m)
+    cut = tm.solve(model, "scip")
+    assert cut.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "M[5]" in cut.certificate.unproven
+    assert cut.bound is None
+    assert cut.objective is not None
+    assert cut.objective > value + 1e-3
+    relaxed = tm.multiclass_truncated_relaxed(data, **words, intercept=mode, big_m=big_m)
+    assert "M[5]" in tm.solve(relaxed).certificate.unproven
+
+
+def test_an_incumbent_shrinks_m_and_a_false_one_does_not_count() -> None:
+    data = class_points(2, n=7)
+    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5, "big_m": "derived"}
+    closed = tm.multiclass_truncated(data, **words)
+    better = tm.build("multiclass_truncated", data, **words)
+    assert (better.big_m_proof.values < closed.big_m_proof.values).all()
+    worse = (np.full((3, 2), 9.0) * [[1], [0], [-1]], np.zeros(3))
+    kept = tm.multiclass_truncated(data, **words, incumbent=worse)
+    np.testing.assert_array_equal(kept.big_m_proof.values, closed.big_m_proof.values)
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan])
+def test_an_objective_that_no_point_can_have_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="upper_bound"):
+        derive_multiclass_big_m(GIVEN_UP, **WORDS, upper_bound=bad)
+
+
+def test_reaches_are_the_farthest_points_of_own_and_other_classes() -> None:
+    data = class_points(5, n=9)
+    own, others = class_reaches(data)
+    for i in range(data.n):
+        distance = np.linalg.norm(data.X - data.X[i], axis=1)
+        assert own[i] == pytest.approx(distance[data.y == data.y[i]].max())
+        assert others[i] == pytest.approx(distance[data.y != data.y[i]].max())
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_the_proof_is_told_with_its_numbers(mode: str) -> None:
+    derived = derive_multiclass_big_m(GIVEN_UP, **WORDS, intercept=mode)
+    assert f"largest M {derived.values.max():.9g}" in derived.proof
+    assert f"{derived.upper_bound:.9g}" in derived.proof

@@ -1,0 +1,146 @@
+"""Truncations at which a loss finds the class of the largest weight, against a search over scores.
+
+The witness minimises the risk over a grid of scores and looks at where they are largest; nothing
+of it comes from the theorem.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tightmargin as tm
+from tests.references.multiclass import class_points
+from tightmargin.formulations.multiclass.fisher_consistency import (
+    admissible_truncation,
+    confused_weights,
+    consistency_ratio,
+    is_consistent,
+    population_risk,
+)
+
+Array = NDArray[np.float64]
+
+LOSSES = {"hinge": lambda u: max(0.0, 1 - u), "logistic": lambda u: float(np.log1p(np.exp(-u)))}
+GRID = np.arange(-8.0, 8.01, 0.5)
+PLANE = np.array([(a, b, -a - b) for a, b in itertools.product(GRID, GRID)])
+
+
+def risk_by_hand(loss: str, s: float, q: Any, f: Any) -> float:
+    """sum_k q_k min(l(u_k), l(s)), one class after the other."""
+    total = 0.0
+    for k, weight in enumerate(q):
+        lead = min(f[k] - f[j] for j in range(len(q)) if j != k)
+        total += weight * min(LOSSES[loss](lead), LOSSES[loss](s))
+    return total
+
+
+def best_scores(loss: str, s: float, q: Any) -> Array:
+    """Scores of the least risk on a grid of the plane f_1 + f_2 + f_3 = 0."""
+    return PLANE[int(np.argmin([risk_by_hand(loss, s, q, f) for f in PLANE]))]
+
+
+@pytest.mark.parametrize("K", [3, 4, 10])
+def test_the_ranges_are_the_printed_ones_with_the_minus_put_right(K: int) -> None:
+    assert admissible_truncation("hinge", K) == pytest.approx((-1 / (K - 1), 0.0), rel=1e-12)
+    lower = -np.log(2 ** (K / (K - 1)) - 1)
+    assert admissible_truncation("logistic", K) == pytest.approx((lower, 0.0), rel=1e-12)
+    assert is_consistent("hinge", -1 / (K - 1), K)
+    for loss in LOSSES:
+        lower = admissible_truncation(loss, K)[0]
+        assert is_consistent(loss, 0.99 * lower, K)
+        assert is_consistent(loss, 0.0, K)
+        assert not is_consistent(loss, 1.01 * lower, K)
+        assert not is_consistent(loss, -np.inf, K)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("s", [-0.1, -0.5, -2.0])
+def test_the_ratio_is_the_largest_over_many_u(loss: str, s: float) -> None:
+    value = LOSSES[loss]
+    u = np.arange(-s, 40.0, 0.01)
+    ratios = [(value(0.0) - value(at)) / (value(s) - value(0.0)) for at in u]
+    assert consistency_ratio(loss, s) == pytest.approx(max(ratios), rel=1e-9)
+    assert consistency_ratio(loss, 0.0) == np.inf
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("share", [1.0, 0.6, 0.0])
+def test_inside_the_range_the_best_scores_are_largest_at_the_largest_weight(
+    loss: str, share: float
+) -> None:
+    s = share * admissible_truncation(loss, 3)[0]
+    for q in ((0.3, 0.25, 0.45), (0.44, 0.16, 0.4), (0.1, 0.8, 0.1), (0.38, 0.31, 0.31)):
+        f = best_scores(loss, s, q)
+        assert int(np.argmax(f)) == int(np.argmax(q))
+        assert np.sort(f)[-1] > np.sort(f)[-2]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("factor", [1.2, 3.0])
+def test_outside_the_range_there_are_weights_that_no_scores_tell_apart(
+    loss: str, factor: float
+) -> None:
+    s = factor * admissible_truncation(loss, 3)[0]
+    q = confused_weights(loss, s, 3)
+    assert q.sum() == pytest.approx(1.0)
+    assert q[0] > max(q[1:])
+    np.testing.assert_allclose(best_scores(loss, s, q), 0.0)
+    # With more weight on it the same loss does find the class.
+    assert int(np.argmax(best_scores(loss, s, (0.7, 0.15, 0.15)))) == 0
+
+
+def test_a_hinge_without_truncation_misses_a_class_below_one_half() -> None:
+    """The textbook's reason for truncating: q = (0.4, 0.3, 0.3)."""
+    np.testing.assert_allclose(best_scores("hinge", -1e9, (0.4, 0.3, 0.3)), 0.0)
+    assert int(np.argmax(best_scores("hinge", -0.5, (0.4, 0.3, 0.3)))) == 0
+    assert confused_weights("hinge", -np.inf, 3)[0] < 0.5
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("s", [0.0, -1.0, -5.0])
+def test_two_classes_need_no_truncation(loss: str, s: float) -> None:
+    assert admissible_truncation(loss, 2) == (-np.inf, 0.0)
+    assert is_consistent(loss, s, 2)
+    line = np.arange(-10.0, 10.0, 0.05)
+    for q in ((0.42, 0.58), (0.6, 0.4)):
+        risks = [risk_by_hand(loss, s, q, (f, -f)) for f in line]
+        assert (line[int(np.argmin(risks))] > 0) == (q[0] > q[1])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_risk_of_many_scores_is_the_one_by_hand(loss: str) -> None:
+    rng = np.random.default_rng(3)
+    f = np.vstack([rng.standard_normal((20, 4)), np.zeros((1, 4)), [[1.0, 1.0, -1.0, -1.0]]])
+    q = rng.random(4)
+    by_hand = [risk_by_hand(loss, -0.3, q, row) for row in f]
+    np.testing.assert_allclose(population_risk(loss, -0.3, q, f), by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: admissible_truncation("squared", 3), "loss must be one of"),
+        (lambda: admissible_truncation("hinge", 1), "n_classes must be"),
+        (lambda: is_consistent("hinge", 0.1, 3), "truncation must be"),
+        (lambda: is_consistent("hinge", np.nan, 3), "truncation must be"),
+        (lambda: confused_weights("hinge", -0.5, 3), "is consistent for 3 classes"),
+    ],
+)
+def test_bad_arguments_are_named(call: Any, word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        call()
+
+
+@pytest.mark.parametrize(("K", "s", "said"), [(2, -2.0, False), (3, -0.5, False), (3, -0.6, True)])
+def test_a_solved_machine_says_when_its_truncation_is_not_consistent(
+    K: int, s: float, said: bool
+) -> None:
+    data = class_points(1, n=2 * K, K=K)
+    model = tm.build("multiclass_truncated_relaxed", data, ridge=0.1, truncation=s, big_m=50.0)
+    facts = tm.solve(model).certificate.facts
+    assert ("not Fisher consistent" in facts.get("fisher_consistency", "")) == said

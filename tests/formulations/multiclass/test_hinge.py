@@ -1,0 +1,322 @@
+"""Hinge and truncated hinge loss of several classes: relations, refusals, what a result says."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.multiclass.hinge import smallest_leads
+from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+DATA = class_points(0, n=24, K=4)
+WEIGHTS = (0.5, 2.0, 1.0, 0.25)
+
+
+def scores(result: SolveResult, data: tm.MulticlassData) -> tuple[np.ndarray, np.ndarray]:
+    """B and b as the classifier of the entry returns them."""
+    entry = CATALOGUE[result.formulation]
+    assert entry.classifier is not None
+    origin = entry.build(data, **result.parameters).origin
+    return entry.classifier(origin, result.values, result.duals)
+
+
+def hinge(data: tm.MulticlassData, **words: Any) -> tuple[float, np.ndarray, np.ndarray]:
+    """Optimum, B and b, after a tight solve that is certified."""
+    result = tm.solve(tm.multiclass_hinge(data, **words), "clarabel", options=TIGHT)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective is not None
+    return result.objective, *scores(result, data)
+
+
+# --- hinge ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_the_hinge_machine_is_that_of_another_modelling_layer(
+    mode: str, weights: tuple[float, ...] | None
+) -> None:
+    costs = np.ones(4)[DATA.y] if weights is None else np.array(weights)[DATA.y]
+    machine = hinge_of_classes(DATA, mode, 0.03, costs / DATA.n)
+    value, B, _ = hinge(DATA, ridge=0.03, class_weight=weights, intercept=mode)
+    assert value == pytest.approx(machine.problem.value, rel=1e-7)
+    np.testing.assert_allclose(B, machine.B.value, atol=2e-4)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("kind", ["overlapping", "separable", "unbalanced"])
+def test_two_classes_are_the_soft_margin_with_half_the_ridge(mode: str, kind: str) -> None:
+    """B_1 = -B_0 = w / 2 by the sum of zero: the norm is ||w||^2 / 2, the lead y (<w, x> + b)."""
+    data = points(kind, 3)
+    both = tm.MulticlassData(data.X, (data.y > 0).astype(int))
+    value, B, b = hinge(both, ridge=0.1, intercept=mode)
+    soft = tm.solve(tm.soft_margin_svc(data, ridge=0.05, intercept=mode), "clarabel", options=TIGHT)
+    assert value == pytest.approx(soft.objective, rel=1e-8)
+    np.testing.assert_allclose(B[1] - B[0], soft.values["w"], atol=1e-5)
+    if mode == "penalised":
+        assert b[1] - b[0] == pytest.approx(float(soft.values["b"]), abs=1e-5)
+
+
+def test_classes_in_another_order_have_the_same_rows_in_that_order() -> None:
+    order = np.array([2, 0, 3, 1])  # class k is called order[k]
+    renamed = tm.MulticlassData(DATA.X, order[DATA.y])
+    weights = np.empty(4)
+    weights[order] = WEIGHTS
+    words: dict[str, Any] = {"ridge": 0.05, "intercept": "penalised"}
+    value, B, b = hinge(DATA, **words, class_weight=WEIGHTS)
+    again, B_renamed, b_renamed = hinge(renamed, **words, class_weight=tuple(weights))
+    assert again == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(B_renamed[order], B, atol=1e-5)
+    np.testing.assert_allclose(b_renamed[order], b, atol=1e-5)
+
+
+def test_rotated_and_shifted_points_have_rotated_rows() -> None:
+    angle = 0.7
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    shift = np.array([3.0, -20.0])
+    moved = tm.MulticlassData(DATA.X @ turn.T + shift, DATA.y)
+    value, B, _ = hinge(DATA, ridge=0.05)
+    again, B_moved, _ = hinge(moved, ridge=0.05)
+    assert again == pytest.approx(value, rel=1e-8)
+    np.testing.assert_allclose(B_moved, B @ turn.T, atol=1e-5)
+
+
+def test_scaled_points_have_the_optimum_of_a_scaled_ridge() -> None:
+    """x -> c x takes B to B / c: with c^2 times the ridge nothing else changes."""
+    stretched = tm.MulticlassData(4 * DATA.X, DATA.y)
+    value, B, _ = hinge(DATA, ridge=0.05)
+    again, B_stretched, _ = hinge(stretched, ridge=0.05 * 16)
+    assert again == pytest.approx(value, rel=1e-8)
+    np.testing.assert_allclose(4 * B_stretched, B, atol=1e-5)
+
+
+def test_every_point_twice_changes_nothing() -> None:
+    twice = tm.MulticlassData(np.vstack([DATA.X, DATA.X]), np.append(DATA.y, DATA.y))
+    assert hinge(twice, ridge=0.05)[0] == pytest.approx(hinge(DATA, ridge=0.05)[0], rel=1e-8)
+
+
+def test_three_points_by_hand() -> None:
+    """Corners of a triangle at unit distance from 0, without an intercept.
+
+    By symmetry B_k = t x_k. With <x_i, x_k> = -1/2 every lead is 3 t / 2, and 3 ridge t^2 +
+    [1 - 3 t / 2]_+ is least at t = 2 / 3 while ridge <= 3 / 8, then at t = 1 / (4 ridge).
+    """
+    angles = 2 * np.pi * np.arange(3) / 3
+    data = tm.MulticlassData(np.column_stack([np.cos(angles), np.sin(angles)]), [0, 1, 2])
+    for ridge, t in ((0.1, 2 / 3), (0.3, 2 / 3), (1.0, 0.25)):
+        value, B, _ = hinge(data, ridge=ridge, intercept="none")
+        np.testing.assert_allclose(B, t * data.X, atol=1e-6)
+        assert value == pytest.approx(3 * ridge * t**2 + max(0.0, 1 - 1.5 * t), rel=1e-8)
+
+
+def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
+    check = CATALOGUE["multiclass_hinge"].check
+    assert check is not None
+    origin = tm.multiclass_hinge(DATA, ridge=0.1).origin
+    rng = np.random.default_rng(0)
+    B, b, shift = rng.normal(size=(4, 2)), rng.normal(size=4), np.array([2.0, -1.0])
+    plain = check(origin, {"B": B - B.mean(axis=0), "b": b - b.mean()})
+    moved = check(origin, {"B": B + shift, "b": b + 5.0})
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-12)
+    np.testing.assert_allclose(moved.repaired["B"].sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(moved.repaired["b"].sum(), 0, atol=1e-12)
+    by_hand = 0.1 * float(((B - B.mean(axis=0)) ** 2).sum())
+    for x, y in zip(DATA.X, DATA.y, strict=True):
+        f = B @ x + b
+        by_hand += max(0.0, *(1 - f[y] + f[k] for k in range(4) if k != y)) / DATA.n
+    assert plain.objective == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_facts_count_what_the_scores_do() -> None:
+    result = tm.solve(tm.multiclass_hinge(DATA, ridge=0.3))
+    B, b = scores(result, DATA)
+    guess = (DATA.X @ B.T + b).argmax(axis=1)
+    facts = result.certificate.facts
+    assert facts["errors"] == int((guess != DATA.y).sum()) > 0
+    by_class = [int(((guess != DATA.y) & (DATA.y == k)).sum()) for k in range(4)]
+    assert facts["errors_by_class"] == by_class
+    lead = smallest_leads(DATA, B, b)
+    assert facts["margin_violations"] == int((lead < 1 - 1e-6).sum())
+
+
+def test_a_thousand_points_of_five_classes_are_built_at_once() -> None:
+    data = class_points(1, n=1000, K=5, d=10)
+    began = time.perf_counter()
+    model = tm.multiclass_hinge(data, ridge=0.1)
+    built = time.perf_counter() - began
+    assert built < 1.0
+    assert len(model.margin) == 4000
+    assert tm.solve(model).certificate.verdict is Verdict.CERTIFIED
+
+
+# --- truncated -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "truncation"),
+    [("free", 0.0), ("free", -0.5), ("free", -2.0), ("penalised", -0.5), ("none", 0.0)],
+)
+def test_the_truncated_optimum_is_that_of_all_sets_of_points_given_up(
+    mode: str, truncation: float
+) -> None:
+    data, weights = class_points(2, n=6), (1.0, 0.6, 2.0)
+    costs = np.array(weights)[data.y] / data.n
+    value, given_up = truncated_by_sets(data, mode, 0.05, 1 - truncation, costs)
+    words: dict[str, Any] = {"ridge": 0.05, "truncation": truncation, "class_weight": weights}
+    model = tm.build("multiclass_truncated", data, **words, intercept=mode, big_m="derived")
+    result = tm.solve(model)
+    assert result.objective == pytest.approx(value, rel=1e-6)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert np.flatnonzero(result.values["z"] > 0.5).tolist() == list(given_up)
+
+
+def test_some_of_these_optima_give_points_up_and_some_do_not() -> None:
+    sets = [truncated_by_sets(class_points(2, n=7), "free", 0.05, cap)[1] for cap in (1.5, 30.0)]
+    assert sets[0]
+    assert not sets[1], "a cap beyond every violation is the hinge loss"
+
+
+def test_a_far_truncation_is_the_hinge_loss() -> None:
+    data = class_points(2, n=7)
+    value, _, _ = hinge(data, ridge=0.05)
+    far = tm.solve(
+        tm.build("multiclass_truncated", data, ridge=0.05, truncation=-30.0, big_m="derived")
+    )
+    assert far.objective == pytest.approx(value, rel=1e-6)
+    assert "not Fisher consistent" in far.certificate.facts["fisher_consistency"]
+
+
+def test_the_truncated_loss_is_what_the_program_charges() -> None:
+    """At fixed scores the cheapest xi and z cost min([1 - u]_+, 1 - s), by trying both z."""
+    data, s, big_m = class_points(2, n=7), -0.4, 100.0
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        B, b = 2 * rng.normal(size=(3, 2)), rng.normal(size=3)
+        u = smallest_leads(data, B, b)
+        cheapest = 0.0
+        for lead in u:
+            costs = []
+            for z in (0, 1):
+                xi = max(0.0, 1 - lead - big_m * z)
+                costs += [xi + (1 - s) * z] if xi <= 1 - s else []
+            cheapest += min(costs) / data.n
+        value = truncated_objective(data, B, b, ridge=0.1, truncation=s)
+        assert value == pytest.approx(0.1 * float((B**2).sum()) + cheapest, rel=1e-12)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_relaxation_is_below_the_optimum_and_hinge_above(mode: str) -> None:
+    data = class_points(4, n=10)
+    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5, "intercept": mode}
+    table = tm.compare(
+        data,
+        ["multiclass_truncated_relaxed", ("multiclass_truncated_relaxed", {"big_m": 500.0})],
+        exact="multiclass_truncated",
+        parameters=words | {"big_m": "derived"},
+    )
+    assert table.upper is not None
+    derived, large = (row.bound for row in table.rows)
+    assert derived is not None
+    assert large is not None
+    assert 0 < large < derived <= table.upper + 1e-9
+    assert all(row.verdict is Verdict.CERTIFIED for row in table.rows)
+    assert hinge(data, ridge=0.05, intercept=mode)[0] >= table.upper - 1e-9
+
+
+def test_the_hinge_loss_is_never_listed_as_a_bound() -> None:
+    data = class_points(4, n=10)
+    words = {"ridge": 0.05, "truncation": -0.5, "big_m": "derived"}
+    with pytest.raises(ValueError, match="multiclass_hinge is not known to bound"):
+        tm.compare(data, ["multiclass_hinge"], exact="multiclass_truncated", parameters=words)
+
+
+@pytest.mark.parametrize(
+    ("word", "value"), [("truncation", -0.2), ("ridge", 0.1), ("class_weight", (1.0, 2.0, 1.0))]
+)
+def test_a_relaxation_of_another_problem_is_refused(word: str, value: Any) -> None:
+    data = class_points(4, n=4)
+    words = {"ridge": 0.05, "truncation": -0.5, "big_m": 50.0}
+    row = ("multiclass_truncated_relaxed", {word: value})
+    with pytest.raises(ValueError, match=f"{word}=.*it would bound another problem"):
+        tm.compare(data, [row], exact="multiclass_truncated", parameters=words)
+
+
+def test_a_model_that_is_built_starts_from_its_incumbent() -> None:
+    data = class_points(2, n=7)
+    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5}
+    model = tm.build("multiclass_truncated", data, **words, big_m="derived")
+    B, b = model.origin.parameters["incumbent"]
+    started = np.array([v.value for v in model.B.values()]).reshape(3, 2)
+    np.testing.assert_array_equal(started, B)
+    for row in itertools.chain(model.margin.values(), model.covered.values()):
+        assert row.body() >= row.lower() - 1e-9, "the start is a point of the model"
+    stated = truncated_objective(data, B, b, **words)
+    assert float(model.objective()) == pytest.approx(stated, rel=1e-9)
+    assert all(xi.bounds == (0.0, 1.5) for xi in model.xi.values())
+    assert stated <= truncated_objective(data, *hinge(data, ridge=0.05)[1:], **words) + 1e-9
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["multiclass_hinge", "multiclass_truncated"])
+@pytest.mark.parametrize(
+    ("word", "value", "message"),
+    [
+        ("class_weight", (1.0, 2.0), "class_weight"),
+        ("class_weight", 2.0, "class_weight must be 4 numbers"),
+        ("class_weight", (1.0, 2.0, 0.0, 1.0), "class_weight"),
+        ("ridge", 0.0, "ridge"),
+        ("intercept", "some", "intercept"),
+        ("truncation", 0.3, "truncation must be a finite number of at most 0"),
+        ("truncation", "low", "truncation must be a number"),
+        ("big_m", "large", "big_m"),
+        ("incumbent", (np.ones((4, 2)), np.ones(3)), r"incumbent .* \(4, 2\) and \(4,\)"),
+        ("incumbent", (np.full((4, 2), np.nan), np.ones(4)), "incumbent: B and b must be finite"),
+        ("incumbent", 3.0, r"incumbent must be \(B, b\)"),
+    ],
+)
+def test_bad_input_is_refused_by_name(name: str, word: str, value: Any, message: str) -> None:
+    words: dict[str, Any] = {"ridge": 0.1}
+    if name == "multiclass_truncated":
+        words |= {"truncation": -0.3, "big_m": "derived"}
+    elif word not in CATALOGUE[name].parameters:
+        return
+    with pytest.raises(ValueError, match=message):
+        CATALOGUE[name].build(DATA, **(words | {word: value}))
+    if word != "incumbent":
+        with pytest.raises(ValueError, match=message):
+            tm.build(name, DATA, **(words | {word: value}))
+
+
+def test_points_of_another_kind_are_refused() -> None:
+    labelled = points("overlapping", 0)
+    for build in (CATALOGUE["multiclass_truncated"].build, _named("multiclass_truncated")):
+        with pytest.raises(TypeError, match="takes MulticlassData, got TrainingData"):
+            build(labelled, ridge=0.1, truncation=-0.5, big_m="derived")
+    with pytest.raises(TypeError, match="got MulticlassData"):
+        tm.c_svc(DATA, C=1.0)
+
+
+def _named(name: str) -> Any:
+    return lambda data, **words: tm.build(name, data, **words)
+
+
+def test_a_time_limit_keeps_point_and_bound() -> None:
+    data = class_points(3, n=40)
+    words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5, "big_m": "derived"}
+    result = tm.solve(tm.build("multiclass_truncated", data, **words), "scip", time_limit=0.3)
+    assert result.status in (Status.FEASIBLE, Status.OPTIMAL)
+    assert result.objective is not None
+    assert result.bound is not None
+    assert 0 < result.bound <= result.objective + 1e-9

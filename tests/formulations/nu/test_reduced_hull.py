@@ -1,0 +1,221 @@
+"""Nearest points of the (reduced) hulls: the hard margin, the nu-SVC, and where nothing is left."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.nu.reduced_hull import MEET
+from tightmargin.solvers.result import SolveResult, Verdict
+
+TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+
+
+def certified(model: Any, **words: Any) -> SolveResult:
+    result = tm.solve(model, **{"absolute_gap": 1e-7} | words)  # where the hulls meet it is 0
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    return result
+
+
+def hyperplane(model: Any, result: SolveResult) -> tuple[np.ndarray, float]:
+    classifier = CATALOGUE["reduced_hull_svc"].classifier
+    assert classifier is not None
+    return classifier(model.origin, result.values, result.duals)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("bound", ["none", 5.0])
+def test_plain_hulls_are_two_hard_margins_apart(mode: str, bound: Any) -> None:
+    """Half the distance is 1 / ||w_hard||, and v turns into w_hard when divided by 2 of its own.
+
+    From D = 1 on, or 2 where there is one hull, the bound does nothing.
+    """
+    data = points("separable", 4)
+    hard = reference_solutions.hard_margin(data, mode)
+    margin = 1 / np.sqrt(2 * hard.value)
+    model = tm.reduced_hull_svc(data, hull_bound=bound, intercept=mode)
+    result = certified(model, options=TIGHT, solver="clarabel")
+    facts = result.certificate.facts
+    assert facts["half_distance"] == pytest.approx(margin, rel=1e-8)
+    assert facts["hull_distance"] == pytest.approx(2 * margin, rel=1e-8)
+    assert facts["errors"] == 0
+    w, b = hyperplane(model, result)
+    scale = 2 * margin**2  # ||v|| = 2 margin, and w_hard has length 1 / margin
+    np.testing.assert_allclose(w / scale, hard.w, atol=1e-5)
+    assert b / scale == pytest.approx(hard.b, abs=1e-5)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("nu", [0.83, 0.93])
+def test_reduced_hulls_are_the_nu_svc_at_two_over_d_n(mode: str, nu: float) -> None:
+    """v is 2 / nu times the w of nu-SVC, and so is b."""
+    data = points("overlapping", 2, n=30, d=3)
+    machine = reference_solutions.nu_machine(data, mode, nu, np.full(data.n, 1 / data.n))
+    assert np.linalg.norm(machine.w) > 1e-3
+    model = tm.reduced_hull_svc(data, hull_bound=2 / (nu * data.n), intercept=mode)
+    result = certified(model, options=TIGHT, solver="clarabel")
+    w, b = hyperplane(model, result)
+    np.testing.assert_allclose(w * nu / 2, machine.w, atol=1e-5)
+    assert b * nu / 2 == pytest.approx(machine.b, abs=1e-4)
+    assert result.certificate.facts["errors"] == int(
+        (data.y * (data.X @ machine.w + machine.b) <= 0).sum()
+    )
+
+
+def test_a_kernel_matrix_is_taken() -> None:
+    gram = gram_data(points("overlapping", 3, n=20), kernel="rbf", width=0.8)
+    for bound, cap in ((0.15, 0.15), ("none", 1.0)):
+        result = certified(tm.reduced_hull_svc(gram, hull_bound=bound))
+        expected = reference_solutions.hull_distance(gram.gram, gram.y, cap, "free")
+        assert result.objective == pytest.approx(expected, rel=1e-6)
+        assert "degenerate" not in result.certificate.facts, "rbf separates distinct points"
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_hulls_that_meet_say_nothing_about_the_points(scale: float) -> None:
+    for kind in ("overlapping", "unbalanced"):
+        data = points(kind, 6)
+        data = tm.TrainingData(data.X * scale + 3.0 * scale, data.y)
+        small = 1e-6 * min(1.0, scale**2)
+        result = certified(tm.reduced_hull_svc(data, hull_bound="none"), absolute_gap=small)
+        assert result.certificate.facts["degenerate"] == MEET
+        assert result.certificate.facts["hull_distance"] <= 1e-4 * np.abs(data.X).max()
+        apart = points("separable", 6)
+        other = certified(tm.reduced_hull_svc(tm.TrainingData(apart.X * scale, apart.y),
+                                              hull_bound="none"))  # fmt: skip
+        assert "degenerate" not in other.certificate.facts
+
+
+def test_hulls_that_hardly_part_are_not_called_meeting() -> None:
+    """5e-5 apart in points of size 1: less than solvers leave, and proven by sorting all the same.
+
+    By hand: segments from (0, 0) to (0, 1) and from (-5e-5, 0) to (-5e-5, 1).
+    """
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [-5e-5, 0.0], [-5e-5, 1.0]])
+    data = tm.TrainingData(X, [1, 1, -1, -1])
+    result = certified(tm.reduced_hull_svc(data, hull_bound="none"), options=TIGHT)
+    assert result.certificate.facts["hull_distance"] == pytest.approx(5e-5, rel=1e-3)
+    assert "degenerate" not in result.certificate.facts
+
+
+@pytest.mark.parametrize(("apart", "meet"), [(4e-5, True), (1e-2, False)])
+def test_what_counts_as_meeting_is_a_share_of_the_spread_wherever_the_points_lie(
+    apart: float, meet: bool
+) -> None:
+    """Two means `apart` from each other, of segments of length 2 that overlap."""
+    X = 1e6 + np.array([[-1.0], [1.0 + 2 * apart], [-1.0], [1.0]])
+    origin = tm.reduced_hull_svc(tm.TrainingData(X, [1, 1, -1, -1]), hull_bound="none").origin
+    check = CATALOGUE["reduced_hull_svc"].check
+    assert check is not None
+    facts = check(origin, {"alpha": np.full(4, 0.5)}).facts
+    assert facts["hull_distance"] == pytest.approx(apart, rel=1e-4)
+    assert (facts.get("degenerate") == MEET) == meet
+
+
+# --- what the check proves -----------------------------------------------------------------------
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    share=st.floats(0.0, 1.0),
+    mode=st.sampled_from(INTERCEPTS),
+    kind=st.sampled_from(["separable", "overlapping", "unbalanced"]),
+)
+@settings(max_examples=30)
+def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
+    seed: int, share: float, mode: str, kind: str
+) -> None:
+    rng, data = np.random.default_rng(seed), points(kind, seed % 5, n=10)
+    least = 1 / min(data.n_pos, data.n_neg)
+    cap = least + share * (1 - least)
+    expected = reference_solutions.hull_distance(data.X @ data.X.T, data.y, cap, mode)
+    origin = tm.reduced_hull_svc(data, hull_bound=cap, intercept=mode).origin
+    check = CATALOGUE["reduced_hull_svc"].check
+    assert check is not None
+    found = check(origin, {"alpha": rng.uniform(-0.3, 0.6, data.n)})
+    assert found.bound is not None
+    assert found.bound <= expected + 1e-9 <= found.objective + 2e-9
+    alpha = found.repaired["alpha"]
+    assert -1e-15 <= alpha.min() <= alpha.max() <= cap * (1 + 1e-12)
+    sums = [alpha[data.y > 0].sum(), alpha[data.y < 0].sum()]
+    assert sum(sums) == pytest.approx(2.0)
+    assert mode != "free" or sums == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_at_the_optimum_the_bound_by_sorting_closes_the_gap(mode: str) -> None:
+    data = points("separable", 1, n=20)  # a priced intercept is 0.3 here
+    model = tm.reduced_hull_svc(data, hull_bound=0.26, intercept=mode)
+    best = certified(model, options=TIGHT, solver="clarabel")
+    check = CATALOGUE["reduced_hull_svc"].check
+    assert check is not None
+    found = check(model.origin, best.values)
+    assert found.bound is not None
+    assert found.objective > 1e-3
+    assert found.objective - found.bound <= 1e-7 * found.objective
+
+
+# --- the range of D ------------------------------------------------------------------------------
+
+
+def test_a_bound_below_its_range_is_refused_with_the_range() -> None:
+    data = points("unbalanced", 1, n=14)
+    assert (data.n_pos, data.n_neg) == (4, 10)
+    with pytest.raises(
+        ValueError,
+        match=r"hull_bound must be at least 1 / min\(n_pos, n_neg\) = "
+        r"0\.25 with 4 positive and 10 negative.*from 1 on",
+    ):
+        tm.reduced_hull_svc(data, hull_bound=0.24)
+    with pytest.raises(ValueError, match=r"at least 2 / n = 0\.142857.*from 2 on"):
+        tm.reduced_hull_svc(data, hull_bound=0.14, intercept="none")
+    for bad in ("None", "derived", 0.0, -1.0, np.nan, None, True):
+        with pytest.raises(ValueError, match=r"^hull_bound must be a"):
+            tm.reduced_hull_svc(data, hull_bound=bad)  # type: ignore[arg-type]
+
+
+def test_at_the_end_of_the_range_the_smaller_class_is_its_mean() -> None:
+    data = points("unbalanced", 1, n=14)
+    result = certified(tm.reduced_hull_svc(data, hull_bound=1 / 4))
+    np.testing.assert_allclose(result.values["alpha"][data.y > 0], 0.25, atol=1e-9)
+
+
+def test_the_bound_is_changed_in_place_and_only_within_its_range() -> None:
+    data = points("overlapping", 2, n=20)
+    model = pickle.loads(pickle.dumps(tm.reduced_hull_svc(data, hull_bound=0.11)))
+    for cap in (0.105, 0.12):
+        model.hull_bound.set_value(cap)
+        expected = reference_solutions.hull_distance(data.X @ data.X.T, data.y, cap, "free")
+        result = certified(model)
+        assert result.certificate.level == "paper"
+        assert result.objective == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(ValueError, match="hull_bound"):
+        model.hull_bound.set_value(0.09)
+    copy = model.clone()
+    with pytest.raises(ValueError, match="hull_bound"):
+        copy.hull_bound.set_value(0.09)
+
+
+def test_the_command_line_takes_no_bound_and_a_bound(tmp_path: Path) -> None:
+    data = points("separable", 4)
+    file = write_csv(tmp_path / "points.csv", data)
+    words = ("solve", "reduced_hull_svc", "--data", file, "--json", "--set")
+    found = {bound: run(*words, f"hull_bound={bound}") for bound in ("none", "0.2", "0.05")}
+    margin = 1 / np.sqrt(2 * reference_solutions.hard_margin(data, "free").value)
+    assert found["none"].json["certificate"]["facts"]["half_distance"] == pytest.approx(margin)
+    assert found["none"].json["parameters"]["hull_bound"] == "none"
+    assert found["0.2"].json["objective"] > found["none"].json["objective"]
+    assert found["0.05"].code == 2
+    assert "hull_bound must be at least" in found["0.05"].complaint

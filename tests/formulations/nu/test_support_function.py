@@ -1,0 +1,280 @@
+"""The optimum for a fixed w by sorting, against linear programs; edges against all vertices."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+
+from tests.references import reference_solutions
+from tests.references.reduced_hulls import all_vertices, level_by_lp
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.nu_svc import loss_weights, nu_max
+from tightmargin.formulations.nu.polytope_edges import edges, is_corner, labels, ties_at
+from tightmargin.formulations.nu.slope_bound import proven_slope
+from tightmargin.formulations.nu.support_function import (
+    SORT_BELOW,
+    Group,
+    ReducedHulls,
+    best_levels,
+    lowest,
+    reduced_hulls,
+    support,
+    support_value,
+)
+
+PRIMAL_TOLERANCE = 1e-9
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[TrainingData, str, float, Any, np.ndarray]:
+    """Data with many ties and duplicates or none, weights of every kind, nu up to both ends."""
+    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    X = rng.integers(-2, 3, (n, d)) if draw(st.booleans()) else rng.standard_normal((n, d))
+    y = np.where(rng.permutation(n) < draw(st.integers(1, n - 1)), 1.0, -1.0)
+    data = TrainingData(X, y)
+    mode = draw(st.sampled_from(INTERCEPTS))
+    weights: Any = draw(st.sampled_from(["uniform", "balanced", "given"]))
+    if weights == "given":
+        weights = rng.uniform(0.05, 1.0, n)
+        weights = weights / weights.sum()
+    highest = nu_max(data, weights, mode)
+    smallest = float(loss_weights(data, weights).min())
+    nu = draw(
+        st.sampled_from([highest, 1e-6, smallest, min(highest, 2 * smallest)])
+        | st.floats(0.01, 1.0).map(lambda share: share * highest)
+    )
+    k = d + (mode == "penalised")
+    w = rng.integers(-2, 3, k).astype(float) if draw(st.booleans()) else rng.standard_normal(k)
+    return data, mode, nu, weights, w
+
+
+@given(case=cases())
+@settings(max_examples=150)
+def test_value_is_that_of_the_linear_program(case: Any) -> None:
+    data, mode, nu, weights, w = case
+    hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
+    costs = loss_weights(data, weights)
+    expected = level_by_lp(data, mode, nu, costs, w)
+    assert support_value(hulls, w) == pytest.approx(expected, abs=PRIMAL_TOLERANCE)
+
+
+@given(case=cases())
+@settings(max_examples=100)
+def test_multipliers_lie_in_the_set_and_levels_are_complementary(case: Any) -> None:
+    data, mode, nu, weights, w = case
+    hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
+    costs = loss_weights(data, weights)
+    found = support(hulls, w)
+    multipliers = found.multipliers
+    assert (multipliers >= 0).all()
+    assert (multipliers <= costs).all()
+    assert multipliers.sum() == pytest.approx(nu, abs=1e-12)
+    if mode == "free":
+        assert multipliers @ data.y == pytest.approx(0.0, abs=1e-12)
+    columns = data.X if mode != "penalised" else np.hstack([data.X, np.ones((data.n, 1))])
+    assert found.u == pytest.approx(-((multipliers * data.y) @ columns), abs=1e-12)
+    assert found.value == pytest.approx(found.u @ w, abs=1e-12)
+    b, rho, xi = best_levels(hulls, w)
+    margins = data.y * (columns @ w + b)
+    assert (xi >= 0).all()
+    assert (margins - rho + xi >= -1e-12).all()
+    assert -nu * rho + costs @ xi == pytest.approx(found.value, abs=1e-10)
+    assert xi[multipliers < costs - 1e-9].sum() == pytest.approx(0.0, abs=1e-9)
+    assert (multipliers * (margins - rho + xi)).max() == pytest.approx(0.0, abs=1e-9)
+
+
+@given(case=cases(), stretch=st.floats(0.0, 1e3), seed=st.integers(0, 10**6))
+@settings(max_examples=100)
+def test_homogeneous_convex_and_supported(case: Any, stretch: float, seed: int) -> None:
+    data, mode, nu, weights, w = case
+    hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
+    v = np.random.default_rng(seed).standard_normal(hulls.k)
+    at_w, at_v = support(hulls, w), support(hulls, v)
+    assert support_value(hulls, stretch * w) == pytest.approx(
+        stretch * at_w.value, abs=1e-9 * max(1.0, stretch)
+    )
+    assert support_value(hulls, w + v) <= at_w.value + at_v.value + 1e-10
+    assert at_w.u @ v <= at_v.value + 1e-10  # u is a subgradient
+
+
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("mass", [1e-9, 0.1, 0.5, 1.0])
+def test_partial_sort_takes_what_a_full_sort_takes(mass: float, equal: bool) -> None:
+    rng = np.random.default_rng(4)
+    n = 9 * SORT_BELOW + 5
+    scores = rng.standard_normal(n)
+    caps = np.full(n, 1 / n) if equal else rng.uniform(0.1, 1.0, n)
+    caps = caps / caps.sum()
+    taken, weights = lowest(scores, Group(np.arange(n), caps, mass, equal))
+    order = np.argsort(scores)
+    expected = np.clip(mass - np.r_[0.0, np.cumsum(caps[order])[:-1]], 0.0, caps[order])
+    given_out = np.zeros(n)
+    given_out[taken] = weights
+    assert given_out[order] == pytest.approx(expected, abs=1e-13)
+    assert scores[taken].max() == scores[taken[-1]]
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_both_ends_of_nu_in_closed_form(mode: str) -> None:
+    """At nu = 1 balanced classes are their means; a small nu sees one point a class, or one."""
+    data, rng = points("unbalanced", 3, d=3), np.random.default_rng(1)
+    columns = data.X if mode != "penalised" else np.hstack([data.X, np.ones((data.n, 1))])
+    w = rng.standard_normal(columns.shape[1])
+    s = columns @ w
+    whole = reduced_hulls(data, nu=1.0, class_balance="balanced", intercept=mode)
+    means = [columns[data.y == side].mean(axis=0) for side in (-1.0, 1.0)]
+    assert support_value(whole, w) == pytest.approx((means[0] - means[1]) @ w / 2, abs=1e-12)
+    worst = (
+        (s[data.y < 0].max() - s[data.y > 0].min()) / 2 if mode == "free" else -(data.y * s).min()
+    )
+    for nu in (1e-5, 0.5 / data.n, (2 if mode == "free" else 1) / data.n):
+        hulls = reduced_hulls(data, nu=nu, intercept=mode)
+        assert support_value(hulls, w) / nu == pytest.approx(worst, rel=1e-9)
+
+
+def test_nu_above_its_range_and_bad_weights_are_refused() -> None:
+    data = points("unbalanced", 0)
+    with pytest.raises(ValueError, match=r"nu must lie in .*nu_max"):
+        reduced_hulls(data, nu=0.6)
+    with pytest.raises(ValueError, match="twice the smaller class weight"):
+        reduced_hulls(data, nu=1.1, class_balance="balanced")
+    with pytest.raises(ValueError, match="class_balance: the weights sum to 14, not 1"):
+        reduced_hulls(data, nu=0.3, class_balance=np.ones(14))
+    with pytest.raises(ValueError, match="class_balance must be positive"):
+        reduced_hulls(data, nu=0.3, class_balance=np.r_[0.0, np.full(13, 1 / 13)])
+    with pytest.raises(ValueError, match=r"class_balance must be .* \(14,\), got shape \(3,\)"):
+        reduced_hulls(data, nu=0.3, class_balance=[0.2, 0.3, 0.5])
+    for bad in (None, 0.3):
+        with pytest.raises(ValueError, match="class_balance must be uniform, balanced or 14"):
+            reduced_hulls(data, nu=0.3, class_balance=bad)
+
+
+# --- corners and edges ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given_weights", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "n", "d", "nu"),
+    [
+        ("free", 10, 2, 0.23), ("free", 10, 2, 0.4), ("free", 9, 3, 0.31), ("none", 7, 2, 0.2),
+        ("none", 8, 3, 0.23), ("penalised", 7, 2, 0.23), ("free", 8, 1, 0.33),
+    ],
+)  # fmt: skip
+def test_edges_are_those_between_all_vertices(
+    mode: str, n: int, d: int, nu: float, given_weights: bool
+) -> None:
+    """P by brute force: its vertices are the facets of the hull of all vertices of U."""
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    for seed in itertools.count():
+        rng = np.random.default_rng([n, d, seed])
+        data = TrainingData(rng.standard_normal((n, d)), y)
+        weights = rng.uniform(0.5, 1.5, n) if given_weights else np.ones(n)
+        weights = weights / weights.sum()
+        spanning = all_vertices(data, mode, nu, weights)
+        compass = rng.standard_normal((spanning.shape[1], 500))
+        compass /= np.linalg.norm(compass, axis=0)
+        if (spanning @ compass).max(axis=0).min() > 0.01:
+            break  # 0 is well inside U, so that P is bounded
+    hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
+    if hulls.k == 1:
+        for corner in ([1 / spanning.max()], [1 / spanning.min()]):
+            found = edges(hulls, corner, ties_at(hulls, corner))
+            assert found == pytest.approx(-np.sign(corner).reshape(1, 1))
+        return
+    hull = ConvexHull(spanning)
+    assert (hull.equations[:, -1] < -1e-6).all()
+    corners = np.unique((hull.equations[:, :-1] / -hull.equations[:, -1:]).round(9), axis=0)
+    tight = np.abs(corners @ spanning.T - 1) < 1e-7
+    compared = 0
+    for a, corner in enumerate(corners):
+        ties = ties_at(hulls, corner, tolerance=1e-7)
+        assert support_value(hulls, corner) == pytest.approx(1.0, abs=1e-7)
+        found = edges(hulls, corner, ties)
+        if mode == "penalised" and sum(len(group.tied) for group in ties) > hulls.k:
+            # A whole class ties where only the entry of b is not 0: no general position.
+            assert found is None
+            continue
+        assert is_corner(hulls, ties)
+        assert found is not None
+        expected = []
+        for b, other in enumerate(corners):
+            common = tight[a] & tight[b]
+            rank = np.linalg.matrix_rank(spanning[common], tol=1e-8) if common.any() else 0
+            if a != b and rank == hulls.k - 1:
+                expected.append((other - corner) / np.linalg.norm(other - corner))
+        cosines = found @ np.array(expected).T
+        assert cosines.shape == (len(expected), len(expected))
+        assert (cosines.max(axis=0) > 1 - 1e-6).all()
+        assert (cosines.max(axis=1) > 1 - 1e-6).all()
+        compared += 1
+    assert compared > hulls.k
+
+
+def test_labels_and_ties_of_a_hand_made_case() -> None:
+    """Positive scores 0, 1, 1, 2 and mass 1.5 / 8: one in the tail, two tied, one out."""
+    data = TrainingData([[0], [1], [1], [2], [5], [6], [7], [8]], [1, 1, 1, 1, -1, -1, -1, -1])
+    hulls = reduced_hulls(data, nu=3 / 8)
+    up, down = ties = ties_at(hulls, [1.0])
+    assert labels(hulls, ties).tolist() == [-1, 0, 0, 1, 1, 1, 0, -1]
+    assert (up.dimension, down.dimension) == (1, 0)
+    assert up.left == pytest.approx(0.5 / 8)
+    assert down.left == pytest.approx(0.5 / 8)
+    # A mass that ends between two scores ties nobody.
+    even = ties_at(reduced_hulls(data, nu=6 / 8), [1.0])
+    assert labels(hulls, even).tolist() == [-1, -1, -1, 1, 1, -1, -1, -1]
+    assert not is_corner(hulls, ties)
+    assert edges(hulls, [1.0], ties) is None
+
+
+def test_equal_points_are_no_general_position() -> None:
+    data = TrainingData(
+        [[0, 0], [1, 0], [1, 0], [2, 1], [4, 0], [3, 2], [0.5, 5], [-2, 1]],
+        [1, 1, 1, 1, -1, -1, -1, -1],
+    )
+    hulls = reduced_hulls(data, nu=3 / 8)
+    w = np.array([1.0, 0.3])
+    ties = ties_at(hulls, w)
+    assert is_corner(hulls, ties)
+    assert edges(hulls, w, ties) is None
+
+
+# --- a proven slope ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["free", "none"])
+@pytest.mark.parametrize("nu", [0.1, 0.3, 0.39, 0.5, 0.8])
+def test_slope_is_below_the_optimum_of_every_direction(nu: float, mode: str) -> None:
+    data = points("overlapping", 1, n=10)
+    costs = np.full(data.n, 1 / data.n)
+    truth = reference_solutions.nu_risk_on_circle(data, mode, nu, costs)
+    hulls = reduced_hulls(data, nu=nu, intercept=mode)
+    found = proven_slope(hulls, truth.w)
+    assert found is not None
+    assert found <= truth.value
+    if truth.value < 0:
+        assert found == pytest.approx(truth.value, abs=1e-8)
+    else:
+        assert found > 0
+
+
+def test_no_slope_is_claimed_on_the_boundary() -> None:
+    """Two equal points with both labels: U holds 0 on its boundary for every nu."""
+    data = TrainingData([[0.0], [0.0]], [1, -1])
+    assert proven_slope(reduced_hulls(data, nu=1.0), np.ones(1)) is None
+    flat = TrainingData([[1, 0], [-1, 0], [1, 0], [-1, 0]], [1, 1, -1, -1])
+    assert proven_slope(reduced_hulls(flat, nu=0.5), np.ones(2)) is None
+
+
+def test_hulls_say_their_dimension() -> None:
+    data = points("overlapping", 0, d=3)
+    made: list[ReducedHulls] = [reduced_hulls(data, nu=0.5, intercept=mode) for mode in INTERCEPTS]
+    assert [hulls.k for hulls in made] == [3, 4, 3]
+    assert [hulls.free for hulls in made] == [True, False, False]

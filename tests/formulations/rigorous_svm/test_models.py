@@ -1,0 +1,436 @@
+"""The rigorous SVM in every form: primal, both duals, without a norm bound, on kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.rigorous_svm.checks import FREE, dual_classifier
+from tightmargin.solvers.result import SolveResult, Verdict
+
+DUALS = [tm.rsvm_dual, tm.rsvm_dual_perspective]
+TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+
+# E by hand, for |w| <= H and b = 0: 6 - 2 H or 4 - 2 H up to H = 1, then 4 or 2. In the first one
+# every |w| in [1, 4] is optimal: the paper's largest valid H is 4, the one that matters 1. In the
+# second one the paper's has no limit at all.
+BY_HAND = {
+    "flat to 4": ([1.0, -1.0, 0.25, -0.25, -0.25, 0.25], [1, -1, 1, -1, 1, -1], 4.0),
+    "flat for ever": ([1.0, -1.0, 0.0, 0.0], [1, -1, 1, -1], 2.0),
+}
+
+
+def certified(model: Any, solver: str = "clarabel", **words: Any) -> SolveResult:
+    # Above the largest norm that matters the loss may be 0.
+    result = tm.solve(model, solver, absolute_gap=1e-8, **words)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    return result
+
+
+def hyperplane(model: Any, result: SolveResult) -> tuple[np.ndarray, float]:
+    classifier = CATALOGUE[result.formulation].classifier
+    assert classifier is not None
+    return classifier(model.origin, result.values, result.duals)
+
+
+def loss(data: Any, w: np.ndarray, b: float) -> float:
+    return float(np.maximum(0.0, 1 - data.y * (data.factor @ w + b)).sum())
+
+
+def by_hand(name: str) -> tuple[tm.TrainingData, float]:
+    x, y, least = BY_HAND[name]
+    return tm.TrainingData(np.array(x)[:, None], y), least
+
+
+# --- closed forms --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("H", [0.3, 0.9])
+@pytest.mark.parametrize("name", BY_HAND)
+def test_below_the_limit_the_loss_falls_by_two_for_a_unit_of_norm(name: str, H: float) -> None:
+    data, least = by_hand(name)
+    expected = least + 2 * (1 - H)
+    primal = certified(tm.rsvm(data, norm_bound=H))
+    assert primal.objective == pytest.approx(expected, rel=1e-7)
+    assert primal.certificate.facts["norm_active"] is True
+    assert primal.certificate.facts["norm"] == pytest.approx(H, rel=1e-6)
+    for build in DUALS:
+        model = build(data, norm_bound=H)
+        dual = certified(model)
+        assert dual.objective == pytest.approx(-expected, rel=1e-7)
+        facts = dual.certificate.facts
+        assert facts["capacity_price"] == pytest.approx(2.0, rel=1e-5)
+        assert facts["gamma"] == pytest.approx(2 / H, rel=1e-5)
+        assert "degenerate" not in facts
+        w, b = hyperplane(model, dual)
+        assert abs(w[0]) == pytest.approx(H, rel=1e-6)
+        assert loss(data, w, b) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("H", [1.5, 3.0, 50.0])
+@pytest.mark.parametrize("name", BY_HAND)
+def test_above_the_limit_gamma_is_zero_and_the_multipliers_hold_the_hyperplane(
+    name: str, H: float
+) -> None:
+    """S = 0: the paper's w is 0 / 0, and at H = 3 some solution still has the norm H."""
+    data, least = by_hand(name)
+    primal = certified(tm.rsvm(data, norm_bound=H))
+    assert primal.objective == pytest.approx(least, rel=1e-7)
+    for build in DUALS:
+        model = build(data, norm_bound=H)
+        dual = certified(model, options=TIGHT)
+        assert dual.objective == pytest.approx(-least, rel=1e-7)
+        facts = dual.certificate.facts
+        assert facts["degenerate"] == FREE
+        assert facts["gamma"] == pytest.approx(0.0, abs=1e-6)
+        w, b = hyperplane(model, dual)
+        assert abs(w[0]) <= H
+        assert loss(data, w, b) == pytest.approx(least, rel=1e-7)
+
+
+# --- strong duality ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("kind", ["separable", "overlapping", "unbalanced"])
+@pytest.mark.parametrize("H", [0.1, 0.8, 20.0])
+def test_primal_and_both_duals_meet_at_every_norm(kind: str, mode: str, H: float) -> None:
+    """20 is above the limit of all three: the two overlapping ones have S = 0 there."""
+    data = points(kind, 6)
+    expected = reference_solutions.least_loss(data, mode, H).value
+    primal = certified(tm.rsvm(data, norm_bound=H, intercept=mode))
+    assert primal.objective == pytest.approx(expected, abs=1e-6)
+    for build in DUALS:
+        model = build(data, norm_bound=H, intercept=mode)
+        dual = certified(model)
+        assert -dual.objective == pytest.approx(expected, abs=1e-6)
+        assert -dual.objective <= primal.objective + 1e-9, "weak duality, whatever the solver did"
+        w, b = hyperplane(model, dual)
+        norm = np.sqrt(w @ w + (b * b if mode == "penalised" else 0.0))
+        assert norm <= H * (1 + 1e-12)
+        assert loss(data, w, b) == pytest.approx(expected, abs=1e-5)
+        if mode == "none":
+            assert b == 0.0
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("H", [0.7, 1.0])
+def test_the_hyperplane_of_the_dual_is_that_of_the_primal_where_it_is_unique(
+    mode: str, H: float
+) -> None:
+    """Theorem 2: an active norm makes w unique, and a multiplier inside its box b as well.
+
+    E(w) - E* >= gamma / 2 ||w - w*||^2 in the ball, so the gaps say how far apart they may be.
+    """
+    data = points("overlapping", 2, n=30, d=4)
+    expected = reference_solutions.least_loss(data, mode, H)
+    primal = certified(tm.rsvm(data, norm_bound=H, intercept=mode), options=TIGHT)
+    assert primal.certificate.facts["norm_active"] is True
+    w_primal, b_primal = primal.values["w"], float(primal.values.get("b", 0.0))
+    for build in DUALS:
+        model = build(data, norm_bound=H, intercept=mode)
+        dual = certified(model, options=TIGHT)
+        alpha, gamma = dual.values["alpha"], float(dual.certificate.facts["gamma"])
+        assert ((alpha > 1e-3) & (alpha < 1 - 1e-3)).any()
+        w, b = hyperplane(model, dual)
+        gaps = [primal.objective + dual.objective, loss(data, w, b) + dual.objective]
+        assert max(gaps) <= 1e-9
+        apart = sum(np.sqrt(2 * max(gap, 1e-13) / gamma) for gap in gaps)
+        assert np.linalg.norm(w - w_primal) <= min(apart, 5e-6)
+        assert b == pytest.approx(b_primal, abs=1e-5)
+        np.testing.assert_allclose(w, expected.w, atol=1e-5)
+        assert b == pytest.approx(expected.b, abs=1e-5)
+        np.testing.assert_allclose(-dual.duals["weight"], expected.w, atol=1e-5)
+        row = {"free": "balance", "penalised": "weight_b"}.get(mode)
+        assert row is None or -dual.duals[row] == pytest.approx(expected.b, abs=1e-5)
+
+
+def test_one_model_is_solved_again_at_another_norm() -> None:
+    data = points("overlapping", 3)
+    models = [build(data, norm_bound=1.0) for build in (tm.rsvm, *DUALS)]
+    for H in (0.1, 0.3, 9.0):
+        expected = reference_solutions.least_loss(data, "free", H).value
+        for model in models:
+            model.norm_bound.set_value(H)
+            result = certified(model)
+            assert abs(result.objective) == pytest.approx(expected, rel=1e-6)
+            assert result.parameters["norm_bound"] == H
+            assert result.certificate.level == "paper"
+
+
+@pytest.mark.parametrize("build", [tm.rsvm, tm.rsvm_dual])
+@pytest.mark.parametrize("H", [0.05, 0.3, 1.0, 3.0])
+def test_the_default_tolerances_prove_a_gap_of_1e_minus_8(build: Any, H: float) -> None:
+    for data in (points("overlapping", 2, n=60, d=5), points("unbalanced", 6, n=30, d=3)):
+        result = certified(build(data, norm_bound=H))
+        assert result.certificate.gap is not None
+        assert result.certificate.gap <= 1e-8
+
+
+def test_each_solver_of_cones_finds_the_same() -> None:
+    data = points("overlapping", 3, n=12)
+    expected = reference_solutions.least_loss(data, "free", 0.3).value
+    for solver in ("clarabel", "scs", "scip", "gurobi"):
+        if not tm_installed(solver):
+            continue
+        for build in (tm.rsvm, *DUALS):
+            found = tm.solve(build(data, norm_bound=0.3), solver)
+            assert abs(found.objective) == pytest.approx(expected, rel=1e-4), (solver, build)
+            assert found.certificate.verdict is Verdict.CERTIFIED or solver == "scip"
+
+
+def tm_installed(solver: str) -> bool:
+    from tightmargin.solvers.backends.registry import SOLVERS
+
+    return SOLVERS[solver].installed
+
+
+# --- what a check proves -------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), H=st.floats(0.01, 30.0), mode=st.sampled_from(INTERCEPTS))
+@settings(max_examples=20)
+def test_any_alpha_gives_a_value_above_and_a_bound_below_the_optimum(
+    seed: int, H: float, mode: str
+) -> None:
+    rng, data = np.random.default_rng(seed), points("overlapping", seed % 5, n=10)
+    expected = -reference_solutions.least_loss(data, mode, H).value
+    alpha = rng.uniform(-0.3, 1.3, data.n) if seed % 3 else np.zeros(data.n)
+    for build in DUALS:
+        check = CATALOGUE[build.__name__].check
+        assert check is not None
+        found = check(build(data, norm_bound=H, intercept=mode).origin, {"alpha": alpha})
+        assert 0 >= found.objective >= expected - 1e-7, "alpha = 0 is worth 0"
+        assert found.bound is None or found.bound <= expected + 1e-7
+        kept = found.repaired["alpha"]
+        assert 0 <= kept.min() <= kept.max() <= 1
+        assert mode != "free" or abs(data.y @ kept) <= 1e-12
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_at_the_optimum_the_hyperplane_that_alpha_names_closes_the_gap(mode: str) -> None:
+    data = points("overlapping", 2, n=30, d=4)
+    for build in DUALS:
+        model = build(data, norm_bound=0.7, intercept=mode)
+        check = CATALOGUE[build.__name__].check
+        assert check is not None
+        found = check(model.origin, certified(model, options=TIGHT).values)
+        assert found.bound == pytest.approx(
+            -reference_solutions.least_loss(data, mode, 0.7).value, rel=1e-5
+        )
+        assert found.objective - found.bound <= 1e-5 * abs(found.objective)
+
+
+@given(seed=st.integers(0, 10**6), H=st.floats(0.01, 30.0), mode=st.sampled_from(INTERCEPTS))
+@settings(max_examples=20)
+def test_any_hyperplane_is_drawn_into_the_ball(seed: int, H: float, mode: str) -> None:
+    rng, data = np.random.default_rng(seed), points("overlapping", seed % 5, n=10)
+    expected = reference_solutions.least_loss(data, mode, H).value
+    values = {"w": 3 * rng.standard_normal(2)}
+    if mode != "none":
+        values["b"] = np.array(rng.normal())
+    check = CATALOGUE["rsvm"].check
+    assert check is not None
+    found = check(tm.rsvm(data, norm_bound=H, intercept=mode).origin, values)
+    w, b = found.repaired["w"], float(found.repaired.get("b", 0.0))
+    assert w @ w + (b * b if mode == "penalised" else 0.0) <= H**2 * (1 + 1e-12)
+    assert found.objective == pytest.approx(loss(data, w, b), rel=1e-12)
+    assert found.objective >= expected - 1e-7
+    assert found.bound == 0.0
+    assert found.facts["errors"] == int((data.y * (data.X @ w + b) <= 0).sum())
+
+
+def test_multipliers_near_an_end_of_the_box_are_moved_there_when_that_is_better() -> None:
+    """At small norms all points of the smaller class sit at 1, which no solver says exactly."""
+    data, H = points("overlapping", 2, n=60, d=5), 0.05
+    difference = np.linalg.norm(data.y @ data.X)  # alpha = 1 at all points, 30 of each class
+    exact = H * difference - data.n
+    found = certified(tm.rsvm_dual(data, norm_bound=H))
+    assert found.values["alpha"].tolist() == [1.0] * data.n
+    assert found.objective == pytest.approx(exact, rel=1e-14)
+    assert found.certificate.gap is not None
+    assert found.certificate.gap <= 1e-13
+
+
+def test_the_other_machines_are_named_where_they_exist() -> None:
+    """The paper's maps belong to the free intercept, and to gamma > 0."""
+    data, _ = by_hand("flat to 4")
+    for build in DUALS:
+        below = certified(build(data, norm_bound=0.5)).certificate.facts["equivalence"]
+        assert below["C"] == pytest.approx(0.5 / 2.0, rel=1e-5)
+        assert below["nu"] == pytest.approx(1.0, rel=1e-5), "all six points are below the margin"
+        for other in ({"norm_bound": 3.0}, {"norm_bound": 0.5, "intercept": "none"}):
+            assert "equivalence" not in certified(build(data, **other)).certificate.facts
+
+
+def test_a_separable_loss_of_zero_is_proven_exactly() -> None:
+    data = points("separable", 1)
+    result = certified(tm.rsvm(data, norm_bound=50.0))
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    assert result.bound == 0.0
+    assert certified(tm.rsvm_dual(data, norm_bound=50.0)).objective == 0.0, "alpha = 0"
+
+
+def test_without_multipliers_and_with_s_zero_there_is_no_hyperplane() -> None:
+    data, _ = by_hand("flat to 4")
+    origin = tm.rsvm_dual(data, norm_bound=3.0).origin
+    with pytest.raises(ValueError, match=r"names no hyperplane.*solve it with clarabel"):
+        dual_classifier(origin, {"alpha": np.zeros(data.n)}, {})
+    alpha = np.ones(data.n)
+    w, b = dual_classifier(origin, {"alpha": alpha}, {})
+    assert (w[0], b) == pytest.approx((3.0, 0.0)), "with S > 0 alpha names one"
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_points_in_one_place_lose_the_smaller_class(mode: str) -> None:
+    """K = 0: w is nothing, and only the intercept can do anything."""
+    data = tm.GramData(np.zeros((5, 5)), [1, 1, 1, -1, -1])
+    # A price on b keeps |b| <= H: 3 (1 - H) + 2 (1 + H).
+    expected = {"free": 4.0, "penalised": 5 - 0.7, "none": 5.0}[mode]
+    for build in DUALS:
+        assert -certified(build(data, norm_bound=0.7, intercept=mode)).objective == pytest.approx(
+            expected, rel=1e-7
+        )
+
+
+# --- without the norm ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("kind", ["separable", "overlapping", "unbalanced"])
+def test_the_relaxation_is_below_at_every_norm_and_equal_above_the_limit(
+    kind: str, mode: str
+) -> None:
+    data = points(kind, 6)
+    relaxed = tm.solve(tm.rsvm_relaxed(data, intercept=mode))
+    assert relaxed.objective == pytest.approx(
+        reference_solutions.least_loss(data, mode).value, abs=1e-7
+    )
+    limit = float(relaxed.certificate.facts["norm"])  # of one solution, at least the shortest
+    if mode == "penalised":
+        w, b = relaxed.values["w"], float(relaxed.values["b"])
+        assert limit == pytest.approx(np.sqrt(w @ w + b * b))
+    losses = [
+        certified(tm.rsvm(data, norm_bound=H, intercept=mode))
+        for H in (0.05, 0.5, 1.001 * limit + 1e-6, 5 * limit + 1)
+    ]
+    for found in losses:
+        assert relaxed.bound <= found.objective + 1e-9
+    assert [found.objective for found in losses] == sorted(
+        (found.objective for found in losses), reverse=True
+    ) or losses[-1].objective == pytest.approx(losses[-2].objective, abs=1e-6)
+    for found in losses[2:]:
+        assert found.objective == pytest.approx(relaxed.objective, abs=2e-6)
+    if kind != "unbalanced":  # there w = 0 is optimal
+        assert losses[0].objective > relaxed.objective + 0.1
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_the_linear_kernel_gives_the_program_on_points(mode: str) -> None:
+    for data in (points("overlapping", 7), points("separable", 7, n=8, d=12)):
+        plain = tm.solve(tm.rsvm_relaxed(data, intercept=mode))
+        for given_as in (data, gram_data(data, kernel="linear")):
+            model = tm.rsvm_kernel_relaxed(given_as, intercept=mode)
+            kernel = tm.solve(model, absolute_gap=1e-9)  # separable points cost nothing
+            assert kernel.objective == pytest.approx(plain.objective, abs=1e-7)
+            assert kernel.certificate.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_a_positive_definite_kernel_loses_nothing(mode: str) -> None:
+    gram = gram_data(points("overlapping", 3, n=20), kernel="rbf", width=0.8)
+    model = tm.rsvm_kernel_relaxed(gram, intercept=mode)
+    result = tm.solve(model, absolute_gap=1e-9)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    w, b = hyperplane(model, result)
+    assert loss(gram, w, b) == pytest.approx(0.0, abs=1e-7)
+    beta = result.values["beta"]
+    squared = (gram.y * beta) @ gram.gram @ (gram.y * beta) + (b * b if mode == "penalised" else 0)
+    assert result.certificate.facts["norm"] == pytest.approx(np.sqrt(squared), rel=1e-6)
+
+
+@pytest.mark.parametrize("H", [0.5, 2.0])
+def test_the_dual_on_a_kernel_matrix_is_libsvms_machine_at_its_norm(H: float) -> None:
+    """C = 1 / gamma = H / sqrt(S). Proposition 2 prints sqrt(S) / H for it: another machine."""
+    data = points("overlapping", 3, n=40)
+    gram = gram_data(data, kernel="rbf", width=0.5)
+    model = tm.rsvm_dual(gram, norm_bound=H)
+    result = certified(model, options=TIGHT)
+    price = float(result.certificate.facts["capacity_price"])
+    w, b = hyperplane(model, result)
+    assert np.linalg.norm(w) == pytest.approx(H, rel=1e-9)
+    norms = {}
+    for name, C in (("Table 1", H / price), ("Proposition 2", price / H)):
+        machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(gram.gram, gram.y)
+        signed = np.zeros(data.n)
+        signed[machine.support_] = machine.dual_coef_.ravel()
+        norms[name] = np.sqrt(signed @ gram.gram @ signed)
+        if name == "Table 1":
+            np.testing.assert_allclose(gram.factor @ w, gram.gram @ signed, atol=1e-5)
+            theirs = np.maximum(0.0, 1 - gram.y * machine.decision_function(gram.gram)).sum()
+            assert -result.objective == pytest.approx(theirs, rel=1e-6)
+            assert loss(gram, w, b) == pytest.approx(theirs, rel=1e-7)
+            assert pytest.approx(result.certificate.facts["equivalence"]["C"], rel=1e-12) == C
+    assert norms["Table 1"] == pytest.approx(H, rel=1e-5)
+    assert abs(norms["Proposition 2"] / H - 1) > 0.5
+
+
+# --- labels, numbers, words ----------------------------------------------------------------------
+
+
+def test_labels_zero_and_one_are_refused_on_points_that_the_paper_used(data_folder: Path) -> None:
+    """A copy of Adult-4 with labels 0 and 1 trains another machine without a word elsewhere."""
+    with np.load(data_folder / "adult_a4a.npz") as held:
+        X, y = held["X"][:60], held["y"][:60]
+    with pytest.raises(ValueError, match=r"labels must be -1 and \+1, got \[0.0, 1.0\]"):
+        tm.TrainingData(X, (y > 0).astype(float))
+    assert tm.rsvm(tm.TrainingData(X, y), norm_bound=1.0).name == "rsvm"
+
+
+@pytest.mark.parametrize("build", [tm.rsvm, *DUALS])
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf, "wide", None])
+def test_a_norm_bound_that_is_no_length_is_refused(build: Any, bad: Any) -> None:
+    with pytest.raises(ValueError, match=r"^norm_bound must be a"):
+        build(points("overlapping", 1), norm_bound=bad)
+
+
+def test_points_go_to_the_primal_and_kernels_to_the_duals() -> None:
+    gram = gram_data(points("overlapping", 1), kernel="rbf", width=1.0)
+    for build, words in ((tm.rsvm, {"norm_bound": 1.0}), (tm.rsvm_relaxed, {})):
+        with pytest.raises(TypeError, match="takes TrainingData, got GramData"):
+            build(gram, **words)
+
+
+def test_compare_measures_the_relaxation_against_the_rigorous_machine() -> None:
+    data = points("overlapping", 6)
+    table = tm.compare(data, ["rsvm_relaxed"], exact="rsvm", parameters={"norm_bound": 0.3})
+    upper = reference_solutions.least_loss(data, "free", 0.3).value
+    lower = reference_solutions.least_loss(data, "free").value
+    assert table.upper == pytest.approx(upper, rel=1e-6)
+    assert table.rows[0].bound == pytest.approx(lower, rel=1e-6)
+    assert table.violations() == []
+
+
+def test_the_command_line_prints_the_price_of_capacity(tmp_path: Path) -> None:
+    data, least = by_hand("flat to 4")
+    file = write_csv(tmp_path / "points.csv", data)
+    answer = run("solve", "rsvm_dual", "--data", file, "--set", "norm_bound=0.5", "--json")
+    assert answer.code == 0
+    assert answer.json["objective"] == pytest.approx(-(least + 1), rel=1e-7)
+    assert answer.json["certificate"]["facts"]["capacity_price"] == pytest.approx(2.0, rel=1e-5)
+    above = run("solve", "rsvm_dual", "--data", file, "--set", "norm_bound=3")
+    assert above.code == 0
+    assert "the solution of rsvm_relaxed is optimal" in " ".join(above.stdout.split())

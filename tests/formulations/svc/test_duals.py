@@ -1,0 +1,314 @@
+"""Hard and soft margin in every form: duals, kernels, homogeneous machines, and Lee's misprints."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations.catalogue import CATALOGUE, PaperCheck
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.svc import hard_margin_dual, soft_margin_dual
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+RIDGE, WIDTH = 0.05, 0.6
+SEPARABLE, OVERLAPPING = points("separable", 5, n=12), points("overlapping", 5, n=12)
+DUALS: dict[str, Any] = {
+    "hard": (tm.hard_margin_svc_dual, SEPARABLE, {}),
+    "soft": (tm.soft_margin_svc_dual, OVERLAPPING, {"ridge": RIDGE}),
+}
+PRIMALS: dict[str, Any] = {"hard": tm.hard_margin_svc, "soft": tm.soft_margin_svc}
+
+
+def certified(model: Any, solver: str = "auto") -> SolveResult:
+    result = tm.solve(model, solver)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    return result
+
+
+def hyperplane(model: Any, result: SolveResult) -> tuple[np.ndarray, float]:
+    classifier = CATALOGUE[result.formulation].classifier
+    assert classifier is not None
+    return classifier(model.origin, result.values, result.duals)
+
+
+def checked(model: Any, **values: Any) -> PaperCheck:
+    check = CATALOGUE[model.name].check
+    assert check is not None
+    return check(model.origin, {name: np.asarray(value) for name, value in values.items()})
+
+
+def rbf(data: tm.TrainingData) -> tm.GramData:
+    return gram_data(data, kernel="rbf", width=WIDTH)
+
+
+@functools.cache
+def best_alpha(kind: str, mode: str) -> np.ndarray:
+    build, data, words = DUALS[kind]
+    return certified(build(data, intercept=mode, **words)).values["alpha"]
+
+
+@functools.cache
+def primal_value(kind: str, mode: str) -> float:
+    if kind == "hard":
+        return reference_solutions.hard_margin(SEPARABLE, mode).value
+    return reference_solutions.hinge(OVERLAPPING, mode, RIDGE, 1 / OVERLAPPING.n).value
+
+
+def margin_dual_by_cvxpy(gram: np.ndarray, y: np.ndarray, mode: str, share: float) -> float:
+    """The largest e'a - share a'Qa over a >= 0."""
+    a = cp.Variable(len(y), nonneg=True)
+    q = np.outer(y, y) * (gram + (1.0 if mode == "penalised" else 0.0))
+    rows = [y @ a == 0] if mode == "free" else []
+    cp.Problem(cp.Maximize(cp.sum(a) - share * cp.quad_form(a, cp.psd_wrap(q))), rows).solve(
+        solver=cp.CLARABEL
+    )
+    return float(cp.sum(a).value - share * a.value @ q @ a.value)
+
+
+# --- by hand -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_two_points_on_the_line_by_hand(mode: str) -> None:
+    """At 2 and -2 the machine is w = 1/2, b = 0: alpha = 1/8 each, objective -1/8."""
+    data = tm.TrainingData([[2.0], [-2.0]], [1, -1])
+    result = certified(tm.hard_margin_svc_dual(data, intercept=mode))
+    assert result.objective == pytest.approx(-1 / 8, rel=1e-7)
+    assert result.values["alpha"].sum() == pytest.approx(1 / 4, rel=1e-6)
+    assert result.values["v"] == pytest.approx([1 / 2], rel=1e-6)
+
+
+@pytest.mark.parametrize(("ridge", "w", "alpha"), [(0.05, 1 / 2, 0.0125), (4.0, 1 / 4, 1 / 2)])
+def test_two_points_with_slack_by_hand(ridge: float, w: float, alpha: float) -> None:
+    """ridge w^2 + [1 - 2 w]_+ is least at min(1/2, 1/ridge); 2 ridge w = 2 (alpha + alpha)."""
+    data = tm.TrainingData([[2.0], [-2.0]], [1, -1])
+    model = tm.soft_margin_svc_dual(data, ridge=ridge)
+    result = certified(model)
+    assert -result.objective == pytest.approx(ridge * w**2 + 1 - 2 * w, rel=1e-6)
+    assert result.values["alpha"] == pytest.approx([alpha, alpha], rel=1e-5)
+    assert hyperplane(model, result)[0] == pytest.approx([w], rel=1e-5)
+
+
+# --- the hard margin -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_the_paper_mixes_the_duals_of_two_objectives(mode: str) -> None:
+    """min ||w||^2 is max e'a - a'Qa / 4; the printed max e'a - a'Qa / 2 is half of it."""
+    gram, y = SEPARABLE.X @ SEPARABLE.X.T, SEPARABLE.y
+    squared = 2 * reference_solutions.hard_margin(SEPARABLE, mode).value
+    assert margin_dual_by_cvxpy(gram, y, mode, 1 / 4) == pytest.approx(squared, rel=1e-5)
+    printed = margin_dual_by_cvxpy(gram, y, mode, 1 / 2)
+    assert printed == pytest.approx(squared / 2, rel=1e-5)
+    ours = certified(tm.hard_margin_svc_dual(SEPARABLE, intercept=mode))
+    assert -ours.objective == pytest.approx(printed, rel=1e-5)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_multipliers_add_up_to_the_margin_to_the_power_minus_two(seed: int, mode: str) -> None:
+    data = points("separable", seed)
+    dual = certified(tm.hard_margin_svc_dual(data, intercept=mode))
+    margin = -certified(tm.max_margin_svc(data, intercept=mode)).objective
+    assert dual.values["alpha"].sum() == pytest.approx(margin**-2, rel=1e-5)
+    assert -2 * dual.objective == pytest.approx(margin**-2, rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "highs", "scip"])
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_on_overlapping_points_the_hard_dual_is_proven_unbounded(mode: str, solver: str) -> None:
+    """A ray that Gordan's theorem promises: alpha >= 0, F'(y o alpha) = 0, sum alpha > 0."""
+    assert not reference_solutions.is_separable(OVERLAPPING, mode)
+    model = tm.hard_margin_svc_dual(OVERLAPPING, intercept=mode)
+    result = tm.solve(model, solver)
+    assert result.status is Status.UNBOUNDED
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "no_duals" not in result.certificate.facts
+    alpha = result.ray["alpha"]
+    assert (alpha >= 0).all()
+    assert alpha.sum() > 0
+    signed = OVERLAPPING.y * alpha
+    sums = [*(OVERLAPPING.X.T @ signed), signed.sum() if mode != "none" else 0.0]
+    assert sums == pytest.approx([0.0] * 3, abs=1e-9 * alpha.sum())
+
+
+def test_the_kernel_hard_margin_is_one_over_the_largest_norm_that_matters() -> None:
+    gram = rbf(OVERLAPPING)
+    dual = certified(tm.hard_margin_svc_dual(gram))
+    limit = tm.h_limit(gram)
+    assert limit.separable
+    assert -2 * dual.objective == pytest.approx(limit.value**2, rel=1e-6)
+    theirs = SVC(C=1e6, kernel="rbf", gamma=WIDTH, tol=1e-8).fit(OVERLAPPING.X, OVERLAPPING.y)
+    assert dual.values["alpha"].sum() == pytest.approx(np.abs(theirs.dual_coef_).sum(), rel=1e-5)
+    w, b = hyperplane(tm.hard_margin_svc_dual(gram), dual)
+    found = gram.factor @ w + b
+    np.testing.assert_allclose(found, theirs.decision_function(OVERLAPPING.X), atol=1e-4)
+    assert (gram.y * found).min() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_without_slack_the_soft_dual_is_the_hard_one_over_again() -> None:
+    """As long as no alpha / (2 ridge) of the hard margin is above 1 / (2 n ridge)."""
+    hard = certified(tm.hard_margin_svc_dual(SEPARABLE))
+    ridge = 0.9 / (2 * SEPARABLE.n * float(hard.values["alpha"].max()))
+    soft = certified(tm.soft_margin_svc_dual(SEPARABLE, ridge=ridge))
+    assert soft.objective == pytest.approx(2 * ridge * hard.objective, rel=1e-6)
+    np.testing.assert_allclose(soft.values["v"], 2 * ridge * hard.values["v"], atol=1e-6)
+
+
+# --- the soft margin -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("data", [OVERLAPPING, rbf(OVERLAPPING)], ids=["points", "kernel"])
+def test_the_soft_dual_is_that_of_c_svc_at_one_over_two_n_ridge(data: Any, mode: str) -> None:
+    soft_model = tm.soft_margin_svc_dual(data, ridge=RIDGE, intercept=mode)
+    other_model = tm.c_svc_dual(data, C=1 / (2 * data.n * RIDGE), intercept=mode)
+    soft, other = certified(soft_model), certified(other_model)
+    assert soft.objective == pytest.approx(2 * RIDGE * other.objective, rel=1e-6)
+    alpha = 2 * RIDGE * other.values["alpha"]
+    np.testing.assert_allclose(soft.values["alpha"], alpha, atol=1e-4 / data.n)
+    ours, theirs = hyperplane(soft_model, soft), hyperplane(other_model, other)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
+    assert ours[1] == pytest.approx(theirs[1], abs=1e-4)
+
+
+def test_the_soft_dual_on_a_kernel_is_libsvms() -> None:
+    gram, C = rbf(OVERLAPPING), 1 / (2 * OVERLAPPING.n * RIDGE)
+    theirs = SVC(C=C, kernel="rbf", gamma=WIDTH, tol=1e-8).fit(OVERLAPPING.X, OVERLAPPING.y)
+    model = tm.soft_margin_svc_dual(gram, ridge=RIDGE)
+    ours = certified(model)
+    assert ours.values["alpha"].sum() == pytest.approx(
+        2 * RIDGE * np.abs(theirs.dual_coef_).sum(), rel=1e-5
+    )
+    w, b = hyperplane(model, ours)
+    found = gram.factor @ w + b
+    np.testing.assert_allclose(found, theirs.decision_function(OVERLAPPING.X), atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_the_representer_form_is_minus_the_dual_and_the_printed_one_is_not(mode: str) -> None:
+    """1/2 printed for 1/m is the machine with ridge 2 ridge / m, its objective times m / 2."""
+    gram = rbf(OVERLAPPING)
+    dual = certified(tm.soft_margin_svc_dual(gram, ridge=RIDGE, intercept=mode))
+    right = certified(tm.kernel_soft_margin_svc(gram, ridge=RIDGE, intercept=mode))
+    assert right.objective == pytest.approx(-dual.objective, rel=1e-6)
+    printed = reference_solutions.kernel_hinge(np.asarray(gram.gram), gram.y, RIDGE, 1 / 2, mode)
+    assert printed > 2 * right.objective
+    as_printed = certified(tm.soft_margin_svc_dual(gram, ridge=2 * RIDGE / gram.n, intercept=mode))
+    assert -as_printed.objective * gram.n / 2 == pytest.approx(printed, rel=1e-6)
+
+
+# --- what a result says --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("kind", DUALS)
+def test_the_hyperplane_is_that_of_the_primal(kind: str, mode: str) -> None:
+    build, data, words = DUALS[kind]
+    model = build(data, intercept=mode, **words)
+    w, b = hyperplane(model, certified(model))
+    primal = certified(PRIMALS[kind](data, intercept=mode, **words)).values
+    np.testing.assert_allclose(w, primal["w"], atol=1e-4)
+    assert b == pytest.approx(float(primal["b"]) if mode != "none" else 0.0, abs=1e-4)
+    facts = certified(model).certificate.facts
+    assert facts["errors"] == int((data.y * (data.X @ w + b) <= 0).sum())
+
+
+@pytest.mark.parametrize("kind", DUALS)
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@given(seed=st.integers(0, 10**6), spread=st.sampled_from([0.0, 1e-3, 1.0]))
+@settings(max_examples=12, deadline=None)
+def test_any_multipliers_give_a_point_above_and_a_bound_below(
+    kind: str, mode: str, seed: int, spread: float
+) -> None:
+    """Near the optimum and far from it; the bound closes with the distance."""
+    build, data, words = DUALS[kind]
+    model = build(data, intercept=mode, **words)
+    best, true = best_alpha(kind, mode), -primal_value(kind, mode)
+    noise = np.random.default_rng(seed).standard_normal(data.n)
+    found = checked(model, alpha=best * (1 + spread * noise))
+    alpha = found.repaired["alpha"]
+    assert (alpha >= 0).all()
+    assert kind == "hard" or (alpha <= 1 / data.n).all()
+    if mode == "free":
+        assert abs(data.y @ alpha) <= 1e-12 * alpha.sum()
+    v = data.X.T @ (data.y * alpha)
+    norm = v @ v + (data.y @ alpha) ** 2 * (mode == "penalised")
+    share = 1 / 2 if kind == "hard" else 1 / (4 * RIDGE)
+    assert found.objective == pytest.approx(share * norm - alpha.sum(), rel=1e-9, abs=1e-12)
+    assert found.objective >= true - 1e-7 * abs(true)
+    if found.bound is not None:
+        assert found.bound <= true + 1e-7 * abs(true)
+    if spread <= 1e-3:
+        assert found.bound is not None
+        assert found.objective - found.bound <= (1e-5 + 20 * spread) * abs(true)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("kind", DUALS)
+def test_the_rows_and_the_objective_are_those_written_down(kind: str, mode: str) -> None:
+    """Evaluated by Pyomo: the check of a result would put a wrong length of alpha right."""
+    build, data, words = DUALS[kind]
+    model = build(data, intercept=mode, **words)
+    alpha = np.random.default_rng(1).uniform(0, 1 / data.n, data.n)
+    for i in range(data.n):
+        model.alpha[i].set_value(alpha[i])
+        upper = None if kind == "hard" else pytest.approx(1 / data.n)
+        assert (model.alpha[i].lb, model.alpha[i].ub) == (0.0, upper)
+    v = (data.y * alpha) @ data.X
+    for j in range(data.d):
+        model.v[j].set_value(v[j])
+        assert pyo.value(model.weight[j].body) == pytest.approx(0.0, abs=1e-12)
+    total, norm = float(data.y @ alpha), float(v @ v)
+    assert hasattr(model, "balance") == (mode == "free")
+    if mode == "free":
+        assert pyo.value(model.balance.body) == pytest.approx(total)
+    if mode == "penalised":
+        model.v_b.set_value(total)
+        norm += total**2
+    share = 1 / 2 if kind == "hard" else 1 / (4 * RIDGE)
+    assert pyo.value(model.objective) == pytest.approx(share * norm - alpha.sum(), rel=1e-12)
+
+
+def test_multipliers_that_name_no_separating_hyperplane_give_no_bound() -> None:
+    """The direction of one pair of points does not separate the rest; zeros name nothing."""
+    model = tm.hard_margin_svc_dual(OVERLAPPING)
+    pair = np.zeros(OVERLAPPING.n)
+    pair[0] = pair[-1] = 1.0
+    assert OVERLAPPING.y[0] != OVERLAPPING.y[-1]
+    assert checked(model, alpha=pair).bound is None
+    zero = checked(model, alpha=np.zeros(OVERLAPPING.n))
+    assert (zero.bound, zero.objective) == (None, 0.0)
+
+
+def test_the_length_of_the_multipliers_is_repaired_in_closed_form() -> None:
+    """Half of the optimal alpha is as good as all of it: the best t is sum alpha / S."""
+    model = tm.hard_margin_svc_dual(SEPARABLE)
+    best = best_alpha("hard", "free")
+    for times in (0.5, 1.0, 7.0):
+        found = checked(model, alpha=times * best)
+        assert found.objective == pytest.approx(-primal_value("hard", "free"), rel=1e-7)
+
+
+def test_the_bounds_are_the_papers_own() -> None:
+    assert (
+        checked(tm.hard_margin_svc_dual(SEPARABLE), alpha=best_alpha("hard", "free")).bound_method
+        == hard_margin_dual.NAMED
+    )
+    assert (
+        checked(
+            tm.soft_margin_svc_dual(OVERLAPPING, ridge=RIDGE), alpha=best_alpha("soft", "free")
+        ).bound_method
+        == soft_margin_dual.NAMED
+    )

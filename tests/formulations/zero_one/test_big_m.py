@@ -1,0 +1,277 @@
+"""Derived M keep an optimum; too small ones, and the wrong formula, are caught cutting it off."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from tests.references.brute_force import (
+    big_m_optimum,
+    least,
+    ramp_optimum,
+    signed_rows,
+    zero_one_optima,
+)
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one import class_reach
+from tightmargin.formulations.zero_one.big_m import (
+    derive_big_m,
+    derive_ramp_big_m,
+    is_proven,
+    unproven_rows,
+)
+from tightmargin.formulations.zero_one.class_reach import same_class_reach
+from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
+from tightmargin.formulations.zero_one.loss import trivial_points
+
+INTERCEPTS = ("free", "penalised", "none")
+
+
+def cloud(seed: int, n: int = 6, d: int = 2) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1, -1)
+    return TrainingData(rng.standard_normal((n, d)) + 0.4 * y[:, None], y)
+
+
+# --- 0-1 loss ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("penalty", [0.3, 2.0, 30.0])
+def test_derived_values_keep_the_optimum(intercept: str, d: int, penalty: float) -> None:
+    for seed in range(4):
+        data = cloud(seed, d=d)
+        (optimum,) = zero_one_optima(data, [penalty], intercept)
+        for known in (None, optimum * (1 + 1e-9)):
+            derived = derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=known)
+            found = big_m_optimum(data, penalty, intercept, derived.values)
+            assert found == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_values_well_below_cut_optima_off(intercept: str) -> None:
+    """The previous test can fail: on some of its instances a third of M changes the optimum."""
+    worse = 0
+    for seed, penalty in itertools.product(range(4), (0.3, 2.0)):
+        data = cloud(seed, d=1)
+        (optimum,) = zero_one_optima(data, [penalty], intercept)
+        derived = derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=optimum)
+        worse += big_m_optimum(data, penalty, intercept, derived.values / 3) > optimum * 1.001
+    assert worse >= 2
+
+
+def test_the_penalised_formula_cuts_optima_off_when_the_intercept_is_free() -> None:
+    """With the optimum as known point about a third of these lines lose it, others even without."""
+    penalty, lost_with_optimum, lost_with_trivial = 3.0, [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y = rng.permutation([-1, 1, -1, 1, -1, 1])
+        data = TrainingData(3 * rng.standard_normal((6, 1)), y)
+        (optimum,) = zero_one_optima(data, [penalty], "free")
+        trivial = trivial_points(data, penalty=penalty, intercept="free")[0].objective
+        for known, lost in ((optimum, lost_with_optimum), (trivial, lost_with_trivial)):
+            radius = math.sqrt(max(known - penalty, 0))
+            wrong = 1 + np.sqrt(data.X[:, 0] ** 2 + 1) * radius
+            if big_m_optimum(data, penalty, "free", wrong) > optimum * (1 + 1e-4):
+                lost.append(seed)
+                assert not is_proven(
+                    wrong, data, penalty=penalty, intercept="free", upper_bound=known
+                )
+            right = derive_big_m(data, penalty=penalty, intercept="free", upper_bound=known)
+            found = big_m_optimum(data, penalty, "free", right.values)
+            assert found == pytest.approx(optimum, rel=1e-6)
+    assert 8 <= len(lost_with_optimum) <= 20, lost_with_optimum
+    assert lost_with_trivial
+
+
+@pytest.mark.parametrize(
+    ("intercept", "norms"), [("penalised", [math.sqrt(26), math.sqrt(2)]), ("none", [5.0, 1.0])]
+)
+def test_formula_by_hand(intercept: str, norms: list[float]) -> None:
+    data = TrainingData([[3.0, 4.0], [0.0, 1.0]], [1, -1])
+    derived = derive_big_m(data, penalty=1.0, intercept=intercept, upper_bound=1.25)
+    assert derived.upper_bound == 1.25
+    assert derived.values == pytest.approx([1 + 0.5 * norm for norm in norms], rel=1e-11)
+    assert (derived.values >= [1 + 0.5 * norm for norm in norms]).all()
+    assert "sqrt(1.25 - 1) = 0.5" in derived.proof
+
+
+def test_free_formula_by_hand() -> None:
+    # Negatives at 0, 3, 7 (reaches 7, 4, 7), one positive; UB 1.25 leaves ||w|| <= 1/2.
+    data = TrainingData([[0.0], [3.0], [7.0], [2.0]], [-1, -1, -1, 1])
+    derived = derive_big_m(data, penalty=1.0, intercept="free", upper_bound=1.25)
+    assert derived.upper_bound == 1.0  # all points to the majority is better
+    assert derived.values == pytest.approx([2.0] * 4, rel=1e-11)
+    big = TrainingData(np.vstack([data.X, [[2.0], [2.5]]]), [-1, -1, -1, 1, 1, 1])
+    derived = derive_big_m(big, penalty=1.0, intercept="free", upper_bound=1.25)
+    assert derived.values == pytest.approx([3.5, 2.0, 3.5, 2.0, 2.0, 2.0], rel=1e-11)
+
+
+@pytest.mark.parametrize(("intercept", "expected"), [("free", 2), ("penalised", 1), ("none", 1)])
+def test_a_point_below_one_violation(intercept: str, expected: float) -> None:
+    """Nobody at least as good violates anything, so only the square root's rounding remains."""
+    derived = derive_big_m(cloud(0), penalty=5.0, intercept=intercept, upper_bound=4.0)
+    assert derived.values == pytest.approx([expected] * 6, abs=1e-6)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_best_closed_form_point_stands_in(intercept: str) -> None:
+    data = cloud(1)
+    trivial = trivial_points(data, penalty=2.0, intercept=intercept)[0].objective
+    alone = derive_big_m(data, penalty=2.0, intercept=intercept)
+    assert alone.upper_bound == trivial
+    useless = derive_big_m(data, penalty=2.0, intercept=intercept, upper_bound=trivial + 9)
+    assert (useless.values == alone.values).all()
+    better = derive_big_m(data, penalty=2.0, intercept=intercept, upper_bound=trivial - 1)
+    assert (better.values <= alone.values).all()
+    assert (better.values < alone.values).any()
+
+
+@pytest.mark.parametrize("known", [-1.0, math.nan])
+def test_no_point_has_such_an_objective(known: float) -> None:
+    with pytest.raises(ValueError, match="upper_bound must be the objective of a known point"):
+        derive_big_m(cloud(0), penalty=1.0, intercept="free", upper_bound=known)
+    with pytest.raises(ValueError, match="upper_bound must be the objective of a known point"):
+        derive_ramp_big_m(cloud(0), C=1.0, intercept="free", upper_bound=known)
+    with pytest.raises(ValueError, match="upper_bound must be the objective of a known point"):
+        derive_intercept_bound(cloud(0), penalty=1.0, upper_bound=known)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_proven_and_unproven_rows(intercept: str) -> None:
+    data = cloud(2)
+    derived = derive_big_m(data, penalty=1.0, intercept=intercept)
+    assert is_proven(derived.values, data, penalty=1.0, intercept=intercept)
+    assert is_proven(1e6, data, penalty=1.0, intercept=intercept)
+    lowered = derived.values.copy()
+    lowered[[1, 4]] *= 0.999
+    assert not is_proven(lowered, data, penalty=1.0, intercept=intercept)
+    rows = unproven_rows(lowered, data, penalty=1.0, intercept=intercept)
+    assert rows.tolist() == [1, 4]
+    # A better known point proves smaller values.
+    known = derived.upper_bound * 0.9
+    assert is_proven(lowered, data, penalty=1.0, intercept=intercept, upper_bound=known)
+    with pytest.raises(ValueError, match=r"values must be a number or an array \(6,\)"):
+        is_proven([1.0, 2.0], data, penalty=1.0, intercept=intercept)
+
+
+def test_reach_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((23, 3)), np.where(np.arange(23) < 5, 1, -1)
+    gaps = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    expected = np.where(y[:, None] == y[None], gaps, 0).max(axis=1)
+    monkeypatch.setattr(class_reach, "CHUNK_DISTANCES", 40)  # two points at a time
+    assert same_class_reach(TrainingData(X, y)) == pytest.approx(expected, rel=1e-14)
+    assert same_class_reach(TrainingData([[0.0], [1.0]], [1, -1])).tolist() == [0.0, 0.0]
+
+
+# --- ramp loss -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("C", [0.2, 1.0, 10.0])
+def test_derived_values_keep_the_ramp_optimum(intercept: str, C: float) -> None:
+    for seed in range(3):
+        data = cloud(seed, n=5, d=1)
+        optimum = ramp_optimum(data, C, intercept, None)
+        for known in (None, optimum * (1 + 1e-9)):
+            derived = derive_ramp_big_m(data, C=C, intercept=intercept, upper_bound=known)
+            found = ramp_optimum(data, C, intercept, derived.values)
+            assert found == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("intercept", "expected"),
+    [
+        ("penalised", [1 + 2 * math.sqrt(26), 1 + 2 * math.sqrt(2), 1 + 2 * math.sqrt(5)]),
+        ("none", [11.0, 3.0, 5.0]),
+        ("free", [2.0, 2 + 2 * math.sqrt(5), 2 + 2 * math.sqrt(5)]),
+    ],
+)
+def test_ramp_formula_by_hand(intercept: str, expected: list[float]) -> None:
+    """C = 1 and UB = 4: 2 (UB - 2 C) = 4, so ||w|| <= 2 where a point is charged in full."""
+    data = TrainingData([[3.0, 4.0], [0.0, 1.0], [2.0, 0.0]], [1, -1, -1])
+    # Three times, so that no point with w = 0 is better than 4.
+    data = TrainingData(np.tile(data.X, (3, 1)), np.tile(data.y, 3))
+    expected = expected * 3
+    derived = derive_ramp_big_m(data, C=1.0, intercept=intercept, upper_bound=4.0)
+    assert derived.upper_bound == 4.0
+    assert derived.values == pytest.approx(expected, rel=1e-11)
+    assert (derived.values >= expected).all()
+    assert "sqrt(2 (4 - 2)) = 2" in derived.proof
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_ramp_values_well_below_cut_optima_off(intercept: str) -> None:
+    """An outlier far on the wrong side: without enough M it takes the whole model along."""
+    data = TrainingData([[1.0], [1.5], [-1.0], [-1.5], [-6.0]], [1, 1, -1, -1, 1])
+    optimum = ramp_optimum(data, 4.0, intercept, None)
+    derived = derive_ramp_big_m(data, C=4.0, intercept=intercept, upper_bound=optimum)
+    assert ramp_optimum(data, 4.0, intercept, derived.values) == pytest.approx(optimum, rel=1e-6)
+    assert ramp_optimum(data, 4.0, intercept, derived.values / 3) > optimum * 1.01
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("C", [0.05, 0.3, 5.0])
+@pytest.mark.parametrize("n_pos", [1, 4, 5])
+def test_best_ramp_objective_without_weights(intercept: str, C: float, n_pos: int) -> None:
+    """The closed form against a search over b at w = 0."""
+    y = np.where(np.arange(8) < n_pos, 1.0, -1.0)
+    data = TrainingData(np.arange(8.0)[:, None], y)
+
+    def value(b: float) -> float:
+        price = b * b / 2 if intercept == "penalised" else 0.0
+        return price + C * float(np.minimum(np.maximum(0.0, 1 - y * b), 2.0).sum())
+
+    grid = [0.0] if intercept == "none" else np.linspace(-2, 2, 401).tolist()
+    best = min(grid, key=value)
+    expected = value(best)
+    if intercept != "none":
+        around = minimize_scalar(value, bounds=(best - 0.01, best + 0.01), method="bounded")
+        expected = min(expected, float(around.fun))
+    known = derive_ramp_big_m(data, C=C, intercept=intercept).upper_bound
+    assert known == pytest.approx(expected, rel=1e-6)
+
+
+# --- the free intercept --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", [0.3, 2.0, 30.0])
+def test_a_bounded_intercept_keeps_the_optimum(penalty: float) -> None:
+    for seed, shift in itertools.product(range(4), (0.0, 3.0)):
+        plain = cloud(seed, d=1)
+        data = TrainingData(plain.X + shift, plain.y)
+        (optimum,) = zero_one_optima(data, [penalty], "free")
+        bound = derive_intercept_bound(data, penalty=penalty, upper_bound=optimum * (1 + 1e-9))
+        assert bound >= 1
+        assert bounded_optimum(data, penalty, bound) == pytest.approx(optimum, rel=1e-6)
+
+
+def test_a_smaller_bound_on_the_intercept_can_cut_off() -> None:
+    # Classes at 9 and 11: w = 1, b = -10 exactly, and the bound sqrt(1) * 11 - 1 is attained.
+    data = TrainingData([[9.0], [11.0]], [-1, 1])
+    bound = derive_intercept_bound(data, penalty=7.0, upper_bound=1.0)
+    assert bound == pytest.approx(10.0, rel=1e-11)
+    assert bounded_optimum(data, 7.0, bound) == pytest.approx(1.0, rel=1e-6)
+    assert bounded_optimum(data, 7.0, 0.9 * bound) > 1.1
+
+
+def bounded_optimum(data: TrainingData, penalty: float, bound: float) -> float:
+    """0-1 optimum with a free intercept and |b| <= bound, over every set of kept points."""
+    rows, price = signed_rows(data, "free")
+    box = np.zeros((2, data.d + 1))
+    box[:, -1] = [1.0, -1.0]
+    best = np.inf
+    for kept in itertools.product((False, True), repeat=data.n):
+        system = np.vstack([rows[list(kept)], box])
+        right = np.r_[np.ones(sum(kept)), -bound, -bound]
+        violations = data.n - sum(kept)
+        if penalty * violations < best:
+            norm2 = least(price, np.zeros(data.d + 1), system, right)
+            best = min(best, norm2 + penalty * violations)
+    return best

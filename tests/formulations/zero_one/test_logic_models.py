@@ -1,0 +1,278 @@
+"""The 0-1 loss without a chosen M: bounds of the hyperplane, transformations, indicators."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.logic_models import TRANSFORMATIONS
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.disjunctive import hull_cuts
+from tightmargin.solvers.disjunctive.transformation import transformed
+from tightmargin.solvers.errors import ProblemClassError, SolverNotInstalledError
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations import indicator_constraints as indicators_module
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+
+PENALTY = 0.7
+
+
+@cache
+def optimum(seed: int, intercept: str, penalty: float = PENALTY, n: int = 6) -> float:
+    return reference_solutions.zero_one_optimum(points(seed, n), intercept, penalty)
+
+
+@cache
+def points(seed: int, n: int = 6) -> TrainingData:
+    return reference_solutions.points("overlapping", seed, n=n)
+
+
+def incumbent(data: TrainingData, intercept: str, penalty: float = PENALTY) -> tuple[Any, float]:
+    found = zero_one_incumbent(data, penalty=penalty, intercept=intercept)
+    return found.w, found.b
+
+
+# --- bounds of the hyperplane ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
+def test_bounds_from_an_incumbent_keep_an_optimum_at_every_penalty(intercept: str) -> None:
+    """An optimum of every penalty lies in the box, also of one far from where it was built."""
+    for seed in range(4):
+        data = points(seed)
+        known = incumbent(data, intercept, 0.3)
+        model = tm.zero_one_bilinear(data, penalty=0.3, intercept=intercept, incumbent=known)
+        for penalty in (0.01, 0.3, 2.0, 50.0):
+            model.penalty = penalty
+            radius = max(x.ub for x in model.w.values())
+            best = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
+            assert np.abs(best.w).max() <= radius
+            assert best.objective <= radius**2 * (1 + 1e-9), "the square of the radius is a value"
+            if intercept != "none" and np.any(best.w):
+                assert model.b.lb <= best.b <= model.b.ub
+
+
+def test_a_better_incumbent_gives_a_tighter_box() -> None:
+    for intercept in reference_solutions.INTERCEPTS:
+        data = points(3)
+        plain = tm.zero_one_disjunctive(data, penalty=3.0, intercept=intercept)
+        known = incumbent(data, intercept, 3.0)
+        tight = tm.zero_one_disjunctive(data, penalty=3.0, intercept=intercept, incumbent=known)
+        found = build("zero_one_disjunctive", data, penalty=3.0, intercept=intercept)
+        value = optimum(3, intercept, 3.0)
+        assert tight.w[0].ub == pytest.approx(np.sqrt(value), rel=1e-6)
+        assert tight.w[0].ub < plain.w[0].ub
+        assert found.w[0].ub == pytest.approx(tight.w[0].ub)
+        assert sum(part.binary_indicator_var.value for part in found.drop.values()) >= 1
+        if intercept == "free":
+            assert tight.b.ub < plain.b.ub
+
+
+def test_the_box_is_as_small_as_it_can_be() -> None:
+    """On a line the weight of the hard margin is the end of its own box, to the last digit."""
+    line = TrainingData([[-0.6], [0.7]], [-1, 1])
+    model = tm.zero_one_disjunctive(
+        line, penalty=90.0, incumbent=([1 / 0.6], 0.0), intercept="none"
+    )
+    assert model.w[0].ub == pytest.approx(1 / 0.6, rel=1e-11)
+    result = tm.solve(model)
+    assert result.objective == pytest.approx(1 / 0.36, rel=1e-9)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+
+
+def test_changing_the_penalty_is_no_edit() -> None:
+    """The better of two known hyperplanes depends on the penalty, and the box follows it."""
+    data = points(1)
+    model = tm.zero_one_bilinear(data, penalty=0.05, incumbent=incumbent(data, "penalised"))
+    model.penalty = 3.0
+    result = tm.solve(model)
+    assert result.certificate.level == "paper"
+    assert result.objective == pytest.approx(optimum(1, "penalised", 3.0), rel=1e-6)
+
+
+def test_bad_incumbents_are_refused_by_name() -> None:
+    for builder in (tm.zero_one_bilinear, tm.zero_one_disjunctive):
+        with pytest.raises(ValueError, match=r"incumbent must be \(w, b\) with w of shape \(2,\)"):
+            builder(points(1), penalty=1.0, incumbent=([1.0], 0.0))
+        with pytest.raises(ValueError, match="incumbent: w and b must be finite"):
+            builder(points(1), penalty=1.0, incumbent=([1.0, np.nan], 0.0))
+        with pytest.raises(ValueError, match="intercept=none means b = 0"):
+            builder(points(1), penalty=1.0, intercept="none", incumbent=([1.0, 1.0], 2.0))
+
+
+# --- transformations ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+def test_every_transformation_has_the_enumerated_optimum(
+    transformation: str, intercept: str
+) -> None:
+    """With an incumbent the box is tight, and a constant that is too small would show."""
+    data = points(2)
+    model = tm.zero_one_disjunctive(
+        data, penalty=PENALTY, intercept=intercept, transformation=transformation,
+        incumbent=incumbent(data, intercept),
+    )  # fmt: skip
+    result = tm.solve(model, "scip")
+    assert result.objective == pytest.approx(optimum(2, intercept), rel=1e-6)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.level == "paper"
+    assert model.w[0].value == pytest.approx(float(result.values["w"][0]))
+
+
+def root(model: pyo.ConcreteModel, transformation: str) -> float:
+    relaxed = transformed(model, transformation)
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(relaxed)
+    value = tm.solve(relaxed, "clarabel").objective
+    assert value is not None
+    return value
+
+
+def hull_root(data: TrainingData, penalty: float, radius: float) -> float:
+    """Hull relaxation without an intercept, once more: w = p + q of every point, by cvxpy."""
+    w, z = cp.Variable(data.d), cp.Variable(data.n)
+    rows = [z >= 0, z <= 1]
+    for i in range(data.n):
+        p, q, keep = cp.Variable(data.d), cp.Variable(data.d), 1 - z[i]
+        rows += [w == p + q, data.y[i] * (data.X[i] @ p) >= keep]
+        rows += [cp.abs(p) <= radius * keep, cp.abs(q) <= radius * z[i]]
+    return reference_solutions._minimum(cp.sum_squares(w) + penalty * cp.sum(z), rows)
+
+
+def test_root_relaxations_are_ordered_as_theory_says() -> None:
+    """bigm = mbigm <= cuttingplane <= hull <= optimum, and the ends differ."""
+    data = points(1, 9)
+    known = incumbent(data, "none")
+    model = tm.zero_one_disjunctive(data, penalty=PENALTY, intercept="none", incumbent=known)
+    found = {word: root(model, word) for word in ("bigm", "mbigm", "cuttingplane", "hull")}
+    assert found["mbigm"] == pytest.approx(found["bigm"], rel=1e-6)
+    assert found["hull"] == pytest.approx(hull_root(data, PENALTY, model.w[0].ub), rel=1e-6)
+    assert found["bigm"] * (1 + 1e-6) < found["cuttingplane"] <= found["hull"] * (1 + 1e-7)
+    assert found["hull"] < optimum(1, "none", n=9)
+
+
+def test_a_cut_that_is_too_deep_is_moved_back_to_where_it_is_proven(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Separation ends within a tolerance; a cut a tenth too deep must not survive."""
+    data = points(1, 9)
+    known = incumbent(data, "none")
+    model = tm.zero_one_disjunctive(data, penalty=PENALTY, intercept="none", incumbent=known)
+    proven = root(model, "cuttingplane")
+    prove = hull_cuts._prove
+
+    def deeper_first(hull: Any, cuts: Any, k: int) -> None:
+        low, body, high = cuts[k].to_bounded_expression(evaluate_bounds=True)
+        cuts[k].set_value(body >= low + 0.1 if low is not None else body <= high - 0.1)
+        prove(hull, cuts, k)
+
+    monkeypatch.setattr(hull_cuts, "_prove", deeper_first)
+    assert root(model, "cuttingplane") <= proven * (1 + 1e-6) + 1e-3
+    monkeypatch.setattr(hull_cuts, "_prove", lambda hull, cuts, k: None)
+    assert root(model, "cuttingplane") == pytest.approx(proven, rel=1e-4), "its cuts were right"
+
+
+def test_a_missing_solver_of_a_transformation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(SOLVERS["highs"]), "installed", property(lambda self: False))
+    for word, needed in (("mbigm", "highs"), ("cuttingplane", "ipopt or clarabel")):
+        model = tm.zero_one_disjunctive(points(1), penalty=1.0, transformation=word)
+        with pytest.raises(SolverNotInstalledError, match=f"transformation={word} needs {needed}"):
+            tm.solve(model, "scip")
+
+
+# --- indicators -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+@pytest.mark.parametrize("intercept", ["penalised", "none"])
+def test_indicators_need_no_bound_and_no_constant(intercept: str, solver: str) -> None:
+    """Without the box of the builder the logic alone must give the optimum."""
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    model = tm.zero_one_disjunctive(
+        points(4), penalty=PENALTY, intercept=intercept, transformation="indicator"
+    )
+    for x in [*model.w.values(), *([model.b] if intercept != "none" else [])]:
+        x.setlb(-30)
+        x.setub(30)
+    result = tm.solve(model, solver)
+    assert result.certificate.level == "model", "the box was edited"
+    assert result.objective == pytest.approx(optimum(4, intercept), rel=1e-5)
+
+
+def test_scip_and_gurobi_get_indicators_and_not_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong side of every implication must move the optimum of both."""
+    honest = indicators_module.implication
+    moved: list[int] = []
+
+    def wrong(form: Any, row: Any) -> Any:
+        moved.append(1)
+        found = honest(form, row)
+        return type(found)(found.binary, found.columns, found.a, found.side - 1.0)
+
+    monkeypatch.setattr("tightmargin.solvers.backends.scip.implication", wrong)
+    model = tm.zero_one_disjunctive(points(4), penalty=PENALTY, transformation="indicator")
+    result = tm.solve(model, "scip")
+    assert len(moved) >= 6
+    assert result.certificate.solver_bound is not None
+    assert result.certificate.solver_bound > optimum(4, "penalised") * 1.01
+
+
+def test_an_implication_is_read_from_its_product() -> None:
+    data = points(4)
+    copy = transformed(tm.zero_one_disjunctive(data, penalty=1.0), "indicator")
+    form = standard_form(copy)
+    rules = [indicators_module.implication(form, row) for row in form.quadratic]
+    assert len(rules) == data.n
+    for i, rule in enumerate(rules):
+        assert form.columns[rule.binary].name == f"keep[{i}].binary_indicator_var"
+        names = [form.columns[j].name for j in rule.columns]
+        given = dict(zip(names, rule.a, strict=True))
+        assert given["w[0]"] == -data.y[i] * data.X[i, 0]
+        assert given["b"] == -data.y[i]
+        assert rule.side == -1.0
+
+
+def test_other_solvers_refuse_indicators_by_name() -> None:
+    model = tm.zero_one_disjunctive(points(4), penalty=1.0, transformation="indicator")
+    for solver in ("highs", "clarabel"):
+        with pytest.raises(ProblemClassError, match=f"{solver} cannot take NONCONVEX .*scip"):
+            tm.solve(model, solver)
+
+
+def test_disjuncts_with_curved_rows_have_no_indicator() -> None:
+    model = tm.zero_one_disjunctive(points(4), penalty=1.0, transformation="indicator")
+    model.keep[0].curved = pyo.Constraint(expr=model.w[0] ** 2 <= 1)
+    with pytest.raises(ValueError, match=r"takes linear rows, and keep\[0\].curved is none"):
+        tm.solve(model)
+
+
+def test_a_hyperplane_in_parts_is_not_shrunk() -> None:
+    """With a free intercept and w = 0 any b from 1 on is optimal; the parts of b must fit it."""
+    data = points(1)
+    values = {"w": np.zeros(2), "b": np.array(1.287)}
+    check = CATALOGUE["zero_one_disjunctive"].check
+    assert check is not None
+    for word, moved in (("bigm", True), ("hull", False)):
+        model = tm.zero_one_disjunctive(
+            data, penalty=PENALTY, intercept="free", transformation=word
+        )
+        found = check(model.origin, values)
+        assert found.objective == pytest.approx(data.n_neg * PENALTY)
+        assert ("b" in found.repaired) == moved
+    short = values | {"b": np.array(1 - 1e-7)}
+    repaired = check(model.origin, short).repaired
+    assert repaired["b"] >= 1, "a margin that falls short by a tolerance is stretched in both"

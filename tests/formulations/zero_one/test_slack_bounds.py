@@ -1,0 +1,198 @@
+"""Slack bounds keep an optimum, and the big-M model takes them over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.command_line import run, write_csv
+from tightmargin.cuts.bound_tightening.tighten import tighten
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.big_m_models import (
+    zero_one_big_m,
+    zero_one_hinge,
+    zero_one_relaxed,
+)
+from tightmargin.formulations.zero_one.slack_bounds import (
+    SlackBounds,
+    closed_slack_bounds,
+    other_class_reach,
+)
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+
+INTERCEPTS = ("free", "penalised", "none")
+
+
+def overlapping(n: int, d: int, seed: int) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return TrainingData(rng.normal(size=(n, d)) + 0.4 * y[:, None], y)
+
+
+def admits_an_optimum(
+    bounds: SlackBounds, data: TrainingData, penalty: float, intercept: str
+) -> bool:
+    """Whether the enumerated optimum, or one with w = 0 that ties with it, is admitted."""
+    found = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
+    points = [(found.w, found.b)]
+    if intercept == "free":
+        points += [(np.zeros(data.d), b) for b in (-1.0, 1.0)]
+    return any(
+        bounds.admits(data, w, b, intercept)
+        for w, b in points
+        if _value(data, w, b, penalty, intercept) <= found.objective * (1 + 1e-9)
+    )
+
+
+def _value(data: TrainingData, w: np.ndarray, b: float, penalty: float, intercept: str) -> float:
+    from tightmargin.formulations.zero_one.loss import zero_one_objective
+
+    return zero_one_objective(data, w, b, penalty=penalty, intercept=intercept)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.sampled_from([-1, 1])),
+        min_size=3,
+        max_size=7,
+    ).filter(lambda rows: len({row[2] for row in rows}) == 2),
+    penalty=st.sampled_from([0.05, 1.0, 40.0]),
+    intercept=st.sampled_from(INTERCEPTS),
+    use=st.booleans(),
+)
+@settings(max_examples=60)
+def test_closed_bounds_keep_an_optimum(
+    rows: list[tuple[int, int, int]], penalty: float, intercept: str, use: bool
+) -> None:
+    table = np.array(rows, dtype=float)
+    data = TrainingData(table[:, :2], table[:, 2])
+    found = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
+    incumbent = (found.w, found.b) if use else None
+    bounds = closed_slack_bounds(data, penalty=penalty, intercept=intercept, incumbent=incumbent)
+    assert admits_an_optimum(bounds, data, penalty, intercept)
+
+
+def test_admits_looks_at_every_statement() -> None:
+    data = overlapping(6, 2, 0)
+    w, b = np.array([0.3, -0.2]), 0.4
+    v = 1 - data.y * (data.X @ w + b)
+    assert (v > 0).all()
+    tight = SlackBounds(v - 1e-9, v + 1e-9, float(w @ w) + 1e-9, (0.39, 0.41), 1.0, "", ((0, 1),))
+    assert tight.admits(data, w, b, "free")
+    for change in (
+        {"lower": v + 1e-6}, {"upper": v - 1e-6}, {"norm2": 0.1}, {"intercept": (-1.0, 0.3)},
+    ):  # fmt: skip
+        assert not replace(tight, **change).admits(data, w, b, "free")  # type: ignore[arg-type]
+    far = -100 * data.y @ data.X  # keeps nobody or everybody; both points are kept by some scale
+    kept = data.y * (data.X @ far) >= 1
+    if kept[:2].all():
+        assert not replace(tight, conflicts=((0, 1),)).admits(data, far, 0.0, "free")
+
+
+def test_distances_to_the_other_class() -> None:
+    data = overlapping(9, 3, 1)
+    expected = [
+        max(np.linalg.norm(data.X[i] - data.X[k]) for k in range(9) if data.y[k] != data.y[i])
+        for i in range(9)
+    ]
+    assert other_class_reach(data) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("slack", [-1.0, np.inf, np.nan])
+def test_a_bad_slack_is_named(slack: float) -> None:
+    with pytest.raises(ValueError, match="slack must be"):
+        closed_slack_bounds(overlapping(6, 2, 0), penalty=1.0, intercept="free", slack=slack)
+
+
+# --- in the big-M models -------------------------------------------------------------------------
+
+DATA = overlapping(22, 2, 2)
+Setting = tuple[dict[str, Any], SlackBounds]
+
+
+@pytest.fixture(scope="module", params=INTERCEPTS)
+def tightened(request: pytest.FixtureRequest) -> Setting:
+    found = tighten(DATA, penalty=1.0, intercept=request.param, rounds=1)
+    words = {"penalty": 1.0, "intercept": request.param, "incumbent": found.incumbent}
+    return words, found.bounds
+
+
+def test_the_big_m_model_with_tightened_bounds_has_the_same_optimum(
+    tightened: Setting,
+) -> None:
+    words, bounds = tightened
+    exact = zero_one_enumeration(DATA, penalty=1.0, intercept=words["intercept"])
+    model = zero_one_big_m(DATA, big_m="derived", slack_bounds=bounds, **words)
+    result = solve(model, "scip")
+    assert result.certificate.unproven == ""
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(exact.objective, rel=1e-6)
+    derived = zero_one_big_m(DATA, big_m="derived", **words)
+    own, other = ([m.big_m[i].value for i in m.I] for m in (model, derived))
+    assert sum(own) < sum(other)
+    decided = bounds.kept | bounds.violated
+    assert [z.lb == z.ub for z in model.z.values()] == decided.tolist()
+
+
+def test_relaxations_at_tightened_m_are_proven_and_higher(
+    tightened: Setting,
+) -> None:
+    words, bounds = tightened
+    optimum = zero_one_enumeration(DATA, penalty=1.0, intercept=words["intercept"]).objective
+    for build in (zero_one_relaxed, zero_one_hinge):
+        tight = solve(build(DATA, big_m="derived", slack_bounds=bounds, **words))
+        plain = solve(build(DATA, big_m="derived", **words))
+        assert tight.certificate.verdict is Verdict.CERTIFIED
+        assert plain.bound < tight.bound <= optimum * (1 + 1e-9)  # type: ignore[operator]
+
+
+def test_an_m_below_the_slack_bounds_is_named(tightened: Setting) -> None:
+    words, bounds = tightened
+    small = bounds.big_m.values / 2
+    model = zero_one_hinge(DATA, big_m=small, slack_bounds=bounds, **words)
+    assert "below the proven value" in solve(model).certificate.unproven
+
+
+def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
+    data, file = write_csv(tmp_path / "points.csv", DATA), tmp_path / "r.json"
+    words = ["zero_one_big_m", "--data", str(data), "--set", "penalty=1", "big_m=tightened"]
+    done = run("solve", *words, "--out", str(file), "--json")
+    assert done.code == 0, done.stderr
+    exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
+    assert done.json["objective"] == pytest.approx(exact, rel=1e-6)
+    assert done.json["parameters"]["slack_bounds"]["proof"]
+    assert run("certify", str(file)).code == 0
+    refused = run("solve", "ramp_big_m", *words[1:3], "--set", "C=1", "big_m=tightened")
+    assert refused.code == 2
+    assert "takes no tightened bounds" in refused.stderr
+
+
+def hinge_with(bounds: SlackBounds) -> str:
+    """What the certificate says against the M of some slack bounds."""
+    found = zero_one_incumbent(DATA, penalty=1.0, intercept="penalised")
+    model = zero_one_hinge(
+        DATA, penalty=1.0, big_m="derived", incumbent=(found.w, found.b), slack_bounds=bounds
+    )
+    return solve(model).certificate.unproven
+
+
+def test_slack_bounds_without_a_proof_are_upper_bounds_only() -> None:
+    bounds = closed_slack_bounds(DATA, penalty=1.0, intercept="penalised")
+    assert hinge_with(bounds) == ""
+    forged = replace(bounds, upper=np.minimum(bounds.upper, 0.5), proof="")
+    assert "no proof" in hinge_with(forged)
+
+
+def test_a_forged_proof_that_leaves_out_a_known_point_is_found() -> None:
+    bounds = closed_slack_bounds(DATA, penalty=1.0, intercept="penalised")
+    forged = replace(bounds, upper=np.full(22, -0.1), lower=np.full(22, -50.0), proof="trust me")
+    assert "leave out a known point" in hinge_with(forged)

@@ -1,0 +1,220 @@
+"""The formulas on the documentation's paper pages are those of the built models."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from docs.generate.formula import Formula, formulas, parsed
+from tests.project.test_catalogue_solvers import PENALTY, TRIALS, built
+from tests.support.formula_values import Values, bounds_of, slack_bound_names
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.conic.strengthened import ROOM
+from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
+from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
+
+FORMULAS = formulas()
+# Shown but not evaluated: a disjunction has no slack, and the lift has a dozen moments a pair.
+SHOWN_ONLY = {"zero_one_disjunctive", "conic_sdp_lift"}
+WEIGHTS = {"c_svc": (2.5, 0.75), "c_svc_dual": (2.5, 0.75)}
+CLASS_WEIGHTS = (0.5, 2.0, 1.25)
+BALANCED = {
+    "nu_svc", "nu_svc_dual", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_reverse",
+    "extended_nu_svc_polar", "extended_nu_svc_linearised", "extended_nu_svc_linearised_dual",
+    "min_cvar",
+}  # fmt: skip
+MODES = ("free", "penalised", "none")
+
+
+def decided_bounds(data: Any, mode: str) -> Any:
+    """Bounds under which some points are decided, as w = 0 with the best constant label allows."""
+    bounds = closed_slack_bounds(data, penalty=PENALTY, intercept=mode)
+    lower, upper = bounds.lower.copy(), bounds.upper.copy()
+    if mode == "none":  # there w = 0 violates every point, by 1
+        lower[0] = 0.25
+    else:
+        label = 1.0 if data.n_pos >= data.n_neg else -1.0
+        lower[np.flatnonzero(data.y != label)[0]] = 0.25
+        upper[np.flatnonzero(data.y == label)[0]] = 0.0
+    return dataclasses.replace(bounds, lower=lower, upper=upper, conflicts=((2, 3), (1, 4, 5)))
+
+
+@functools.cache
+def model_of(name: str, mode: str) -> tuple[Any, dict[str, Any]]:
+    """A small model of the entry with unequal weights where it has any, and further names."""
+    trial = TRIALS[name]
+    extra: dict[str, Any] = {}
+    y = trial.data.y
+    more: dict[str, Any] = {}
+    if name in WEIGHTS:
+        more["class_weight"] = WEIGHTS[name]
+        extra["s"] = np.where(y > 0, WEIGHTS[name][1], WEIGHTS[name][0])
+    if name in BALANCED:
+        more["class_balance"] = "balanced"
+        extra["c"] = np.where(y > 0, 0.5 / (y > 0).sum(), 0.5 / (y < 0).sum())
+    if name.startswith("multiclass"):
+        more["class_weight"] = CLASS_WEIGHTS[: trial.data.n_classes]
+        extra["c"] = np.array(more["class_weight"])
+    if name == "conic_sdp_strengthened":
+        bounds = decided_bounds(trial.data, mode)
+        more |= {"slack_bounds": bounds, "conflicts": "none"}
+        stated = stated_bounds(trial.data, bounds, None, "none", PENALTY, mode)
+        extra |= slack_bound_names(stated, ROOM)
+    parameters = {
+        word: value(trial.data, mode) if callable(value) else value
+        for word, value in trial.parameters.items()
+    } | more
+    if mode == "free" and "intercept_bound" in CATALOGUE[name].parameters:
+        parameters["intercept_bound"] = 12.0
+    model = CATALOGUE[name].build(trial.data, intercept=mode, **parameters)
+    if name == "conic_fixed":
+        extra["gamma"] = parameters["strengthening"]
+    rng = np.random.default_rng(7)
+    for variable in model.component_data_objects(pyo.Var):
+        variable.set_value(float(rng.normal()) + 0.1, skip_validation=True)
+    return model, extra
+
+
+def tried() -> list[Any]:
+    return [
+        pytest.param(name, mode, id=f"{name}-{mode}")
+        for name in sorted(set(FORMULAS) - SHOWN_ONLY)
+        for mode in (MODES if name != "conic_fixed" else ("penalised", "none"))
+    ]
+
+
+def differences(formula: Formula, mode: str) -> list[str]:
+    """Where the formula and the model of its entry disagree, in words."""
+    model, extra = model_of(formula.name, mode)
+    values = Values(formula, model, extra)
+    found = []
+    free = mode == "free" and formula.minimise_free
+    if (objective := values.of(formula.minimise_free if free else formula.minimise)) != (
+        pytest.approx(pyo.value(model.objective), rel=1e-9, abs=1e-9)
+    ):
+        found.append(f"objective {objective} is {pyo.value(model.objective)}")
+    rows = {row.name: row for row in formula.rows if mode in row.modes}
+    components = {
+        each.local_name: each
+        for each in model.component_objects(pyo.Constraint, active=True)
+        if len(each)
+    }
+    if set(rows) != set(components):
+        found.append(f"rows {sorted(rows)} are {sorted(components)}")
+    for name in set(rows) & set(components):
+        for key, row in components[name].items():
+            keys = key if isinstance(key, tuple) else (key,)
+            at = dict(zip(rows[name].indices, keys if rows[name].indices else (), strict=True))
+            given, ours = values.of(rows[name].text, **at), _slacks(row)
+            given, ours = sorted(given), sorted(ours)
+            same = len(given) == len(ours) and all(
+                _same(a, b) for a, b in zip(given, ours, strict=True)
+            )
+            if not same:
+                found.append(f"{name}[{key}] {given} is {ours}")
+                break
+    return found + _bound_differences(formula, values, model)
+
+
+def _slacks(row: Any) -> list[tuple[str, float]]:
+    body = pyo.value(row.body)
+    if row.equality:
+        return [("==", body - pyo.value(row.upper))]
+    sides = []
+    if row.lower is not None:
+        sides.append((">=", body - pyo.value(row.lower)))
+    if row.upper is not None:
+        sides.append((">=", pyo.value(row.upper) - body))
+    return sides
+
+
+def _same(given: tuple[str, float], ours: tuple[str, float]) -> bool:
+    """Equal slacks; an equation may be written with its sides exchanged."""
+    signs = (1, -1) if given[0] == "==" else (1,)
+    return given[0] == ours[0] and any(
+        sign * given[1] == pytest.approx(ours[1], rel=1e-9, abs=1e-9) for sign in signs
+    )
+
+
+def _bound_differences(formula: Formula, values: Values, model: Any) -> list[str]:
+    domain = {bounds_of(text)[0]: bounds_of(text)[1:] for text in formula.domain}
+    found = []
+    for variable in model.component_objects(pyo.Var, descend_into=False):
+        if variable.local_name in formula.boxed:
+            continue
+        lower, upper, binary = domain.get(variable.local_name, (None, None, False))
+        for key, entry in variable.items():
+            at = {"i": key}
+            stated = [None if side is None else values.of(side, **at) for side in (lower, upper)]
+            ours = [entry.lb, entry.ub]
+            same = all(
+                (a is None) == (b is None) and (a is None or a == pytest.approx(b))
+                for a, b in zip(stated, ours, strict=True)
+            )
+            if not same or binary != entry.is_binary():
+                found.append(f"{variable.local_name}[{key}]: {stated}, {binary} is {ours}")
+                break
+    return found
+
+
+def test_every_entry_stands_on_one_page_with_the_source_of_the_catalogue() -> None:
+    assert set(FORMULAS) == set(CATALOGUE)
+    assert {name: each.source for name, each in FORMULAS.items()} == {
+        name: entry.source for name, entry in CATALOGUE.items()
+    }
+
+
+@pytest.mark.parametrize(("name", "mode"), tried())
+def test_a_formula_has_the_value_the_rows_and_the_bounds_of_its_model(name: str, mode: str) -> None:
+    """At random points: objective, slack of every row, bounds of every variable."""
+    assert differences(FORMULAS[name], mode) == []
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN_ONLY))
+def test_rows_that_are_only_shown_are_components_of_the_model(name: str) -> None:
+    model = built(name, "free")
+    components = {each.local_name for each in model.component_objects(active=True)}
+    words = itertools.chain.from_iterable(
+        names.split(", ") for names, _ in FORMULAS[name].rows_latex
+    )
+    shown = [word.partition("[")[0].removesuffix("_i") for word in words if word != "..."]
+    assert shown
+    missing = [
+        word
+        for word in shown
+        if word not in components and not any(c.startswith(f"{word}_") for c in components)
+    ]
+    assert missing == []
+
+
+WRONG = {
+    "a cost that is not there": {"minimise": "1/2*norm2(w) + 2*C*sum(i, s[i]*xi[i])"},
+    "a norm without its half": {"minimise": "norm2(w) + C*sum(i, s[i]*xi[i])"},
+    "weights left out": {"minimise": "1/2*norm2(w) + C*sum(i, xi[i])"},
+    "a sign": {"rows": ["margin[i]: y[i]*(inner(w, x[i]) - b) + xi[i] >= 1"]},
+    "the other side": {"rows": ["margin[i]: y[i]*(inner(w, x[i]) + b) + xi[i] <= 1"]},
+    "another name": {"rows": ["margins[i]: y[i]*(inner(w, x[i]) + b) + xi[i] >= 1"]},
+    "an upper limit": {"domain": ["0 <= xi[i] <= 1"]},
+    "no limit": {"domain": []},
+    "whole numbers": {"domain": ["xi[i] in {0, 1}"]},
+}
+
+
+@pytest.mark.parametrize("what", sorted(WRONG))
+def test_a_wrong_formula_is_found(what: str) -> None:
+    right = FORMULAS["c_svc"]
+    table: dict[str, object] = {
+        "source": right.source,
+        "note": "",
+        "minimise": right.minimise,
+        "rows": ["margin[i]: y[i]*(inner(w, x[i]) + b) + xi[i] >= 1"],
+        "domain": ["xi[i] >= 0"],
+    }
+    assert differences(parsed("c_svc", "here", table), "free") == []
+    assert differences(parsed("c_svc", "here", table | WRONG[what]), "free") != []

@@ -1,0 +1,122 @@
+"""Optima of the literature: the synthetic instances of Brooks with published bounds.
+
+min 1/2 ||w||^2 + C #violations with a free intercept: penalty = 2 C and twice the objective.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import folder_of_real_data
+from tightmargin.experiments.data.specs import load
+from tightmargin.formulations.zero_one.big_m_models import zero_one_relaxed
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+
+SMALL = [f"n60d{d}ATj{j}" for d in (2, 5, 10) for j in range(5)]
+
+
+@dataclass(frozen=True)
+class Published:
+    """Best published bounds of one instance at C = 1."""
+
+    lower: float
+    upper: float
+
+
+@pytest.fixture
+def published(data_folder: Path) -> dict[str, Published]:
+    with (data_folder / "hard_margin_loss" / "published_bounds.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if float(row["C"]) == 1]
+    return {
+        row["instance"]: Published(
+            max(float(row["baseline_lower"]), float(row["benders_lower"])),
+            min(float(row["baseline_upper"]), float(row["benders_upper"])),
+        )
+        for row in rows
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL[:5])
+def test_scip_proves_the_published_optimum(
+    name: str, data_folder: Path, published: dict[str, Published], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = load(str(data_folder / "hard_margin_loss" / name))
+    optimum = published[name].upper
+    assert published[name].lower == pytest.approx(optimum, rel=1e-6)
+    # Without our enumeration, so that what is compared is SCIP's own proof.
+    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.SET_LIMIT", 0)
+    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.POINT_LIMIT_OF_CONFLICTS", 0)
+    model = build("zero_one_big_m", data, penalty=2.0, big_m="derived", intercept="free")
+    # SCIP's cutting planes only slow these models down: ten times and more.
+    result = solve(model, "scip", threads=1, options={"separating/maxrounds": 0})
+    assert result.objective / 2 == pytest.approx(optimum, rel=1e-4)
+    assert result.certificate.solver_bound / 2 == pytest.approx(optimum, rel=1e-4)
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert result.certificate.unproven == ""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_bound_published_optimum_incumbent(
+    name: str, data_folder: Path, published: dict[str, Published]
+) -> None:
+    data = load(str(data_folder / "hard_margin_loss" / name))
+    assert (data.n, data.d) == (60, int(name.partition("d")[2].partition("A")[0]))
+    known = published[name]
+    sdp = solve(build("conic_sdp", data, penalty=2.0, intercept="free", intercept_bound="derived"))
+    assert sdp.certificate.unproven == ""
+    incumbent = zero_one_incumbent(data, penalty=2.0, intercept="free")
+    relaxed = solve(
+        zero_one_relaxed(
+            data, penalty=2.0, big_m="derived", intercept="free",
+            incumbent=(incumbent.w, incumbent.b),
+        )
+    )  # fmt: skip
+    # With |b| bounded only by its derived value the SDP is worth next to nothing, and still valid.
+    assert sdp.bound is not None
+    assert sdp.bound / 2 <= known.upper * (1 + 1e-6)
+    assert relaxed.bound is not None
+    assert 0 < relaxed.bound / 2 <= known.upper * (1 + 1e-6)
+    assert incumbent.objective / 2 >= known.lower * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("name", SMALL[:5])
+def test_enumeration_certifies_what_scip_finds(
+    name: str, data_folder: Path, published: dict[str, Published]
+) -> None:
+    data = load(str(data_folder / "hard_margin_loss" / name))
+    found = zero_one_enumeration(data, penalty=2.0, intercept="free")
+    assert found.objective / 2 == pytest.approx(published[name].upper, rel=1e-6)
+    assert found.lower_bound <= found.objective
+
+
+# --- the folder of real data ---------------------------------------------------------------------
+
+
+def test_without_real_data_tests_skip_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TIGHTMARGIN_REQUIRE_DATA", raising=False)
+    for missing in ("", "  ", str(tmp_path / "gone")):
+        monkeypatch.setenv("TIGHTMARGIN_DATA", missing)
+        with pytest.raises(pytest.skip.Exception, match="names no folder of real data"):
+            folder_of_real_data()
+
+
+def test_without_real_data_that_must_be_there_tests_fail(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIGHTMARGIN_REQUIRE_DATA", "1")
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path / "gone"))
+    with pytest.raises(pytest.fail.Exception, match="TIGHTMARGIN_REQUIRE_DATA is set"):
+        folder_of_real_data()
+    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
+    assert folder_of_real_data() == tmp_path

@@ -1,0 +1,88 @@
+"""The lines that the notebooks ask their readers to change: no other line breaks with them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+
+from tightmargin.formulations import CATALOGUE
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+# Notebook, cells to run, lines and what a reader may write there, and what has to be printed.
+CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
+    "a looser budget and other sizes": (
+        "00_tour", "02 06 14 17 19 21 23 24",
+        {
+            'k = result.certificate.facts["violations"] - 1':
+                'k = result.certificate.facts["violations"]',
+            'sizes = [1000.0, 100.0, 30.0, "derived", 1.5]': 'sizes = ["derived", 10.0, 50.0]',
+        },
+        r"zero_one_relaxed  bound (\S+) -> \1, gap (\S+%) -> \2\n(.|\n)*big_m=10.0: no bound",
+    ),
+    "fewer cuts": (
+        "01_extended_nu_and_cuts", "01 12 13",
+        {"taken = len(found.cuts)": "taken = 2"},
+        r"2 cuts: .* gap 4.5%",
+    ),
+    "other caps": (
+        "02_rigorous_svm_and_equivalences", "01 14 17 18",
+        {"for share in (1.0, 0.85, 0.7):": "for share in (0.75, 2.0):"},
+        r"cap 0.75 H: .*\ncap 2.00 H: optimum 115.615",
+    ),
+    "no weights of one's own": (
+        "03_robust_svm_and_ladder", "01 08 16 18",
+        {"mine = np.exp(-distance)": "mine = np.ones(data.n)"},
+        r"all equal +(bound .*)\nmine +\1\n",
+    ),
+    "near after far": (
+        "04_classes_probabilities_matrices", "01 03 08 09",
+        {"for distance in (1.5, 3.0, 7.0, 14.0):": "for distance in (14.0, 0.0):"},
+        r"distance 14.0: optimum 0.22874.*\ndistance  0.0: ",
+    ),
+    "one large M": (
+        "05_your_own_formulation", "01 03 05 07 09 14 16 17 19 22 24",
+        {
+            "big_m = 1.0 + upper * np.maximum(1.0, np.abs(data.X).max(axis=1))":
+                "big_m = np.full(data.n, 1000.0)",
+        },
+        r"gap 99.\d% -> 6\d.\d% with",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing() -> Iterator[None]:
+    """No window; and entries that a notebook registers are gone for the tests that follow."""
+    known = dict(CATALOGUE)
+    with matplotlib.rc_context({"backend": "agg"}):
+        yield
+    plt.close("all")
+    for name in CATALOGUE.keys() - known.keys():
+        del CATALOGUE[name]
+
+
+def sources(notebook: str) -> dict[str, str]:
+    """Code of the cells by the number at the end of their name."""
+    cells = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return {c["id"][-2:]: "".join(c["source"]) for c in cells if c["cell_type"] == "code"}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_line_to_change_may_be_changed(change: str, capsys: pytest.CaptureFixture[str]) -> None:
+    notebook, numbers, lines, printed = CHANGES[change]
+    cells = sources(notebook)
+    code = "\n".join(cells[number] for number in numbers.split())
+    for line, other in lines.items():
+        assert code.count(line) == 1
+        code = code.replace(line, other)
+    space: dict[str, Any] = {}
+    exec(compile(code, notebook, "exec"), space)
+    assert re.search(printed, capsys.readouterr().out)

@@ -1,0 +1,421 @@
+"""NaN, infinity, tiny and huge numbers: what the raw solvers make of them, and what solve() does.
+
+The first half shows each fault on the stack below us, wrong answer asserted; when one of these
+tests fails after an upgrade, the fault is gone and our guard may be reconsidered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import clarabel
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.faults.settings import as_taken
+from tests.references.reference_solutions import points
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.errors import NumberError, ProblemClassError, RefusedError
+from tightmargin.solvers.result import Verdict
+
+NAN, INF = math.nan, math.inf
+TRUTH = -1.5  # of small_lp: x_0 + x_1 <= 1.5 alone matters
+WITHOUT_FIRST_ROW = -5.0  # at the corner (2, 3) of the other two rows
+WITHOUT_ROWS = -20.0  # both variables at 10
+SOLVER_NAMES = tuple(SOLVERS)
+
+
+def small_lp(a: float = 1.0, b: float = 1.0, side: float = 1.5) -> pyo.ConcreteModel:
+    """min -x_0 - x_1 over three rows and the box [0, 10]^2; `a`, `b`, `side` make up the first."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), bounds=(0, 10))
+    m.first = pyo.Constraint(expr=a * m.x[0] + b * m.x[1] <= side)
+    m.second = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] <= 8)
+    m.third = pyo.Constraint(expr=3 * m.x[0] + m.x[1] <= 9)
+    m.objective = pyo.Objective(expr=-m.x[0] - m.x[1])
+    return m
+
+
+def raw(name: str, model: pyo.ConcreteModel) -> tuple[str, float]:
+    """Status and objective as Pyomo's own interface reports them."""
+    found = pyo.SolverFactory(name).solve(model)
+    return str(found.solver.termination_condition), float(pyo.value(model.objective))
+
+
+def installed(solver: str) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+
+
+# --- the raw stack -------------------------------------------------------------------------------
+
+
+def test_raw_stack_is_right_on_ordinary_numbers() -> None:
+    for name in ("highs", "appsi_highs", "scip_direct"):
+        assert raw(name, small_lp()) == ("optimal", pytest.approx(TRUTH))
+
+
+@pytest.mark.parametrize("name", ["highs", "appsi_highs"])
+@pytest.mark.parametrize("coefficient", [INF, 2e15])
+def test_raw_one_infinite_coefficient_drops_every_row(name: str, coefficient: float) -> None:
+    """HiGHS rejects the whole batch of rows, and Pyomo does not look at the answer."""
+    assert raw(name, small_lp(a=coefficient)) == ("optimal", pytest.approx(WITHOUT_ROWS))
+
+
+@pytest.mark.parametrize("name", ["highs", "appsi_highs"])
+def test_raw_nan_is_read_as_zero(name: str) -> None:
+    zero = raw(name, small_lp(a=0.0))
+    assert zero == ("optimal", pytest.approx(-4.0))
+    assert raw(name, small_lp(a=NAN)) == zero
+
+
+def test_raw_nan_in_the_objective_is_optimal() -> None:
+    model = small_lp()
+    model.objective.expr = NAN * model.x[0] - model.x[1]
+    status, value = raw("highs", model)
+    assert status == "optimal"
+    assert math.isnan(value)
+
+
+@pytest.mark.parametrize("name", ["highs", "appsi_highs", "scip_direct"])
+@pytest.mark.parametrize("size", [1e-9, 1e-10, 1e-12])
+def test_raw_tiny_coefficients_are_dropped(name: str, size: float) -> None:
+    status, value = raw(name, small_lp(size, size, 1.5 * size))
+    assert (status, value) == ("optimal", pytest.approx(WITHOUT_FIRST_ROW))
+
+
+def box_qp() -> pyo.ConcreteModel:
+    """min 1/2 (x_1^2 - x_0^2) over [-1, 1]^2: -1/2 at x = (+-1, 0), and 0 is a saddle."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), bounds=(-1, 1))
+    m.objective = pyo.Objective(expr=0.5 * (m.x[1] ** 2 - m.x[0] ** 2))
+    return m
+
+
+def test_raw_clarabel_solves_a_saddle() -> None:
+    settings_ = clarabel.DefaultSettings()
+    settings_.verbose = False
+    P = sp.csc_matrix(np.diag([-1.0, 1.0]))
+    A = sp.csc_matrix(np.vstack([np.eye(2), -np.eye(2)]))
+    found = clarabel.DefaultSolver(
+        P, np.zeros(2), A, np.ones(4), [clarabel.NonnegativeConeT(4)], settings_
+    ).solve()
+    assert str(found.status) == "Solved"
+    assert found.obj_val == pytest.approx(0.0, abs=1e-9)
+
+
+# --- through solve() -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["auto", *SOLVER_NAMES])
+@pytest.mark.parametrize("bad", [NAN, INF, -INF])
+def test_non_finite_coefficients_are_refused_by_row_and_variable(solver: str, bad: float) -> None:
+    with pytest.raises(NumberError, match=rf"row first: coefficient of x\[0\] is {bad}"):
+        solve(small_lp(a=bad), solver)
+
+
+def is_honest(model: pyo.ConcreteModel, solver: str, truth: float) -> bool:
+    """Refused with a reason, not certified, or right."""
+    try:
+        result = solve(model, solver)
+    except RefusedError:
+        return True
+    if result.certificate.verdict is Verdict.NOT_CERTIFIED:
+        return True
+    return result.objective == pytest.approx(truth, abs=1e-5 * max(1.0, abs(truth)))
+
+
+@pytest.mark.parametrize("solver", SOLVER_NAMES)
+@pytest.mark.parametrize("size", [1e3, 1e7, 1e10, 1e14, 2e15])
+def test_huge_coefficients_are_never_certified_wrongly(solver: str, size: float) -> None:
+    """size * x_0 + x_1 <= 1.5 leaves x_0 <= 1.5 / size, and x_1 <= 1.5."""
+    installed(solver)
+    assert is_honest(small_lp(a=size), solver, TRUTH)
+
+
+@pytest.mark.parametrize("solver", SOLVER_NAMES)
+@pytest.mark.parametrize("size", [1e-6, 1e-9, 1e-10, 1e-12])
+def test_tiny_rows_are_never_certified_wrongly(solver: str, size: float) -> None:
+    installed(solver)
+    assert is_honest(small_lp(size, size, 1.5 * size), solver, TRUTH)
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+@pytest.mark.parametrize("size", [1e-9, 1e-12, 2e15])
+def test_coefficients_a_solver_loses_are_refused_by_name(solver: str, size: float) -> None:
+    with pytest.raises(NumberError) as refusal:
+        solve(small_lp(size, size, 1.5 * size), solver)
+    sentence = str(refusal.value)
+    assert sentence.startswith(
+        f"{solver} would silently drop or reject the coefficient {size:g} of"
+    )
+    assert "x[0] in row first" in sentence
+    assert "normalise=zscore" in sentence
+    assert "clarabel" in sentence
+
+
+def test_auto_moves_on_to_a_solver_that_keeps_the_coefficients() -> None:
+    result = solve(small_lp(1e-10, 1e-10, 1.5e-10))
+    assert result.solver != "highs"
+    assert result.objective == pytest.approx(TRUTH, abs=1e-5)
+
+
+def test_rounding_left_by_preprocessing_is_no_reason_to_refuse() -> None:
+    """1e-17 beside 1 in a row is a zero that centring did not quite reach."""
+    for solver in ("highs", "clarabel", "scip"):
+        assert solve(small_lp(a=1e-17, side=3.0), solver).objective == pytest.approx(-5.0, abs=1e-6)
+
+
+def test_row_scaled_residual_sees_what_an_absolute_one_does_not() -> None:
+    """A point that ignores a row of size 1e-10 violates it by 3.5e-10, and by 70 % of its terms."""
+    from tightmargin.solvers.standard_form.residuals import primal_residual
+    from tightmargin.solvers.standard_form.standard_form import standard_form
+
+    size = 1e-10
+    residual, where = primal_residual(
+        standard_form(small_lp(size, size, 1.5 * size)), np.array([2.0, 3.0])
+    )
+    assert where == "row first"
+    assert residual == pytest.approx(3.5 / 5.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "highs"])
+def test_nonconvex_objectives_are_refused_where_convexity_is_assumed(solver: str) -> None:
+    with pytest.raises(ProblemClassError, match=f"{solver} cannot take NONCONVEX models"):
+        solve(box_qp(), solver)
+    assert solve(box_qp()).objective == pytest.approx(-0.5, abs=1e-6)
+    assert solve(box_qp()).solver == "scip"
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30)
+def test_random_indefinite_objectives_reach_no_convex_solver(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    half = rng.standard_normal((3, 3))
+    Q = half + half.T
+    if np.linalg.eigvalsh(Q)[0] > -1e-6:
+        Q -= (np.linalg.eigvalsh(Q)[0] + 0.1) * np.eye(3)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3), bounds=(-1, 1))
+    m.objective = pyo.Objective(
+        expr=sum(Q[i, j].item() * m.x[i] * m.x[j] for i in range(3) for j in range(3))
+    )
+    with pytest.raises(ProblemClassError):
+        solve(m, "clarabel")
+
+
+# --- every other place a number can be -----------------------------------------------------------
+
+
+def with_side(bad: float) -> pyo.ConcreteModel:
+    model = small_lp()
+    model.p = pyo.Param(initialize=1.0, mutable=True, within=pyo.Any)
+    model.fourth = pyo.Constraint(expr=model.x[0] <= model.p)
+    model.p.set_value(bad)
+    return model
+
+
+def with_bound(bad: float) -> pyo.ConcreteModel:
+    model = small_lp()
+    model.p = pyo.Param(initialize=1.0, mutable=True, within=pyo.Any)
+    model.x[0].setub(model.p)
+    model.p.set_value(bad)
+    return model
+
+
+def with_cost(bad: float) -> pyo.ConcreteModel:
+    model = small_lp()
+    model.objective.expr = bad * model.x[0] - model.x[1]
+    return model
+
+
+def with_constant(bad: float) -> pyo.ConcreteModel:
+    model = small_lp()
+    model.objective.expr = bad - model.x[1]
+    return model
+
+
+def with_square(bad: float) -> pyo.ConcreteModel:
+    model = small_lp()
+    model.fourth = pyo.Constraint(expr=bad * model.x[0] ** 2 + model.x[1] <= 1)
+    return model
+
+
+def with_param(bad: float) -> pyo.ConcreteModel:
+    model = small_lp()
+    model.p = pyo.Param(initialize=1.0, mutable=True, within=pyo.Any)
+    model.fourth = pyo.Constraint(expr=model.p * model.x[0] <= 1)
+    model.p.set_value(bad)
+    return model
+
+
+def with_fixed(bad: float) -> pyo.ConcreteModel:
+    model = small_lp()
+    model.x[0].fix(bad, skip_validation=True)
+    return model
+
+
+def with_psd_entry(bad: float) -> pyo.ConcreteModel:
+    from tightmargin.formulations.modeling.semidefinite import psd
+
+    model = small_lp()
+    psd(model, "matrix", [[model.x[0]], [bad * model.x[1], 1.0]])
+    return model
+
+
+PLACES: dict[str, tuple[Callable[[float], pyo.ConcreteModel], str]] = {
+    "cost": (with_cost, r"objective objective: coefficient of x\[0\]"),
+    "constant": (with_constant, "objective objective: constant term"),
+    "square": (with_square, r"row fourth: coefficient of x\[0\] \* x\[0\]"),
+    "Param": (with_param, r"row fourth: coefficient of x\[0\]"),
+    "fixed variable": (with_fixed, "row first: constant term"),
+    "semidefinite entry": (with_psd_entry, r"row matrix: coefficient of x\[1\]"),
+}
+
+
+@pytest.mark.parametrize("bad", [NAN, INF])
+@pytest.mark.parametrize("place", PLACES)
+def test_non_finite_numbers_are_refused_wherever_they_stand(place: str, bad: float) -> None:
+    build, sentence = PLACES[place]
+    with pytest.raises(NumberError, match=f"{sentence} is {bad}"):
+        solve(build(bad))
+
+
+@pytest.mark.parametrize("build", [with_side, with_bound])
+def test_nan_and_impossible_sides_are_refused(build: Any) -> None:
+    """An upper side of +inf is no side; nan and -inf are refused, by Pyomo or by us."""
+    for bad in (NAN, -INF):
+        with pytest.raises(ValueError, match=r"x|fourth"):
+            solve(build(bad))
+    assert solve(build(INF)).objective == pytest.approx(TRUTH, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVER_NAMES)
+def test_huge_costs_are_refused_or_not_certified_or_right(solver: str) -> None:
+    """-1e22 x_0: the optimum is x_0 = 1.5; a solver that gives up must not raise as it likes."""
+    installed(solver)
+    assert is_honest(with_cost(-1e22), solver, -1.5e22)
+
+
+# --- builders ------------------------------------------------------------------------------------
+
+VALID: dict[str, Any] = {
+    "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "big_m": 50.0, "budget": 0.2,
+    "strengthening": "scaled", "intercept_bound": 9.0, "w_ref": [1.0, 0.5], "beta": 0.5,
+    "norm_bound": 0.8, "hull_bound": 0.6, "shape": "1x2", "rank": 1, "tau": 0.4,
+    "truncation": -0.4,
+}  # fmt: skip
+NUMERIC = (
+    "C", "ridge", "pi", "nu", "penalty", "big_m", "budget", "intercept_bound", "norm_bound",
+    "hull_bound", "rank", "tau",
+)  # fmt: skip
+ARRAYS = {"big_m": 50.0, "strengthening": 1e-3}
+DATA = points("overlapping", 0, n=8)
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Valid hyperparameters of an entry, with a free intercept where an intercept bound belongs."""
+    accepted = CATALOGUE[name].parameters
+    chosen = {word: value for word, value in VALID.items() if word in accepted}
+    if "intercept_bound" in chosen:
+        chosen["intercept"] = "free"
+    return chosen
+
+
+cells = st.sampled_from([NAN, INF, -INF])
+
+
+@given(bad=cells, row=st.integers(0, 7), column=st.integers(0, 1))
+@settings(max_examples=20)
+def test_no_bad_cell_of_the_points_reaches_a_builder(bad: float, row: int, column: int) -> None:
+    X = np.array(DATA.X)
+    X[row, column] = bad
+    with pytest.raises(ValueError, match=rf"X holds {bad} in row {row}, column {column}"):
+        TrainingData(X, DATA.y)
+    gram = DATA.X @ DATA.X.T
+    gram[row, column] = bad
+    with pytest.raises(ValueError, match=rf"gram holds {bad} in row {row}, column {column}"):
+        GramData(gram, DATA.y)
+    y = np.array(DATA.y)
+    y[row] = bad
+    with pytest.raises(ValueError, match=rf"y holds {bad} in row {row}"):
+        TrainingData(DATA.X, y)
+
+
+def test_points_cannot_be_spoiled_after_the_check() -> None:
+    for array in (DATA.X, DATA.y, GramData(np.eye(8), DATA.y).gram):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = NAN
+
+
+@given(name=st.sampled_from(sorted(CATALOGUE)), word=st.sampled_from(NUMERIC), bad=cells)
+@settings(max_examples=200)
+def test_no_builder_takes_a_non_finite_hyperparameter(name: str, word: str, bad: float) -> None:
+    chosen = parameters(name)
+    if word not in chosen:
+        return
+    with pytest.raises(ValueError, match=word):
+        CATALOGUE[name].build(as_taken(name, DATA), **(chosen | {word: bad}))
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_no_builder_takes_zero_or_a_negative_hyperparameter(name: str) -> None:
+    chosen = parameters(name)
+    CATALOGUE[name].build(as_taken(name, DATA), **chosen)
+    for word in set(NUMERIC) & set(chosen):
+        for bad in (0.0, -1.0, "one", None if word != "intercept_bound" else [1.0]):
+            with pytest.raises(ValueError, match=word):
+                CATALOGUE[name].build(as_taken(name, DATA), **(chosen | {word: bad}))
+
+
+@given(word=st.sampled_from(sorted(ARRAYS)), bad=cells, place=st.integers(0, 7))
+@settings(max_examples=30)
+def test_no_builder_takes_an_array_with_one_bad_entry(word: str, bad: float, place: int) -> None:
+    numbers = np.full(8, ARRAYS[word])
+    numbers[place] = bad
+    for name, entry in CATALOGUE.items():
+        if word in entry.parameters:
+            with pytest.raises(ValueError, match=word):
+                entry.build(as_taken(name, DATA), **(parameters(name) | {word: numbers}))
+    for name in ("c_svc", "c_svc_dual"):
+        with pytest.raises(ValueError, match="class_weight"):
+            CATALOGUE[name].build(DATA, C=1.0, class_weight=(1.0, bad))
+
+
+# Rows are derived from the penalty: a new one needs a new model, and nothing can be set in place.
+REBUILT = ("conic_sdp_strengthened", "conic_sdp_lift")
+
+
+@pytest.mark.parametrize("bad", [NAN, INF, -1.0, 0.0])
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_no_mutable_param_carries_a_bad_number_into_a_solver(name: str, bad: float) -> None:
+    """Set in place after the build: refused by the Param's own domain, or by solve()."""
+    chosen = parameters(name)
+    tried = 0
+    for word in set(NUMERIC) & set(chosen):
+        model = CATALOGUE[name].build(as_taken(name, DATA), **chosen)
+        found = model.find_component(word)
+        if not isinstance(found, pyo.Param):
+            continue
+        tried += 1
+        entry = found[0] if found.is_indexed() else found
+        with pytest.raises(ValueError):  # noqa: PT011  (Pyomo's sentence or ours)
+            _set_and_solve(entry, bad, model)
+    if name in REBUILT:
+        assert not hasattr(CATALOGUE[name].build(as_taken(name, DATA), **chosen), "penalty")
+    else:
+        assert tried or not set(NUMERIC) & set(chosen)
+
+
+def _set_and_solve(entry: Any, bad: float, model: pyo.ConcreteModel) -> None:
+    entry.set_value(bad)
+    solve(model)

@@ -1,0 +1,112 @@
+"""`make test-processors`: its settings are real ones, and it goes on where it was stopped."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script as a module that keeps its outcomes in a folder of the test."""
+    spec = importlib.util.spec_from_file_location("processors", ROOT / ".ci" / "processors.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "processors", found)
+    spec.loader.exec_module(found)
+    monkeypatch.setattr(found, "KEPT", tmp_path)
+    return found
+
+
+ASKED = """
+import numpy, threadpoolctl
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+blas = [one for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"]
+print(*{one["architecture"] for one in blas}, *{one["num_threads"] for one in blas})
+print(*[name for name in __cpu_dispatch__ if __cpu_features__[name]])
+"""
+
+
+def test_openblas_and_numpy_compute_as_they_are_told(processors: ModuleType) -> None:
+    names = {"Prescott": {"Prescott", "Katmai"}}  # OpenBLAS calls its oldest kernels by both
+    chosen = processors.settings()
+    assert len(chosen) == len({setting.name for setting in chosen})
+    for setting in chosen:
+        if setting.threads > (os.cpu_count() or 1):
+            continue
+        said = subprocess.run(
+            [sys.executable, "-W", "error", "-c", ASKED], env=os.environ | setting.variables(),
+            capture_output=True, text=True, check=True, timeout=200,
+        )  # fmt: skip
+        core = setting.processor.core
+        blas, loops = said.stdout.splitlines()
+        architecture, threads = blas.split()
+        assert architecture in names.get(core, {core})
+        assert threads == str(setting.threads)
+        assert set(loops.split()) <= set(setting.processor.loops)
+        assert said.stderr == ""
+
+
+def test_two_settings_run_everything_and_none_needs_what_is_not_there(
+    processors: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processors, "has", lambda feature: True)
+    assert sum(setting.whole for setting in processors.settings()) == 2
+    assert len(processors.settings()) == 8
+    monkeypatch.setattr(processors, "has", lambda feature: feature in ("SSE3", "AVX"))
+    assert {setting.processor.core for setting in processors.settings()} == {
+        "Prescott", "Sandybridge",
+    }  # fmt: skip
+    text = processors.table(processors.settings(), {}, "code")
+    assert "skipped, this processor has no SkylakeX kernels" in text
+
+
+def test_what_is_called_not_numerical_exists(processors: ModuleType) -> None:
+    assert all((ROOT / path).exists() for path in processors.NOT_NUMERICAL)
+
+
+def test_the_run_goes_on_where_it_was_stopped(
+    processors: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun: list[str] = []
+    stop_at, failing = [3], {"Prescott-2"}
+
+    def run(setting: object, workers: int, arguments: list[str], code: str) -> object:
+        begun.append(setting.name)  # type: ignore[attr-defined]
+        if len(begun) == stop_at[0]:
+            raise KeyboardInterrupt
+        failed = int(setting.name in failing)  # type: ignore[attr-defined]
+        return processors.Outcome(10 - failed, failed, 1, code)
+
+    monkeypatch.setattr(processors, "has", lambda feature: True)
+    monkeypatch.setattr(processors, "run", run)
+    monkeypatch.setattr(processors, "code_now", lambda: "one")
+    monkeypatch.setattr(sys, "argv", ["processors.py"])
+    assert processors.main() == 1
+    names = [setting.name for setting in processors.settings()]
+    assert begun == names[:3]
+    assert "goes on here" in capsys.readouterr().err
+
+    begun.clear()
+    stop_at[0] = 0
+    failing.clear()
+    assert processors.main() == 0
+    assert begun == [names[0], *names[2:]], "what failed and what was not run"
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == names
+    assert all(np.array(line.split()[-3:], dtype=int).tolist() == [10, 0, 1] for line in lines[1:])
+
+    begun.clear()
+    assert (processors.main(), begun) == (0, [])
+    monkeypatch.setattr(processors, "code_now", lambda: "another")
+    assert (processors.main(), begun) == (0, names), "other code, nothing counts"

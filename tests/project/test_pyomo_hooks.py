@@ -1,0 +1,106 @@
+"""The private parts of Pyomo that rows and variables kept as arrays rely on, by name.
+
+A Pyomo release that renames or repurposes one of them fails here, with its name, before it fails
+anywhere else. What the hooks are for is tested in test_rows.py and its neighbours.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from pathlib import Path
+
+import pyomo.environ as pyo
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+from pyomo.core.base.component_namer import index_repr
+from pyomo.core.base.constraint import ConstraintData, IndexedConstraint
+from pyomo.core.base.indexed_component import IndexedComponent
+from pyomo.core.base.var import IndexedVar
+from pyomo.core.expr.numeric_expr import ExternalFunctionExpression, LinearExpression
+from pyomo.version import version_info
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_installed_pyomo_is_one_we_support() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (pyomo,) = (r for r in map(Requirement, project["dependencies"]) if r.name == "pyomo")
+    assert pyomo.specifier.contains(".".join(map(str, version_info[:3])))
+    (ceiling,) = (s for s in pyomo.specifier if s.operator in ("<", "=="))
+    assert Version(ceiling.version) > Version("6.10"), "say up to which Pyomo the hooks were tried"
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "parameters"),
+    [
+        (IndexedComponent, "_getitem_when_not_present", ["self", "index"]),
+        (IndexedComponent, "_setitem_when_not_present", ["self", "index", "value"]),
+        (IndexedVar, "_getitem_when_not_present", ["self", "index"]),
+        (IndexedConstraint, "construct", ["self", "data"]),
+        (IndexedComponent, "keys", ["self", "sort", "ordered"]),
+        (IndexedComponent, "is_reference", ["self"]),
+        (ConstraintData, "to_bounded_expression", ["self", "evaluate_bounds"]),
+    ],
+)
+def test_methods_we_override_or_call(owner: type, name: str, parameters: list[str]) -> None:
+    signature = inspect.signature(getattr(owner, name))
+    assert list(signature.parameters) == parameters
+
+
+def test_a_component_keeps_its_elements_in_data_and_its_index_in_index_set() -> None:
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, 2)
+    m.x = pyo.Var(m.I, dense=False)
+    assert m.x._data == {}
+    assert m.x._index_set is m.I
+    assert m.x[1] is m.x._data[1], "a missing element is asked for through the hook, then kept"
+    assert m.x[1]._index == 1
+    assert m.x._rule_domain(m, None, m.x).get_interval() == (None, None, 0)
+    m.named = pyo.Var([0, 1])
+    assert m.named._anonymous_sets
+
+
+def test_a_row_keeps_its_relation_in_expr_and_whether_it_counts_in_active() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    m.row = pyo.Constraint([0], rule=lambda m, _: m.x >= 1)
+    row = m.row[0]
+    relation = row._expr
+    assert row._active
+    row.deactivate()
+    assert not row._active
+    assert row._expr is relation
+    row.set_value(m.x >= 2)
+    assert row._expr is not relation
+    assert row._component() is m.row
+
+
+def test_a_linear_expression_is_its_list_of_terms_and_their_number() -> None:
+    """`dot` puts a list of its own in place of this one; Pyomo asks for no other attribute."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1])
+    e = LinearExpression(linear_coefs=[1.0, 2.0], linear_vars=list(m.x.values()))
+    assert len(e._args_) == e._nargs == e.nargs() == 2
+    slots = {name for kind in LinearExpression.__mro__ for name in getattr(kind, "__slots__", ())}
+    assert slots == {"_args_", "_nargs"}
+
+
+def test_an_external_function_is_found_again_in_its_expression() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+
+    def double(x: float) -> float:
+        return 2 * x
+
+    m.f = pyo.ExternalFunction(double)
+    e = m.f(m.x)
+    assert isinstance(e, ExternalFunctionExpression)
+    assert e._fcn._fcn is double
+
+
+def test_names_of_elements_are_put_together_as_pyomo_does() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([(0, "a b"), (1, "c")])
+    assert [f"x{index_repr(key)}" for key in m.x] == [v.name for v in m.x.values()]

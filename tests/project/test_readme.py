@@ -1,0 +1,170 @@
+"""The README says what the project does today."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from docs.generate.readme_table import BEGIN, END, markdown
+from tests.references.matrix import matrix_points
+from tests.support.command_line import run
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.experiments.data.preparation import prepare
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.gap_study.ladder import LADDER
+from tightmargin.experiments.gap_study.study import INSTANCES, LADDER_INSTANCES, RELAXATIONS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_table_of_formulations_is_the_catalogue():
+    table = README.partition(BEGIN)[2].partition(END)[0].strip()
+    assert table == markdown(), "run python -m docs.generate.readme_table"
+    assert set(re.findall(r"^\| `(\w+)`", table, flags=re.M)) == set(tm.catalogue)
+
+
+@pytest.mark.parametrize(("marker", "rungs"), [("gaps", RELAXATIONS), ("ladder", LADDER)])
+def test_its_gap_tables_have_the_rungs_of_the_code_in_their_order(marker, rungs):
+    table = README.partition(f"<!-- {marker}: begin -->")[2].partition(f"<!-- {marker}: end -->")[0]
+    head, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
+    ]
+    assert [row[0] for row in rows] == [*(rung.name for rung in rungs), "0-1 optimum (exact)"]
+    instances = INSTANCES if marker == "gaps" else LADDER_INSTANCES
+    names = [cell.removesuffix(": proven bound") for cell in head if cell.endswith("proven bound")]
+    assert names == [instance.name for instance in instances]
+    # Every printed gap is that of the printed bound.
+    for column in range(1, 2 * len(instances), 2):
+        upper = float(rows[-1][column])
+        for row in rows[:-1]:
+            if row[column] != "-":
+                gap = float(row[column + 1].removesuffix(" %"))
+                assert gap == pytest.approx(100 * (1 - float(row[column]) / upper), abs=0.06)
+
+
+def test_every_builder_is_at_the_front_door():
+    assert set(tm.catalogue) <= set(tm.__all__)
+
+
+def test_files_it_links_to_exist():
+    links = re.findall(r"\]\(([^)h][^)]*)\)", README)
+    assert links
+    for link in links:
+        assert (Path(__file__).parents[2] / link).exists(), link
+
+
+def test_its_python_lines_run():
+    code = README.partition("```python\n")[2].partition("```")[0]
+    data = outlier_data("clustered", n=20, d=2, sigma=0.3, seed=0)
+    space = {"X": data.X, "y": data.y}
+    exec(compile(code, "README.md", "exec"), space)
+    assert space["result"].certificate.verdict.value == "CERTIFIED"
+    assert space["result"].bound == pytest.approx(space["result"].objective, rel=1e-5)
+
+
+def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here():
+    """The table against what the command prints, and the truth by a search of our own."""
+    section = README.partition("## What a certificate means")[2].partition("\n## ")[0]
+    command = section.partition("```\n")[2].partition("```")[0].replace("\\\n", " ").split()
+    answer = run(*command[1:], "--json")
+    assert answer.code == 1, "some rows are not certified"
+    rows = [row for row in answer.json["rows"] if row["status"] != "refused"]
+    small = [row for row in rows if row["parameters"]["big_m"] == 1.5]
+    derived = [row for row in rows if row["parameters"]["big_m"] == "derived"]
+    assert "scip" in {row["solver"] for row in small}
+    assert {row["solver"] for row in small} == {row["solver"] for row in derived}
+    for row in small:
+        assert f"optimal, {row['objective']:.9g} |" in section
+        assert row["certificate"].startswith("NOT_CERTIFIED (upper bound only: M[14] = 1.5 is ")
+        assert row["certificate"].partition("upper bound only: ")[2].rstrip(")") in section
+    for row in derived:
+        assert row["certificate"] == "CERTIFIED"
+        assert f"{row['objective']:.9g}" in section
+    # Whoever does not trust the enumeration can see that a point beats the "optimum".
+    spec = command[command.index("--data") + 1]
+    data = prepare(load(spec), {"normalise": "zscore"}).data
+    claimed = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m=1.5), "scip")
+    assert "optimal" in claimed.message.split("; "), "the solver's own word"
+    assert claimed.certificate.solver_bound == pytest.approx(claimed.objective, rel=1e-6)
+    assert claimed.bound is None
+    found = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip").values
+    margins = data.y * (data.X @ found["w"] + found["b"])
+    value = found["w"] @ found["w"] + found["b"] ** 2 + np.count_nonzero(margins < 1 - 1e-6)
+    assert value == pytest.approx(derived[0]["objective"], rel=1e-6)
+    assert value < 0.7 * small[0]["objective"]
+
+
+@pytest.mark.parametrize("name", sorted(tm.catalogue))
+def test_every_formulation_has_its_mathematics_and_source(name):
+    entry = tm.catalogue[name]
+    text = entry.build.__doc__
+    assert "min " in text, "the program itself stands in the docstring"
+    assert entry.source
+    assert entry.title.endswith(".")
+
+
+def test_its_table_of_capacities_is_what_the_command_above_it_prints() -> None:
+    section = README.partition("## Capacity set by hand")[2].partition("\n## ")[0]
+    command = section.partition("```\n")[2].split("\n")[0].split()
+    assert command[:3] == ["tightmargin", "path", "rsvm"]
+    answer = run(*command[1 : command.index("--plot")], "--json")
+    assert answer.code == 0, answer.err
+    table = section.partition("<!-- capacity: begin -->")[2].partition("<!-- capacity: end -->")[0]
+    _, _, *lines = table.strip().splitlines()
+    printed = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    rows = answer.json["rows"]
+    assert [float(line[0]) for line in printed] == pytest.approx([row["capacity"] for row in rows])
+    words = ("norm_bound", "value", "C", "nu", "hull_bound", "ridge")
+    for line, row in zip(printed, rows, strict=True):
+        for cell, word in zip(line[1:7], words, strict=True):
+            digits = len(cell.partition("e")[0].partition(".")[2])
+            shown = f"{row[word]:.{digits}{'e' if 'e' in cell else 'f'}}"
+            assert shown == cell, (word, row["capacity"])
+        assert line[7:] == [str(row["support_vectors"]), str(row["errors"]), row["verdict"]]
+
+
+def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
+    code = README.partition("## Capacity set by hand")[2].partition("```python\n")[2]
+    data = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=0)
+    space = {"tm": tm, "data": data}
+    exec(compile(code.partition("```")[0], "README.md", "exec"), space)
+    w = tm.solve(tm.c_svc(data, C=space["same"].C)).values["w"]
+    assert w == pytest.approx(space["row"].point.w, rel=1e-5)
+    assert [row.point.norm_bound for row in space["path"].rows] == [0.5, 1.0, 2.0]
+
+
+def test_its_table_of_matrix_machines_is_what_they_give() -> None:
+    section = README.partition("## Several classes, matrices, probabilities")[2].partition("\n## ")
+    rows = [line.strip("|").split("|") for line in section[0].splitlines() if line[:1] == "|"]
+    printed = {row[0].split(",")[0].strip(): (row[1].strip(), row[2].strip()) for row in rows[2:]}
+    data, given = matrix_points(2), {"shape": (3, 3), "rank": 1, "ridge": 0.5}
+    names = ["matrix_svc_full", "matrix_svc_projection"]
+    found = tm.compare(data, names, exact="matrix_svc_bilinear", parameters=given)
+    assert found.upper == pytest.approx(float(printed["exact"][0]), abs=6e-6)
+    for row, label in zip(found.rows[:2], ("no bound on the rank", "projection SDP"), strict=True):
+        value, gap = printed[label]
+        assert row.bound == pytest.approx(float(value), abs=6e-6)
+        assert 100 * (1 - row.bound / found.upper) == pytest.approx(float(gap[:-1]), abs=0.06)
+    alternating = tm.matrix_alternating(data, **given, starts=10)
+    assert alternating.objective == pytest.approx(float(printed["alternating"][0]), abs=6e-6)
+
+
+def test_papers_on_tap_are_those_that_can_be_run_again() -> None:
+    from tightmargin.experiments.reproduce.papers import everything
+
+    section = README.partition("## Papers on tap")[2].partition("\n## ")[0]
+    papers = re.findall(r"^\| `([a-z-]+)` \|", section, flags=re.MULTILINE)
+    names = [one.name for one in everything()]
+    assert all(any(name.startswith(f"{paper}-") for paper in papers) for name in names)
+    assert all(any(name.startswith(f"{paper}-") for name in names) for paper in papers)
+    assert f"the list: {len(names)} tables and figures" in section
+
+
+def test_every_notebook_is_listed() -> None:
+    listed = re.findall(r"\]\(notebooks/([^)]+\.ipynb)\)", README)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))

@@ -1,0 +1,395 @@
+"""Every refusal is one sentence with the fault and what would work, in Python and in the shell."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.mpec import Complementarity, complements
+
+import tightmargin as tm
+from tests.references.reference_solutions import points
+from tests.support.command_line import run, write_csv
+from tightmargin.solvers.backends import registry
+from tightmargin.solvers.backends.mosek import export
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.errors import (
+    LicenceError,
+    NumberError,
+    ProblemClassError,
+    SizeLimitError,
+    SolverNotInstalledError,
+)
+
+DATA = points("overlapping", 1, n=10)
+TINY = tm.TrainingData([[1e-10], [-2e-10], [3e-10]], [1, -1, 1])
+NAN, INF = math.nan, math.inf
+NAMES = tuple(SOLVERS)
+
+
+def small_lp() -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel("small")
+    m.x = pyo.Var(range(2), bounds=(0, 1))
+    m.row = pyo.Constraint(expr=m.x[0] + m.x[1] >= 1)
+    m.objective = pyo.Objective(expr=m.x[0])
+    return m
+
+
+def c_svc() -> pyo.ConcreteModel:
+    return tm.c_svc(DATA, C=1.0)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A call that must be refused, the class of the error, and what its sentence holds."""
+
+    call: Callable[[], Any]
+    error: type[Exception]
+    holds: str
+
+
+def one_sentence(text: str) -> bool:
+    """One line; further sentences would begin with a capital after a full stop."""
+    return "\n" not in text and bool(text.strip()) and not re.search(r"\.\s+[A-Z]", text)
+
+
+def refused(refusal: Refusal) -> str:
+    with pytest.raises(refusal.error, match=refusal.holds) as caught:
+        refusal.call()
+    assert type(caught.value) is refusal.error
+    assert one_sentence(str(caught.value)), str(caught.value)
+    return str(caught.value)
+
+
+# --- solvers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", NAMES)
+def test_a_solver_that_is_not_installed(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its import is blocked; the sentence has the command that mends it, and the others."""
+    monkeypatch.setitem(sys.modules, SOLVERS[solver].package, None)
+    sentence = refused(
+        Refusal(
+            lambda: tm.solve(c_svc(), solver),
+            SolverNotInstalledError,
+            rf"^{solver} is not installed \(pip install {SOLVERS[solver].distribution}\)",
+        )
+    )
+    others = sentence.partition("solvers for QP: ")[2].split(", ")
+    assert solver not in others
+    assert {"highs", "clarabel"} - {solver} <= set(others)
+
+
+@pytest.mark.parametrize("solver", [name for name in NAMES if SOLVERS[name].free])
+def test_auto_does_without_any_one_solver(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = tm.solve(c_svc(), "highs").objective
+    monkeypatch.setitem(sys.modules, SOLVERS[solver].package, None)
+    result = tm.solve(c_svc())
+    assert result.solver != solver
+    assert result.objective == pytest.approx(known, abs=1e-6)
+
+
+def test_a_missing_solver_on_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, csv_file: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyscipopt", None)
+    answer = run("solve", "c_svc", "--data", csv_file, "--set", "C=1", "--solver", "scip")
+    assert answer.code == 2
+    assert "scip is not installed (pip install pyscipopt)" in answer.complaint
+
+
+@pytest.fixture
+def unlicensed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No licence for MOSEK, whatever this machine has; files go to the folder returned."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    info = replace(SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
+    monkeypatch.setitem(SOLVERS, "mosek", info)
+    return folder
+
+
+def test_no_licence_names_the_way_to_a_file_and_the_free_solvers(unlicensed: Path) -> None:
+    sentence = refused(
+        Refusal(lambda: tm.solve(c_svc(), "mosek"), LicenceError, "cannot be located")
+    )
+    assert "tightmargin.solvers.backends.mosek.export(model, 'c_svc.ptf')" in sentence
+    assert list(unlicensed.iterdir()) == []
+    free = sentence.partition("without one are ")[2].split(", ")
+    able = [n for n, s in SOLVERS.items() if s.installed and s.free and "QP" in s.classes]
+    assert set(free) == set(able)
+
+
+def test_no_licence_on_the_command_line(unlicensed: Path, csv_file: Path) -> None:
+    answer = run("solve", "c_svc", "--data", csv_file, "--set", "C=1", "--solver", "mosek")
+    assert answer.code == 2
+    assert "tightmargin.solvers.backends.mosek.export(model, 'c_svc.ptf')" in answer.complaint
+    assert list(unlicensed.iterdir()) == []
+
+
+def large() -> tm.TrainingData:
+    return points("overlapping", 1, n=250)
+
+
+def test_a_size_limit_names_limit_size_and_who_fits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    monkeypatch.setattr(registry, "gurobi_is_restricted", lambda: True)
+    sentence = refused(
+        Refusal(
+            lambda: tm.solve(tm.c_svc(large(), C=1.0), "gurobi"),
+            SizeLimitError,
+            "^gurobi: the model has 253 variables, and its restricted licence takes 200",
+        )
+    )
+    fitting = sentence.partition("; try ")[2].split(", ")
+    assert fitting[0] == "clarabel"
+    assert "gurobi" not in fitting
+    file = write_csv(tmp_path / "large.csv", large())
+    answer = run("solve", "c_svc", "--data", file, "--set", "C=1", "--solver", "gurobi")
+    assert (answer.code, answer.complaint) == (2, f"tightmargin: {sentence}")
+
+
+# --- models, numbers, limits ---------------------------------------------------------------------
+
+
+def two_objectives() -> pyo.ConcreteModel:
+    m = small_lp()
+    m.second = pyo.Objective(expr=m.x[1])
+    return m
+
+
+def with_param(value: float) -> pyo.ConcreteModel:
+    m = small_lp()
+    m.p = pyo.Param(initialize=1.0, mutable=True, within=pyo.Any)
+    m.priced = pyo.Constraint(expr=m.p * m.x[0] <= 1)
+    m.p.set_value(value)
+    return m
+
+
+def with_sos() -> pyo.ConcreteModel:
+    m = small_lp()
+    m.special = pyo.SOSConstraint(var=m.x, sos=1)
+    return m
+
+
+def with_complementarity() -> pyo.ConcreteModel:
+    m = small_lp()
+    m.pair = Complementarity(expr=complements(m.x[0] >= 0, m.x[1] >= 0))
+    return m
+
+
+def with_logic() -> pyo.ConcreteModel:
+    m = small_lp()
+    m.y = pyo.BooleanVar()
+    m.rule = pyo.LogicalConstraint(expr=m.y.implies(m.y))
+    return m
+
+
+def spoilt(value: float) -> np.ndarray:
+    X = DATA.X.copy()
+    X[2, 1] = value
+    return X
+
+
+MODELS = {
+    "class": Refusal(
+        lambda: tm.solve(tm.conic_sdp(DATA, penalty=1.0), "highs"), ProblemClassError,
+        r"^highs cannot take SDP models; installed solvers that can: clarabel",
+    ),
+    "unknown solver": Refusal(
+        lambda: tm.solve(c_svc(), "higs"), ValueError, "unknown solver 'higs'.*did you mean highs"
+    ),
+    "no name": Refusal(
+        lambda: tm.solve(c_svc(), ["highs"]), ValueError, r"unknown solver \['highs'\]; choose auto"
+    ),
+    "coefficient": Refusal(
+        lambda: tm.solve(tm.c_svc(TINY, C=1.0), "highs"), NumberError,
+        r"highs would silently drop .*1e-10 of w\[0\] in row margin\[0\].*clarabel",
+    ),
+    "nan": Refusal(
+        lambda: tm.TrainingData(spoilt(NAN), DATA.y), ValueError, "X holds nan in row 2, column 1"
+    ),
+    "infinity": Refusal(
+        lambda: tm.TrainingData(spoilt(INF), DATA.y), ValueError, "X holds inf in row 2, column 1"
+    ),
+    "nan param": Refusal(
+        lambda: tm.solve(with_param(NAN)), NumberError, r"row priced: coefficient of x\[0\] is nan"
+    ),
+    "infinite param": Refusal(
+        lambda: tm.solve(with_param(INF)), NumberError, r"row priced: coefficient of x\[0\] is inf"
+    ),
+    "objectives": Refusal(
+        lambda: tm.solve(two_objectives()), ValueError,
+        r"2 objectives are active \(objective, second\): deactivate all but one",
+    ),
+    "sos": Refusal(
+        lambda: tm.solve(with_sos()), ValueError, "components of type SOSConstraint cannot be read"
+    ),
+    "complementarity": Refusal(
+        lambda: tm.solve(with_complementarity()), ValueError,
+        "components of type Complementarity cannot be read",
+    ),
+    "logic": Refusal(
+        lambda: tm.solve(with_logic()), ValueError,
+        "components of type LogicalConstraint cannot be read",
+    ),
+    "start": Refusal(
+        lambda: tm.solve(c_svc(), warm_start={"v": 1.0}), ValueError, "no variable 'v'"
+    ),
+    "options": Refusal(
+        lambda: tm.solve(c_svc(), options=["max_iter"]), ValueError, "options must map"  # type: ignore[arg-type]
+    ),
+    "option": Refusal(
+        lambda: tm.solve(c_svc(), options={3: 1}), ValueError, "a name is a string, got 3"  # type: ignore[dict-item]
+    ),
+    "formulation": Refusal(
+        lambda: tm.build("c_scv", DATA, C=1.0), ValueError, "did you mean c_svc"
+    ),
+    "suffix": Refusal(
+        lambda: export(c_svc(), "model.foo"), ValueError, r"must end in \.ptf.*got 'model\.foo'"
+    ),
+    "result": Refusal(
+        lambda: tm.SolveResult.load("no_such.json"), ValueError,
+        r"no_such\.json is not a readable result: .*No such file",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_models_and_numbers(case: str) -> None:
+    refused(MODELS[case])
+
+
+@pytest.mark.parametrize("solver", NAMES)
+def test_an_unknown_option(solver: str) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    refused(
+        Refusal(
+            lambda: tm.solve(c_svc(), solver, options={"no_such_option": 1}),
+            ValueError,
+            f"^{solver} has no option 'no_such_option'",
+        )
+    )
+
+
+@pytest.mark.parametrize("value", [-1, 0, 0.0, NAN, INF, -INF, "3", "soon", True, [1]])
+def test_a_time_limit_is_a_positive_number(value: Any) -> None:
+    sentence = refused(
+        Refusal(
+            lambda: tm.solve(c_svc(), time_limit=value),
+            ValueError,
+            "^time_limit must be positive and finite, in seconds, got ",
+        )
+    )
+    assert sentence.endswith(repr(value))
+
+
+@pytest.mark.parametrize("argument", ["threads", "seed"])
+@pytest.mark.parametrize("value", [-1, 1.5, NAN, INF, "2", "two", True, 2**31])
+def test_threads_and_seed_are_whole_numbers(argument: str, value: Any) -> None:
+    least = {"threads": 1, "seed": 0}[argument]
+    sentence = refused(
+        Refusal(
+            lambda: tm.solve(c_svc(), **{argument: value}),
+            ValueError,
+            f"^{argument} must be a whole number from {least} to 2147483647, got ",
+        )
+    )
+    assert sentence.endswith(repr(value))
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    result = tm.solve(
+        c_svc(), "highs", time_limit=np.float64(60), threads=np.int64(1), seed=np.int32(0)
+    )
+    assert (result.time_limit, result.threads, result.seed) == (60.0, 1, 0)
+
+
+def test_a_refusal_comes_before_the_model_is_touched() -> None:
+    """A bad limit leaves the start values alone."""
+    model = c_svc()
+    with pytest.raises(ValueError, match="time_limit"):
+        tm.solve(model, time_limit=-1, warm_start={"b": 3.0})
+    assert model.b.value is None
+
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def csv_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("refusals") / "points.csv", DATA)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "nan.csv").write_text("x0,x1,y\n1,2,1\n3,nan,-1\n")
+    (folder / "words.csv").write_text("x0,x1,y\n1,2,1\n3,many,-1\n")
+    (folder / "one.csv").write_text("x0,y\n1,1\n2,1\n")
+    (folder / "empty.csv").write_text("")
+    write_csv(folder / "tiny.csv", TINY)
+    return folder
+
+
+C_SVC = ["solve", "c_svc", "--set", "C=1"]
+COMMANDS: dict[str, tuple[list[str], str, str]] = {
+    "nan": (C_SVC, "nan.csv", "nan.csv"),
+    "words": (C_SVC, "words.csv", "many"),
+    "one class": (C_SVC, "one.csv", "both labels"),
+    "empty": (C_SVC, "empty.csv", "empty.csv"),
+    "missing file": (C_SVC, "no_such.csv", "no_such.csv"),
+    "coefficient": ([*C_SVC, "--solver", "highs"], "tiny.csv", "silently drop"),
+    "class": (["solve", "conic_sdp", "--set", "penalty=1", "--solver", "highs"], "", "clarabel"),
+    "unknown solver": ([*C_SVC, "--solver", "higs"], "", "did you mean highs"),
+    "all": ([*C_SVC, "--solver", "all"], "", "unknown solver 'all'"),
+    "negative limit": ([*C_SVC, "--time-limit", "-1"], "", "time_limit must be positive"),
+    "nan limit": ([*C_SVC, "--time-limit", "nan"], "", "time_limit must be positive"),
+    "infinite limit": ([*C_SVC, "--time-limit", "inf"], "", "time_limit must be positive"),
+    "limit in words": ([*C_SVC, "--time-limit", "soon"], "", "--time-limit"),
+    "threads": ([*C_SVC, "--threads", "0"], "", "--threads"),
+    "half a thread": ([*C_SVC, "--threads", "0.5"], "", "--threads"),
+    "seed": ([*C_SVC, "--seed", "-1"], "", "--seed"),
+    "large seed": ([*C_SVC, "--seed", "2147483648"], "", "seed must be a whole number"),
+    "seed in words": ([*C_SVC, "--seed", "two"], "", "--seed"),
+    "option": ([*C_SVC, "--sover", "highs"], "", "--solver"),
+    "infinite C": (["solve", "c_svc", "--set", "C=inf"], "", "C must be a positive finite number"),
+    "folder": ([*C_SVC, "--out", "no/such/folder/fit.json"], "", "no folder"),
+    "suffix": ([*C_SVC, "--out", "fit.txt"], "", "must end in .json"),
+    "csv": (["compare", "conic_sdp", "--set", "penalty=1", "--csv", "no/such/x.csv"], "", "folder"),
+    "export": (["export", "c_svc", "no/such/model.lp", "--set", "C=1"], "", "no folder"),
+    "export class": (["export", "conic_sdp", "model.lp", "--set", "penalty=1"], "", "semidefinite"),
+    "export suffix": (["export", "c_svc", "model.foo", "--set", "C=1"], "", "must end in"),
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_commands_are_refused_with_code_2_and_one_line(
+    case: str, csv_file: Path, files: Path
+) -> None:
+    words, name, expected = COMMANDS[case]
+    answer = run(*words, "--data", files / name if name else csv_file)
+    assert answer.code == 2
+    assert answer.complaint.startswith("tightmargin: ")
+    assert expected in answer.complaint
+
+
+@pytest.mark.parametrize("words", [["certify"], ["predict", "--data", "points.csv"]])
+def test_saved_results_that_are_missing_or_broken(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "half.json").write_text('{"schema": "tightm')
+    for name in ("no_such.json", "half.json"):
+        answer = run(words[0], tmp_path / name, *words[1:])
+        assert answer.code == 2
+        assert name in answer.complaint

@@ -1,0 +1,333 @@
+"""The house: import rules, one root, no machine's traces, a wheel that works away from here."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FRONT_DOOR = "tightmargin"
+FAMILIES = (
+    "conic", "matrix", "multiclass", "nu", "probability", "rigorous_svm", "soft_margin", "zero_one",
+)  # fmt: skip
+ROOMS = ("formulations", "solvers", "cuts", "experiments")
+
+
+def run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command without our search path, so that it finds only what is installed for it."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def source_files() -> list[Path]:
+    """Modules of the distribution, relative to the root."""
+    inside = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    door = [path for path in (ROOT / FRONT_DOOR).iterdir() if path.suffix in (".py", ".pyi")]
+    return sorted(path.relative_to(ROOT) for path in [*inside, *door])
+
+
+def installed_path(path: Path) -> Path:
+    """Where a file of the root stands in the wheel."""
+    return path if path.parts[0] == FRONT_DOOR else FRONT_DOOR / path
+
+
+def module_name(path: Path) -> str:
+    return ".".join(installed_path(path).with_suffix("").parts).removesuffix(".__init__")
+
+
+# --- who may import whom -------------------------------------------------------------------------
+
+
+def test_import_rules_hold() -> None:
+    rules = run(Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache", cwd=ROOT)
+    assert rules.returncode == 0, rules.stdout + rules.stderr
+    contracts = len(PROJECT["tool"]["importlinter"]["contracts"])
+    assert f"Contracts: {contracts} kept, 0 broken." in rules.stdout
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_solvers_know_no_formulation_by_name() -> None:
+    """Only the folders of families, whose methods solve sequences of particular models, may."""
+    from tightmargin.formulations import CATALOGUE
+
+    families = {entry.build.__module__ for entry in CATALOGUE.values()}
+    assert families
+    named = {
+        str(path): sorted(families & set(imported_names(path)))
+        for path in source_files()
+        if path.parts[0] == "solvers" and path.parts[1] not in FAMILIES
+    }
+    assert {path: found for path, found in named.items() if found} == {}
+
+
+SOLVER_PACKAGES = [
+    "highspy",
+    "gurobipy",
+    "mosek",
+    "clarabel",
+    "scs",
+    "piqp",
+    "pyscipopt",
+    "cvxpy",
+    "sklearn",
+]
+IMPORT_WITHOUT = """
+import importlib, json, sys
+blocked, modules, root = json.loads(sys.argv[1])
+sys.path.insert(0, root)
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ImportError(f"{name} is blocked by the test")
+
+sys.meta_path.insert(0, Refuse())
+for name in modules:
+    importlib.import_module(name)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def import_without(blocked: list[str], modules: list[str], cwd: Path) -> set[str]:
+    """Import modules in a fresh interpreter; top-level names that are loaded afterwards."""
+    argument = json.dumps([blocked, modules, str(ROOT)])
+    done = run(sys.executable, "-c", IMPORT_WITHOUT, argument, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout))
+
+
+def test_everything_imports_with_no_solver_installed(tmp_path: Path) -> None:
+    """Nor with pandas: who asks for a data frame loads it.
+
+    The estimator is one of scikit-learn's by inheritance, and the front door loads it when asked.
+    """
+    modules = [module_name(path) for path in source_files()]
+    modules.remove("tightmargin.experiments.estimators.classifier")
+    loaded = import_without([*SOLVER_PACKAGES, "pandas"], modules, tmp_path)
+    assert {*ROOMS, FRONT_DOOR} <= loaded
+
+
+def test_front_door_loads_no_solver_no_tables_no_plots(tmp_path: Path) -> None:
+    """Installed or not: an import stays quick, and a broken solver breaks only its own calls."""
+    loaded = import_without([], [*PACKAGES, FRONT_DOOR], tmp_path)
+    assert loaded.isdisjoint([*SOLVER_PACKAGES, "pandas", "matplotlib"])
+
+
+# --- one root, one list of packages, one version -------------------------------------------------
+
+
+def test_packages_come_from_one_root() -> None:
+    """Plain names can be shadowed by another project's: then half of it would be ours."""
+    modules = [importlib.import_module(name) for name in ROOMS]
+    roots = {Path(module.__file__ or "").resolve().parents[1] for module in modules}
+    roots.add(Path(importlib.import_module(FRONT_DOOR).__file__ or "").resolve().parent)
+    assert roots == {ROOT}
+
+
+def test_packages_list_is_complete() -> None:
+    folders = {module_name(path.parent) for path in source_files() if len(path.parts) > 1}
+    assert folders == set(PACKAGES)
+    assert [
+        name for name in PACKAGES if not (ROOT.joinpath(*name.split("."), "__init__.py")).is_file()
+    ] == []
+
+
+def test_versions_agree() -> None:
+    version = PROJECT["project"]["version"]
+    assert importlib.import_module(FRONT_DOOR).__version__ == version
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == version
+    changes = (ROOT / ".github" / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## \[(Unreleased|{re.escape(version)})\]", changes, re.MULTILINE)
+
+
+def requirements() -> Iterator[Requirement]:
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    for text in [
+        *PROJECT["project"]["dependencies"],
+        *(text for extra in extras for text in extra),
+    ]:
+        requirement = Requirement(text)
+        if requirement.name != PROJECT["project"]["name"]:
+            yield requirement
+
+
+def test_constraints_pin_every_dependency_by_version_only() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in lines if not line.startswith("#")]
+    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][\w.]*", line)] == []
+    pinned = {canonicalize_name(name): version for name, version in (s.split("==") for s in lines)}
+    assert len(pinned) == len(lines)
+    for requirement in requirements():
+        version = pinned[canonicalize_name(requirement.name)]
+        assert version in requirement.specifier, f"{requirement} excludes the tested {version}"
+        assert any(s.operator == ">=" for s in requirement.specifier), f"{requirement}: from where?"
+
+
+# --- no traces of a machine ----------------------------------------------------------------------
+
+
+def machine_paths() -> set[Path]:
+    """Folders of whoever runs this, without those that every machine has."""
+    everywhere = {Path("/"), Path("/usr"), Path("/usr/local"), Path(tempfile.gettempdir())}
+    return {ROOT, ROOT.parent, Path.home(), Path(sys.prefix), Path(sys.base_prefix)} - everywhere
+
+
+def registries() -> list[str]:
+    """Addresses pip is told to fetch from, here and in its environment variables."""
+    told = run(sys.executable, "-m", "pip", "config", "list", cwd=ROOT).stdout
+    told += "\n".join(value for name, value in os.environ.items() if name.startswith("PIP_"))
+    return re.findall(r"\b\w+://[^'\"\s]+", told)
+
+
+def traces() -> list[str]:
+    """Regular expressions of what must not be in a file."""
+    paths = {str(path) for path in machine_paths()}
+    addresses = [urlsplit(address) for address in registries()]
+    paths |= {address.path.rstrip("/") for address in addresses if address.scheme == "file"}
+    hosts = {address.hostname for address in addresses if address.hostname}
+    starts = r"(?:(?<=://)|(?<![\w.~/}-]))"
+    return [
+        rf"{starts}/(?:home|Users)/\w",
+        r"--(?:extra-)?index[-_]url",
+        *(rf"{starts}{re.escape(path)}(?![\w.-])" for path in sorted(paths)),
+        *(rf"(?<![\w.-]){re.escape(host)}(?![\w-])" for host in sorted(hosts)),
+    ]
+
+
+def test_traces_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "https://a.example:8080/x file:///srv/packages/")
+    trace = re.compile("|".join(traces()))
+    for text in (
+        f"see {ROOT}/notes.txt",
+        "open('/" + "home/somebody/x.csv')",
+        "curl http://a.example/y",
+        "file:///srv/packages",
+    ):
+        assert trace.search(text), text
+    for text in ("../shared/data", "src/home/x", "data.example", "/srv/packages2"):
+        assert not trace.search(text), text
+
+
+def test_no_tracked_file_names_this_machine_or_a_registry() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: nothing is tracked")
+    listed = run("git", "-c", "safe.directory=*", "ls-files", "-z", cwd=ROOT)
+    assert listed.returncode == 0, listed.stderr
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert ROOT / "pyproject.toml" in files
+    trace = re.compile("|".join(traces()))
+    found = []
+    for path in files:
+        if path.is_file():
+            text = path.read_bytes().decode("utf-8", errors="replace")
+            found += [f"{path.relative_to(ROOT)}: {hit[0]}" for hit in trace.finditer(text)]
+    assert found == []
+
+
+# --- the wheel -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy: a build folder left in the checkout could put deleted modules into it."""
+    copy = tmp_path_factory.mktemp("wheel") / "source"
+    skipped = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
+    shutil.copytree(ROOT, copy, ignore=skipped)
+    built = run(
+        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", "dist", cwd=copy
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (found,) = (copy / "dist").glob("*.whl")
+    return found
+
+
+def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (about,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
+        metadata = archive.read(f"{about}/METADATA").decode()
+        scripts = archive.read(f"{about}/entry_points.txt").decode()
+    modules = {name for name in names if not name.startswith(f"{about}/")}
+    assert modules == {path.as_posix() for path in source_files()}
+    assert f"{about}/licenses/LICENSE" in names
+    assert "License-Expression: BSD-3-Clause" in metadata
+    assert "tightmargin = tightmargin.experiments.cli.app:main" in scripts
+
+
+@pytest.mark.slow
+def test_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    """Installed into an environment of its own; the solvers come from this one, not the network."""
+    environment = tmp_path / "environment"
+    made = run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    python = environment / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
+    installed = run(*pip, "install", "--no-deps", "--no-index", wheel, cwd=tmp_path)
+    assert installed.returncode == 0, installed.stdout + installed.stderr
+
+    # Path files inside a folder added this way are not read: an editable checkout stays invisible.
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site_here = run(sys.executable, "-c", where, cwd=tmp_path).stdout.strip()
+    site_there = run(python, "-c", where, cwd=tmp_path).stdout.strip()
+    Path(site_there, "dependencies.pth").write_text(site_here + "\n", encoding="utf-8")
+
+    located = f"import {', '.join(ROOMS)}, {FRONT_DOOR}\n" + "\n".join(
+        f"print({name}.__file__)" for name in [*ROOMS, FRONT_DOOR]
+    )
+    origins = run(python, "-c", located, cwd=tmp_path)
+    assert origins.returncode == 0, origins.stderr
+    for origin in origins.stdout.splitlines():
+        assert Path(origin).is_relative_to(site_there)
+
+    command = environment / "bin" / "tightmargin"
+    listed = run(command, "list", "--json", cwd=tmp_path)
+    assert listed.returncode == 0, listed.stderr
+    document = json.loads(listed.stdout)
+    assert document["command"] == "list"
+    (entries,) = (value for value in document.values() if isinstance(value, list))
+    from tightmargin.formulations import CATALOGUE
+
+    assert {entry["name"] for entry in entries} == set(CATALOGUE)
+
+    # Two points at -1 and +1: the widest margin is w = 1, b = 0, which costs 1/2.
+    (tmp_path / "two.csv").write_text("x,y\n-1,-1\n1,1\n", encoding="utf-8")
+    solving = ["solve", "c_svc", "--data", "two.csv", "--set", "C=10", "--json"]
+    solved = run(command, *solving, cwd=tmp_path)
+    assert solved.returncode == 0, solved.stderr
+    result = json.loads(solved.stdout)
+    assert result["objective"] == pytest.approx(0.5, abs=1e-6)
+    assert result["certificate"]["verdict"] == "CERTIFIED"

@@ -1,0 +1,169 @@
+"""A solve leaves nothing behind: no file in the temporary folder, no line on standard error."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import start as start_command
+from tests.support.command_line import write_csv
+from tests.support.long_runs import ROOT, data, finish, start, wait_for
+from tests.support.study_tasks import marked
+from tightmargin.experiments.studies import notes_folder as notes
+from tightmargin.experiments.studies.notes_folder import notes_folder
+from tightmargin.experiments.studies.runner import run_study
+from tightmargin.solvers.backends.registry import SOLVERS
+
+# Every class a solver takes, a model that it must refuse, one without a point, one that is
+# unbounded, one in numbers it can hardly hold, and one that its clock ends.
+SOLVES = """
+import sys
+import numpy as np
+import pyomo.environ as pyo
+import tightmargin as tm
+from tightmargin.solvers.errors import RefusedError
+from tests.conformance.problems import PROBLEMS
+from tests.support.long_runs import MODELS
+from tests.references.reference_solutions import points
+
+solver = sys.argv[1]
+given, few = points("overlapping", 1, n=10), points("overlapping", 2, n=7)
+large = tm.TrainingData(given.X * 1e3, given.y)
+
+def free():
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    m.goal = pyo.Objective(expr=m.x)
+    return m
+
+models = [
+    lambda: tm.c_svc(given, C=0.7),
+    lambda: tm.c_svc(large, C=1e6),
+    lambda: tm.build("nu_svc", given, nu=0.6),
+    lambda: tm.hard_margin_svc(given),
+    lambda: tm.build("rsvm", given, norm_bound=0.5),
+    lambda: tm.conic_sdp(given, penalty=1.3),
+    lambda: tm.conic_sdp(large, penalty=1.3),
+    lambda: tm.zero_one_big_m(few, penalty=1.3, big_m="derived"),
+    lambda: tm.zero_one_bilinear(few, penalty=1.3),
+    free,
+    MODELS["milp"],
+    MODELS["sdp"],
+    # SCIP asks for a tolerance here that its simplex code, with a line about it, does not take.
+    *(one.build for one in PROBLEMS if one.name in ("qp_unconstrained", "qp_semidefinite")),
+]
+timed = solver != "piqp"
+for model in models:
+    try:
+        tm.solve(model(), solver, time_limit=1.0 if timed else None)
+    except (RefusedError, ValueError):
+        pass
+words = {"penalty": 1.0, "big_m": "derived"}
+if solver == "auto":
+    tm.compare(few, ["zero_one_relaxed"], parameters=words)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
+def test_solves_leave_no_file_and_no_line(solver: str, tmp_path: Path) -> None:
+    if solver != "auto" and not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    ended = subprocess.run(
+        [sys.executable, "-c", SOLVES, solver],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    assert ended.stderr == ""
+    assert ended.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_command_that_is_killed_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    file = write_csv(tmp_path / "points.csv", data(150, 6))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    words = ("--set", "penalty=1", "big_m=derived", "--solver", "scip", "--log")
+    process = start_command("solve", "zero_one_big_m", "--data", file, *words, cwd=tmp_path)
+    wait_for("presolving", process.stderr)
+    process.kill()
+    process.communicate()
+    assert list(folder.iterdir()) == []
+
+
+KILLED = "from tests.support.study_tasks import main; main()"
+
+
+@pytest.mark.slow
+def test_the_folder_of_a_killed_study_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, marks = tmp_path / "temporary", tmp_path / "marks"
+    folder.mkdir()
+    marks.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    words = ("marked", marks, tmp_path / "s.sqlite", 40, 0.25, 2)
+    process = start(*map(str, words), script=KILLED)
+    wait_for("^3 of 40 runs done", process.stdout)
+    process.kill()
+    finish(process)
+    (left,) = folder.glob(f"{notes.PREFIX}*")
+    asked = [(str(marks), number, 0.0) for number in range(3)]
+    assert run_study(marked, asked, name="n", jobs=2).complete()
+    assert left.exists(), "it may be that of a study which is just beginning"
+    long_ago = time.time() - 2 * notes.SETTLED
+    os.utime(left / notes.HELD, (long_ago, long_ago))
+    assert run_study(marked, asked, name="m", jobs=2).complete()
+    assert list(folder.glob(f"{notes.PREFIX}*")) == []
+
+
+def test_the_folder_of_a_study_that_runs_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(notes, "SETTLED", -1.0)
+    with notes_folder() as first:
+        with notes_folder() as second:
+            assert {Path(first), Path(second)} == set(tmp_path.iterdir())
+        assert list(tmp_path.iterdir()) == [Path(first)]
+        with (
+            Path(first, notes.HELD).open() as other,
+            pytest.raises(BlockingIOError),
+        ):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- a shell's background job, which is born with Ctrl-C ignored ----------------------------------
+
+BORN_DEAF = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+
+
+@pytest.mark.slow
+def test_a_command_in_the_background_is_stopped_by_its_clock_and_not_by_ctrl_c(
+    tmp_path: Path,
+) -> None:
+    """The shell meant Ctrl-C for what runs in front; a time limit, and kill, still end it."""
+    file = write_csv(tmp_path / "points.csv", data(150, 6))
+    words = ("--set", "penalty=1", "big_m=derived", "--solver", "scip", "--log", "--time-limit")
+    process = start_command(
+        "solve", "zero_one_big_m", "--data", file, *words, "5", cwd=tmp_path, prelude=BORN_DEAF
+    )
+    wait_for("presolving", process.stderr)
+    process.send_signal(2)
+    stdout, stderr = process.communicate(timeout=200)
+    assert process.returncode == 4, stderr
+    assert "timelimit" in stdout
+    assert "interrupted" not in stdout

@@ -1,0 +1,94 @@
+"""0-1 and ramp problems by trying every choice of the binaries, one convex QP each (tests only).
+
+Shares nothing with the active sets of solvers/algorithms: rows go straight to Clarabel.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import clarabel
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tightmargin.formulations.data.training_data import TrainingData
+
+Array = NDArray[np.float64]
+
+INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
+
+
+def signed_rows(data: TrainingData, intercept: str) -> tuple[Array, Array]:
+    """Rows r_i with u_i = <r_i, v>, and the price of each squared entry of v."""
+    if intercept == "none":
+        return data.y[:, None] * data.X, np.ones(data.d)
+    rows = data.y[:, None] * np.hstack([data.X, np.ones((data.n, 1))])
+    return rows, np.r_[np.ones(data.d), 1.0 if intercept == "penalised" else 0.0]
+
+
+def least(price: Array, cost: Array, rows: Array, right: Array) -> float:
+    """Least sum price v^2 + <cost, v> with rows @ v >= right; inf if there is no such v."""
+    size = max(float(np.abs(rows).max(initial=0.0)), 1e-300)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    solver = clarabel.DefaultSolver(
+        sp.csc_matrix(np.diag(2 * price)), cost * size, sp.csc_matrix(-rows / size), -right,
+        [clarabel.NonnegativeConeT(len(right))], settings,
+    )  # fmt: skip
+    solution = solver.solve()
+    status = str(solution.status)
+    if status in INFEASIBLE:
+        return np.inf
+    assert status in ("Solved", "AlmostSolved"), status
+    return float(solution.obj_val) / size**2
+
+
+def zero_one_optima(data: TrainingData, penalties: Sequence[float], intercept: str) -> list[float]:
+    """Optimum for each penalty: every set of kept points, those with few violations first."""
+    rows, price = signed_rows(data, intercept)
+    best = [penalty * data.n for penalty in penalties]
+    for violations in range(data.n):
+        if all(p * violations >= b for p, b in zip(penalties, best, strict=True)):
+            break
+        for kept in itertools.combinations(range(data.n), data.n - violations):
+            norm2 = least(price, np.zeros(len(price)), rows[list(kept)], np.ones(len(kept)))
+            best = [min(b, norm2 + p * violations) for p, b in zip(penalties, best, strict=True)]
+    return best
+
+
+def big_m_optimum(data: TrainingData, penalty: float, intercept: str, big_m: Array) -> float:
+    """Optimum of norm2 + penalty sum z, u_i >= 1 - M_i z_i, over z in {0, 1}^n."""
+    rows, price = signed_rows(data, intercept)
+    best = np.inf
+    for choice in itertools.product((0.0, 1.0), repeat=data.n):
+        z = np.array(choice)
+        if penalty * z.sum() < best:
+            norm2 = least(price, np.zeros(len(price)), rows, 1 - big_m * z)
+            best = min(best, norm2 + penalty * z.sum())
+    return best
+
+
+def ramp_optimum(data: TrainingData, C: float, intercept: str, big_m: Array | None) -> float:
+    """Brooks' model over z in {0, 1}^n; big_m None drops the rows with z_i = 1 altogether."""
+    rows, price = signed_rows(data, intercept)
+    k, n = rows.shape[1], data.n
+    prices, costs = np.r_[price / 2, np.zeros(n)], np.r_[np.zeros(k), np.full(n, C)]
+    eye = np.eye(n)
+    best = np.inf
+    for choice in itertools.product((0.0, 1.0), repeat=n):
+        z = np.array(choice)
+        if 2 * C * z.sum() >= best:
+            continue
+        asked = np.flatnonzero(z == 0) if big_m is None else np.arange(n)
+        right = 1 - (0.0 if big_m is None else big_m * z)
+        system = np.vstack([
+            np.hstack([rows, eye])[asked],
+            np.hstack([np.zeros((n, k)), eye]),
+            np.hstack([np.zeros((n, k)), -eye]),
+        ])  # fmt: skip
+        limits = np.r_[np.broadcast_to(right, n)[asked], np.zeros(n), np.full(n, -2.0)]
+        best = min(best, least(prices, costs, system, limits) + 2 * C * z.sum())
+    return best

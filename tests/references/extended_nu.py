@@ -1,0 +1,47 @@
+"""The optimum below nu_bar found otherwise, and a search's point checked against its objective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+from tests.references import reference_solutions
+from tests.references.reduced_hulls import all_vertices, level_by_lp
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.extended import extended_nu_svc
+from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.dispatch import solve
+
+
+def least_on_circle(data: TrainingData, mode: str, nu: float) -> float:
+    """The least of all directions in the plane, with weights 1/n."""
+    return reference_solutions.nu_risk_on_circle(data, mode, nu, np.full(data.n, 1 / data.n)).value
+
+
+def nearest_facet(data: TrainingData, mode: str, nu: float, caps: np.ndarray) -> float:
+    """Distance of 0 to the boundary of U from all its vertices, two numbers in one dimension."""
+    vertices = all_vertices(data, mode, nu, caps)
+    if vertices.shape[1] == 1:
+        return float(min(vertices.max(), -vertices.min()))
+    return float(-ConvexHull(vertices).equations[:, -1].max())
+
+
+def optimum_by_scip(data: TrainingData, nu: float) -> float:
+    """The value, by sorting, of the direction that SCIP finds."""
+    other = solve(extended_nu_svc(data, nu=nu), "scip")
+    at = support_value(reduced_hulls(data, nu=nu), other.values["w"])
+    assert other.objective == pytest.approx(at, abs=1e-9)
+    return at
+
+
+def assert_values_are_the_objective(
+    found: Any, data: TrainingData, mode: str, nu: float, caps: np.ndarray
+) -> None:
+    """The best point has norm 1, and for its weight no other levels are better."""
+    values = found.best.values
+    w = np.append(values["w"], values["b"]) if mode == "penalised" else values["w"]
+    assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-14)
+    assert level_by_lp(data, mode, nu, caps, w) == pytest.approx(found.objective, abs=1e-9)

@@ -1,0 +1,167 @@
+"""Exported files, read and solved by programs that know nothing of us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.references import reference_solutions
+from tests.support import cbf_reader
+from tests.support.command_line import run, write_csv
+from tightmargin.solvers.backends.registry import SOLVERS
+
+DATA = reference_solutions.points("overlapping", 4, n=9)
+C, PENALTY = 0.7, 1.3
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "train.csv", DATA)
+
+
+def exported(name: str, suffix: str, train: Path, *settings: str) -> Path:
+    file = train.with_name(f"model{suffix}")
+    answer = run("export", name, "--data", train, "--set", *settings, file)
+    assert answer.code == 0, answer.stderr
+    assert answer.stdout == f"wrote {file}\n"
+    return file
+
+
+def scip_optimum(file: Path) -> float:
+    import pyscipopt
+
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(file))
+    model.optimize()
+    assert model.getStatus() == "optimal"
+    return model.getObjVal()
+
+
+def highs_optimum(file: Path) -> float:
+    import highspy
+
+    h = highspy.Highs()
+    h.setOptionValue("output_flag", False)
+    assert h.readModel(str(file)) == highspy.HighsStatus.kOk
+    h.run()
+    assert h.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return h.getObjectiveValue()
+
+
+def gurobi_optimum(file: Path) -> float:
+    import gurobipy
+
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.read(str(file), env=env) as model:
+        model.optimize()
+        assert model.Status == gurobipy.GRB.OPTIMAL
+        return model.ObjVal
+
+
+def hinge() -> float:
+    return reference_solutions.hinge(DATA, "free", 0.5, C).value
+
+
+def zero_one() -> float:
+    return reference_solutions.zero_one_optimum(DATA, "penalised", PENALTY)
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+def test_highs_reads_a_quadratic_program(suffix: str, train: Path) -> None:
+    file = exported("c_svc", suffix, train, f"C={C}")
+    assert highs_optimum(file) == pytest.approx(hinge(), rel=1e-5)
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".nl"])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("zero_one_big_m", "big_m=derived"),
+        ("zero_one_disjunctive", "transformation=bigm"),
+        ("zero_one_disjunctive", "transformation=hull"),
+        ("zero_one_bilinear", "both_sides=false"),
+    ],
+)
+def test_scip_reads_mixed_integer_programs(
+    suffix: str, name: str, settings: str, train: Path
+) -> None:
+    file = exported(name, suffix, train, f"penalty={PENALTY}", settings)
+    assert scip_optimum(file) == pytest.approx(zero_one(), rel=1e-5)
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".nl"])
+def test_scip_reads_second_order_cones(suffix: str, train: Path) -> None:
+    file = exported("max_margin_svc", suffix, train, "intercept=penalised")
+    expected = reference_solutions.max_margin(DATA, "penalised").value
+    assert scip_optimum(file) == pytest.approx(expected, abs=1e-5)
+
+
+def test_gurobi_reads_what_scip_cannot(train: Path) -> None:
+    """Quadratic objectives in lp files."""
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    file = exported("zero_one_big_m", ".lp", train, f"penalty={PENALTY}", "big_m=derived")
+    assert gurobi_optimum(file) == pytest.approx(zero_one(), rel=1e-6)
+
+
+def test_conic_files_state_the_semidefinite_row(train: Path) -> None:
+    file = exported("conic_sdp", ".cbf", train, f"penalty={PENALTY}")
+    expected = reference_solutions.theorem_2(DATA, "penalised", penalty=PENALTY).value
+    assert cbf_reader.read(file).solved().objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_rows_and_variables_keep_their_names(train: Path) -> None:
+    lp = exported("c_svc", ".lp", train, f"C={C}").read_text()
+    for word in ("margin(0)", "w(1)", "xi(8)"):
+        assert word in lp
+    nl = exported("c_svc", ".nl", train, f"C={C}")
+    rows = nl.with_suffix(".row").read_text().split()
+    assert [row for row in rows if row.startswith("margin[")] == [
+        f"margin[{i}]" for i in range(DATA.n)
+    ]
+    assert {"w[0]", "w[1]", "b", "xi[0]"} <= set(nl.with_suffix(".col").read_text().split())
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps", ".nl"])
+@pytest.mark.parametrize("name", ["conic_sdp", "conic_sdp_dual"])
+def test_a_semidefinite_row_is_refused_by_formats_without_one(
+    name: str, suffix: str, train: Path
+) -> None:
+    file = train.with_name(f"model{suffix}")
+    answer = run("export", name, "--data", train, "--set", f"penalty={PENALTY}", file)
+    assert answer.code == 2
+    for word in ("cbf", "ptf", "task"):
+        assert word in answer.complaint
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "expected"),
+    [
+        ("c_svc", "model.gms", ".lp or .mps or .nl"),
+        ("c_svc", "no/such/folder/model.lp", "no folder"),
+        ("c_scv", "model.lp", "did you mean c_svc"),
+    ],
+)
+def test_other_files_are_refused(name: str, file: str, expected: str, train: Path) -> None:
+    answer = run("export", name, "--data", train, "--set", f"C={C}", train.parent / file)
+    assert answer.code == 2
+    assert expected in answer.complaint
+
+
+def test_the_document(train: Path) -> None:
+    file = train.with_name("model.mps")
+    words = ["--data", train, "--set", f"C={C}", file, "--json"]
+    assert run("export", "c_svc", *words).json == {
+        "schema": "tightmargin/1", "command": "export",
+        "formulation": "c_svc", "file": str(file), "format": "mps",
+    }  # fmt: skip
+
+
+def test_what_is_written_is_the_normalised_problem(train: Path) -> None:
+    file = exported("c_svc", ".mps", train, f"C={C}", "normalise=zscore")
+    X = (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
+    expected = reference_solutions.hinge(type(DATA)(X, np.array(DATA.y)), "free", 0.5, C).value
+    assert highs_optimum(file) == pytest.approx(expected, rel=1e-5)

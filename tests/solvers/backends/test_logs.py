@@ -1,0 +1,191 @@
+"""Logs: streamed and kept when asked for, in every solver; otherwise not a byte, from C neither."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import subprocess
+import sys
+import threading
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+import tightmargin as tm
+from tests.support import command_line, long_runs
+from tests.support.long_runs import claim_of, data
+from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.stderr_filter import without_lines
+
+SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
+# A word that only the solver's own log has.
+WORD = {
+    "highs": "Running HiGHS", "clarabel": "Clarabel.rs", "scip": "SCIP Status", "scs": "SCS v",
+    "piqp": "PIQP v", "gurobi": "Gurobi Optimizer version",
+}  # fmt: skip
+
+
+def installed(solver: str) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+
+
+def spoken(script: str) -> subprocess.CompletedProcess[str]:
+    """What a process of its own writes."""
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(long_runs.ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+
+
+SILENT = """
+import tightmargin as tm
+from tightmargin.solvers.errors import RefusedError
+from tests.support.long_runs import data, milp
+models = [tm.c_svc(data(20, 2), C=1.0)]
+if "{solver}" in ("highs", "scip", "gurobi"):
+    models.append(milp(12, 2))
+for model in models:
+    try:
+        tm.solve(model, "{solver}", time_limit=None if "{solver}" == "piqp" else 50)
+    except RefusedError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("solver", [*SOLVES, "mosek"])
+def test_without_log_nothing_is_written(solver: str) -> None:
+    installed(solver)
+    done = spoken(SILENT.format(solver=solver))
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+ALOUD = """
+import tightmargin as tm
+from tests.support.long_runs import Limits, claim_of, data
+print("before")
+claim, form = claim_of("{solver}", tm.c_svc(data(20, 2), C=1.0), Limits(log=True))
+print("after")
+print(claim.log, end="")
+"""
+
+
+@pytest.mark.parametrize("solver", SOLVES)
+def test_the_log_is_passed_on_in_its_place_and_kept_to_the_letter(solver: str) -> None:
+    installed(solver)
+    done = spoken(ALOUD.format(solver=solver))
+    passed_on, kept = done.stdout.removeprefix("before\n").split("after\n")
+    assert WORD[solver] in passed_on
+    assert kept == passed_on
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("solver", SOLVES)
+def test_the_log_goes_where_sys_stdout_leads(solver: str) -> None:
+    installed(solver)
+    elsewhere = io.StringIO()
+    with redirect_stdout(elsewhere):
+        claim, _ = claim_of(solver, tm.c_svc(data(20, 2), C=1.0), Limits(log=True))
+    assert WORD[solver] in claim.log
+    assert elsewhere.getvalue() == claim.log
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scip", "scs", "piqp"])
+def test_standard_output_of_a_command_is_the_result_alone(solver: str, tmp_path: Path) -> None:
+    installed(solver)
+    given = command_line.write_csv(tmp_path / "d.csv", data(20, 2))
+    words = ["--set", "C=1", "--solver", solver, "--log", "--json"]
+    answer = command_line.finish(
+        command_line.start("solve", "c_svc", "--data", given, *words, cwd=tmp_path)
+    )
+    assert answer.json["status"] == "optimal"
+    assert WORD[solver] in answer.stderr
+
+
+# --- the transcript -------------------------------------------------------------------------------
+
+
+def test_what_c_code_and_python_write_is_kept_in_order(capfd: pytest.CaptureFixture[str]) -> None:
+    libc = ctypes.CDLL(None)
+
+    def work() -> int:
+        libc.puts("from C: häufig".encode())
+        libc.fflush(None)
+        print("from Python: häufig", flush=True)
+        return 3
+
+    said = "from C: häufig\nfrom Python: häufig\n"
+    found = supervised(work, log=True)
+    assert (found.value, found.log) == (3, said)
+    print("later", flush=True)
+    assert capfd.readouterr().out == said + "later\n"
+
+
+def test_more_than_a_pipe_holds_does_not_stop_a_solver_that_holds_the_interpreter(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    puts = ctypes.PyDLL(None).puts  # unlike CDLL, keeps the interpreter
+
+    def work() -> None:
+        for _ in range(300):
+            puts(b"x" * 1000)
+
+    found = supervised(work, log=True)
+    assert found.log == ("x" * 1000 + "\n") * 300
+    assert capfd.readouterr().out == found.log
+
+
+def test_an_error_leaves_standard_output_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+
+    def work() -> None:
+        print("so far", flush=True)
+        raise ValueError("no further")
+
+    with pytest.raises(ValueError, match="no further"):
+        supervised(work, log=True)
+    assert sys.stdout is before
+    os.write(1, b"descriptor\n")
+    assert capfd.readouterr().out == "so far\ndescriptor\n"
+
+
+def test_outside_the_main_thread_the_log_is_written_and_not_kept(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    logs: list[str] = []
+
+    def solve() -> None:
+        logs.append(claim_of("scip", tm.c_svc(data(20, 2), C=1.0), Limits(log=True))[0].log)
+
+    thread = threading.Thread(target=solve)
+    thread.start()
+    thread.join(60)
+    ctypes.CDLL(None).fflush(None)
+    assert logs == [""]
+    assert WORD["scip"] in capfd.readouterr().out
+
+
+def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Other lines of standard error come through, whoever writes them, and so does a last half."""
+    with without_lines("Cannot set"):
+        libc = ctypes.CDLL(None)
+        libc.write(2, b"Cannot set feasibility\n", 23)
+        print("from Python", file=sys.stderr)
+        os.write(2, b"from C\nCannot set it\nhalf")
+    os.write(2, b" and on")
+    assert capfd.readouterr().err == "from Python\nfrom C\nhalf and on"
+
+
+def test_a_failing_solve_gives_standard_error_back(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="inside"), without_lines("x"):
+        raise RuntimeError("inside")
+    threading.Thread(target=lambda: without_lines("x").__enter__()).run()
+    print("heard", file=sys.stderr)
+    assert capfd.readouterr().err == "heard\n"

@@ -1,0 +1,766 @@
+"""MOSEK through Fusion: the exported file is the same problem, and a solution finds its way back.
+
+Files are read by tests/support/cbf_reader.py, which shares no code with the writer, and solved by
+Clarabel. There is no licence here, so solving is tested with Clarabel in the place of MOSEK's
+optimizer: it reads MOSEK's own task, stores its solution there, and MOSEK itself confirms that
+signs and order of the multipliers are those of its interface.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import scipy.sparse as sp
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
+from tests.support import cbf_reader
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.backends import mosek as fusion
+from tightmargin.solvers.backends import registry
+from tightmargin.solvers.errors import LicenceError, NumberError, ProblemClassError
+from tightmargin.solvers.result import Status, Verdict
+
+mosek = pytest.importorskip("mosek", reason="mosek is not installed")
+mosek_fusion = pytest.importorskip("mosek.fusion", reason="mosek is not installed")
+
+DATA = points("overlapping", 1, n=10)
+SEPARABLE = points("separable", 1, n=10)
+FEW = points("overlapping", 2, n=7)
+GAMMA = np.full(DATA.n, 0.005)
+C, NU, PENALTY, BUDGET, BOUND, H = 0.7, 0.6, 1.3, 0.25, 12.0, 0.5
+GRAM = DATA.X @ DATA.X.T
+
+
+def small_lp() -> pyo.ConcreteModel:
+    """A vertex by hand: x = 4 and y = 4/3, worth 12 + 8/3 + 1 = 47/3."""
+    m = pyo.ConcreteModel(name="small_lp")
+    m.x, m.y = pyo.Var(bounds=(0, 4)), pyo.Var(within=pyo.NonNegativeReals)
+    m.s = pyo.Var(bounds=(None, 9))
+    m.total = pyo.Constraint(expr=(1, m.x + 3 * m.y, 8))
+    m.sum = pyo.Constraint(expr=m.s == m.x + m.y)
+    m.cap = pyo.Constraint(expr=2 * m.x + m.y <= 10)
+    m.none = pyo.Param(initialize=np.inf, mutable=True)
+    m.free = pyo.Constraint(expr=m.x - m.y <= m.none)
+    m.objective = pyo.Objective(expr=3 * m.x + 2 * m.y + 1, sense=pyo.maximize)
+    return m
+
+
+def concave_qp() -> pyo.ConcreteModel:
+    """4 x - x^2 + 2 y has its top at x = 2, y = 1: 6."""
+    m = pyo.ConcreteModel(name="concave_qp")
+    m.x, m.y = pyo.Var(), pyo.Var(bounds=(None, 1))
+    m.objective = pyo.Objective(expr=4 * m.x - m.x**2 + 2 * m.y, sense=pyo.maximize)
+    return m
+
+
+def norm_ball() -> pyo.ConcreteModel:
+    """A point of the cone t >= ||(x, y)|| nearest to (3, 4) along t: at t = 5."""
+    m = pyo.ConcreteModel(name="norm_ball")
+    m.x = pyo.Var([1, 2])
+    m.t = pyo.Var(within=pyo.NonNegativeReals)
+    m.cone = pyo.Constraint(expr=m.x[1] ** 2 + m.x[2] ** 2 <= m.t**2)
+    m.reach = pyo.Constraint(expr=3 * m.x[1] + 4 * m.x[2] >= 25)
+    m.objective = pyo.Objective(expr=m.t)
+    return m
+
+
+def free_sdp() -> float:
+    return reference_solutions.theorem_2(DATA, "free", penalty=PENALTY, bound_on_b=BOUND).value
+
+
+def priced_sdp() -> float:
+    return reference_solutions.theorem_2(DATA, "penalised", penalty=PENALTY).value
+
+
+def strengthened_sdp() -> float:
+    limits = closed_limits(DATA, "penalised", PENALTY, known_objective(DATA, "penalised", PENALTY))
+    return strengthened(DATA, "penalised", PENALTY, limits)
+
+
+Problem = tuple[Callable[[], pyo.ConcreteModel], Callable[[], float]]
+PROBLEMS: dict[str, Problem] = {
+    "small_lp": (small_lp, lambda: 47 / 3),
+    "concave_qp": (concave_qp, lambda: 6.0),
+    "norm_ball": (norm_ball, lambda: 5.0),
+    "c_svc": (lambda: tm.c_svc(DATA, C=C), lambda: reference_solutions.hinge(DATA, "free", 0.5,
+    C).value), "c_svc_dual": (
+        lambda: tm.c_svc_dual(DATA, C=C),
+        lambda: -reference_solutions.c_dual(GRAM, DATA.y, np.full(DATA.n, C), "free"),
+    ),
+    "hard_margin_svc_dual": (
+        lambda: tm.hard_margin_svc_dual(SEPARABLE),
+        lambda: -reference_solutions.hard_margin(SEPARABLE, "free").value,
+    ),
+    "soft_margin_svc_dual": (
+        lambda: tm.soft_margin_svc_dual(DATA, ridge=0.05),
+        lambda: -reference_solutions.hinge(DATA, "free", 0.05, 1 / DATA.n).value,
+    ),
+    "nu_svc": (
+        lambda: tm.nu_svc(DATA, nu=NU),
+        lambda: reference_solutions.nu_machine(DATA, "free", NU, np.full(DATA.n, 1 / DATA.n)).value,
+    ),
+    "max_margin_svc": (
+        lambda: tm.max_margin_svc(SEPARABLE),
+        lambda: reference_solutions.max_margin(SEPARABLE, "free").value,
+    ),
+    "rsvm": (
+        lambda: tm.rsvm(DATA, norm_bound=H), lambda: reference_solutions.least_loss(DATA, "free",
+        H).value
+    ),
+    "rsvm_dual": (
+        lambda: tm.rsvm_dual(DATA, norm_bound=H),
+        lambda: -reference_solutions.capacity_dual(GRAM, DATA.y, H, "free"),
+    ),
+    "rsvm_dual_perspective": (
+        lambda: tm.rsvm_dual_perspective(DATA, norm_bound=H),
+        lambda: -reference_solutions.capacity_dual(GRAM, DATA.y, H, "free"),
+    ),
+    "conic_fixed": (
+        lambda: tm.conic_fixed(DATA, penalty=PENALTY, strengthening=GAMMA),
+        lambda: reference_solutions.fixed_strengthening(DATA, "penalised", PENALTY, GAMMA),
+    ),
+    "conic_sdp": (lambda: tm.conic_sdp(DATA, penalty=PENALTY), priced_sdp),
+    "conic_sdp_free": (
+        lambda: tm.conic_sdp(DATA, penalty=PENALTY, intercept="free", intercept_bound=BOUND),
+        free_sdp,
+    ),
+    "conic_sdp_strengthened": (
+        lambda: tm.conic_sdp_strengthened(DATA, penalty=PENALTY), strengthened_sdp
+    ),
+    "conic_sdp_literal": (lambda: tm.conic_sdp_literal(DATA, penalty=PENALTY), priced_sdp),
+    "conic_sdp_eliminated": (
+        lambda: tm.conic_sdp_eliminated(DATA, penalty=PENALTY), priced_sdp
+    ),
+    "conic_sdp_dual": (
+        lambda: tm.conic_sdp_dual(DATA, penalty=PENALTY), lambda: -priced_sdp()
+    ),
+    "conic_sdp_budget": (
+        lambda: tm.conic_sdp_budget(DATA, budget=BUDGET),
+        lambda: reference_solutions.theorem_2(DATA, "penalised", budget=BUDGET).value,
+    ),
+}  # fmt: skip
+CLASSES = ("small_lp", "c_svc", "conic_fixed", "conic_sdp")
+
+
+def near(expected: float, tolerance: float = 1e-6) -> Any:
+    """Equal relative to the size of the expected number, absolutely below 1."""
+    return pytest.approx(expected, abs=tolerance * max(1.0, abs(expected)))
+
+
+def text_of(model: pyo.ConcreteModel, folder: Path) -> str:
+    return fusion.export(model, folder / "model.cbf").read_text(encoding="utf-8")
+
+
+# --- the reader ----------------------------------------------------------------------------------
+
+EIGENVALUE = """
+# one semidefinite matrix of order 2 and one free number
+VER
+1
+OBJSENSE
+MIN
+PSDVAR
+1
+2
+VAR
+1 1
+F 1
+CON
+2 1
+L= 2
+OBJFCOORD
+3
+0 0 0 2.0
+0 1 0 1.0
+0 1 1 2.0
+OBJACOORD
+1
+0 3.0
+OBJBCOORD
+-4.0
+FCOORD
+3
+0 0 0 0 1.0
+0 0 1 1 1.0
+1 0 1 0 1.0
+ACOORD
+1
+1 0 2.0
+BCOORD
+2
+0 -1.0
+1 3.0
+"""
+
+
+def test_the_reader_counts_both_halves_of_a_symmetric_matrix() -> None:
+    """Smallest <[[2, 1], [1, 2]], X> + 3 x - 4 with tr X = 1 and 2 X_10 + 2 x + 3 = 0.
+
+    Without x = -X_10 - 3/2 it is <[[2, -1/2], [-1/2, 2]], X> - 9/2 - 4, and that matrix has the
+    smallest eigenvalue 3/2.
+    """
+    found = cbf_reader.parse(EIGENVALUE).solved()
+    assert found.objective == pytest.approx(3 / 2 - 9 / 2 - 4, abs=1e-8)
+
+
+def test_the_reader_passes_over_nothing() -> None:
+    with pytest.raises(AssertionError, match="POWCONES"):
+        cbf_reader.parse(EIGENVALUE + "POWCONES\n0 0\n")
+    with pytest.raises(AssertionError, match="FCOORD"):
+        cbf_reader.parse(EIGENVALUE.replace("FCOORD\n3\n0 0 0 0", "FCOORD\n4\n0 0 0 0"))
+
+
+# --- the file is the same problem ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_exported_file_has_the_optimum_of_the_model(name: str, tmp_path: Path) -> None:
+    build, optimum = PROBLEMS[name]
+    model = build()
+    found = cbf_reader.parse(text_of(model, tmp_path)).solved().objective
+    assert found == near(optimum())
+    assert found == near(tm.solve(model).objective)
+
+
+@pytest.mark.parametrize("suffix", [".ptf", ".task", ".jtask"])
+@pytest.mark.parametrize("name", [*CLASSES, "norm_ball"])
+def test_other_formats_come_back_as_the_same_problem(
+    name: str, suffix: str, tmp_path: Path
+) -> None:
+    build, optimum = PROBLEMS[name]
+    path = fusion.export(build(), tmp_path / f"model{suffix}")
+    with mosek.Task() as task:
+        task.readdata(str(path))
+        task.writedata(str(tmp_path / "again.cbf"))
+    assert cbf_reader.read(tmp_path / "again.cbf").solved().objective == near(optimum())
+
+
+SECTIONS = {
+    "small_lp": ("OBJACOORD", "ACOORD", "BCOORD"),
+    "c_svc": ("OBJACOORD", "ACOORD", "BCOORD"),
+    "conic_sdp": ("OBJACOORD", "ACOORD", "BCOORD", "HCOORD", "DCOORD"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "section"), [(name, s) for name, sections in SECTIONS.items() for s in sections]
+)
+def test_one_changed_number_is_noticed(name: str, section: str, tmp_path: Path) -> None:
+    """Of a dozen numbers in a section at least one moves the optimum by 100 tolerances."""
+    text = text_of(PROBLEMS[name][0](), tmp_path)
+    before = cbf_reader.parse(text).solved().objective
+    count = len(cbf_reader.values(text, section))
+    assert count > 0
+    step = max(1, count // 12)
+    moved = [
+        abs(
+            cbf_reader.parse(cbf_reader.changed(text, section, entry, 1.01)).solved().objective
+            - before
+        )
+        for entry in range(0, count, step)
+    ]
+    assert max(moved) > 1e-4 * max(1.0, abs(before))
+
+
+def test_a_maximisation_stays_one(tmp_path: Path) -> None:
+    assert cbf_reader.parse(text_of(small_lp(), tmp_path)).maximise
+    assert not cbf_reader.parse(text_of(tm.c_svc(DATA, C=C), tmp_path)).maximise
+
+
+def test_two_exports_are_equal(tmp_path: Path) -> None:
+    texts = [
+        fusion.export(tm.conic_sdp(DATA, penalty=PENALTY), tmp_path / f"{k}.ptf").read_bytes()
+        for k in range(2)
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_rows_and_columns_keep_their_names(tmp_path: Path) -> None:
+    text = fusion.export(tm.conic_sdp(DATA, penalty=PENALTY), tmp_path / "m.ptf").read_text()
+    assert "Task conic_sdp" in text
+    for name in ("'hinge[3]'", "'lifted[9]'", "'inside[3]' [RQUAD(3)]", "outer [SVECPSD(10)]"):
+        assert name in text, name
+    rows = text[text.index("'inside[3]'") : text.index("'inside[4]'")].split("+ ")
+    assert [row.split("\n")[0] for row in rows[1:]] == ["0.5 'z[3]'", "'T[3]'", "'p[3]'"]
+    text = fusion.export(tm.c_svc(DATA, C=C), tmp_path / "q.ptf").read_text()
+    assert "'margin[3]' [1;+inf]" in text
+    assert "objective_epigraph [RQUAD(4)]" in text
+    m = norm_ball()
+    m.objective_epigraph = pyo.Var(bounds=(0, 1))
+    m.objective.expr += m.objective_epigraph**2
+    text = fusion.export(m, tmp_path / "n.ptf").read_text()
+    assert "cone [QUAD(3)]" in text
+    assert "objective_epigraph_ [RQUAD(3)]" in text
+    assert "'x[2]'" in text
+
+
+def test_a_dense_objective_is_written_through_its_root(tmp_path: Path) -> None:
+    """min 1/2 x'Px + q'x with P = [[2, 1], [1, 2]] over two of three columns: -1/2 q'P^-1 q."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1, 2], bounds=(-10, 10))
+    q = np.array([1.0, -3.0])
+    m.o = pyo.Objective(
+        expr=m.x[0] ** 2 + m.x[0] * m.x[2] + m.x[2] ** 2 + q[0] * m.x[0] + q[1] * m.x[2] + m.x[1]
+    )
+    expected = -0.5 * q @ np.linalg.solve([[2, 1], [1, 2]], q) - 10
+    assert cbf_reader.parse(text_of(m, tmp_path)).solved().objective == pytest.approx(
+        expected, abs=1e-7
+    )
+
+
+def test_cones_of_two_rows_are_written(tmp_path: Path) -> None:
+    """|x| <= 2, |y| <= t, s t >= 0 and t <= 3: the largest x + y - s is 5."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.s, m.t = pyo.Var(within=pyo.NonNegativeReals), pyo.Var(bounds=(0, 3))
+    m.ball = pyo.Constraint(expr=m.x**2 <= 4)
+    m.norm = pyo.Constraint(expr=m.y**2 <= m.t**2)
+    m.product = pyo.Constraint(expr=m.s * m.t >= 0)
+    m.o = pyo.Objective(expr=m.x + m.y - m.s, sense=pyo.maximize)
+    program = cbf_reader.parse(text_of(m, tmp_path))
+    assert [c.kind for c in program.cones if c.kind.startswith("Q")] == ["Q", "Q", "Q"]
+    assert program.solved().objective == near(5.0)
+
+
+def test_edited_rows_and_fixed_variables_are_written_as_they_are_now(tmp_path: Path) -> None:
+    model = tm.c_svc(DATA, C=C)
+    model.margin[0].deactivate()
+    model.b.fix(0.25)
+    kept = tm.TrainingData(DATA.X[1:], DATA.y[1:])
+    found = cbf_reader.parse(text_of(model, tmp_path)).solved().objective
+    assert found == pytest.approx(tm.solve(model).objective, abs=1e-7)
+    free = reference_solutions.hinge(kept, "free", 0.5, C)
+    assert found >= free.value - 1e-9
+    model.b.fix(free.b)
+    found = cbf_reader.parse(text_of(model, tmp_path)).solved().objective
+    assert found == pytest.approx(free.value, abs=1e-7)
+
+
+# --- integers ------------------------------------------------------------------------------------
+
+
+def enumerated(program: cbf_reader.Program, choices: tuple[float, ...]) -> float:
+    """Optimum over all values of the integer columns."""
+    return min(
+        program.solved(dict(zip(program.integer, numbers, strict=True))).objective
+        for numbers in itertools.product(choices, repeat=len(program.integer))
+    )
+
+
+def test_a_mixed_integer_quadratic_export_keeps_its_integers(tmp_path: Path) -> None:
+    model = tm.zero_one_big_m(FEW, penalty=PENALTY, big_m=30.0)
+    program = cbf_reader.parse(text_of(model, tmp_path))
+    assert len(program.integer) == FEW.n
+    expected = reference_solutions.zero_one_optimum(FEW, "penalised", PENALTY)
+    assert enumerated(program, (0.0, 1.0)) == pytest.approx(expected, rel=1e-6)
+    assert program.solved().objective < 0.5 * expected
+
+
+def test_mixed_integer_linear_and_conic_exports_keep_their_integers(tmp_path: Path) -> None:
+    """5 k + 4 l with 6 k + 4 l <= 24, k + 2 l <= 6: the best of sixteen points is 20, not 21."""
+    m = pyo.ConcreteModel()
+    m.k = pyo.Var([0, 1], within=pyo.Integers, bounds=(0, 3))
+    m.size = pyo.Var()
+    m.a = pyo.Constraint(expr=6 * m.k[0] + 4 * m.k[1] <= 24)
+    m.c = pyo.Constraint(expr=m.k[0] + 2 * m.k[1] <= 6)
+    m.d = pyo.Constraint(expr=m.size == 5 * m.k[0] + 4 * m.k[1])
+    m.o = pyo.Objective(expr=-m.size)
+    values = [
+        5 * k + 4 * l
+        for k, l in itertools.product(range(4), repeat=2)  # noqa: E741
+        if 6 * k + 4 * l <= 24 and k + 2 * l <= 6
+    ]
+    program = cbf_reader.parse(text_of(m, tmp_path))
+    assert len(program.integer) == 2
+    assert enumerated(program, (0.0, 1.0, 2.0, 3.0)) == pytest.approx(-max(values), abs=1e-6)
+    m.ball = pyo.Constraint(expr=m.k[0] ** 2 + m.k[1] ** 2 <= 8)
+    values = [5 * k + 4 * l for k, l in itertools.product(range(3), repeat=2)]  # noqa: E741
+    program = cbf_reader.parse(text_of(m, tmp_path))
+    assert enumerated(program, (0.0, 1.0, 2.0, 3.0)) == pytest.approx(-max(values), abs=1e-6)
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_a_model_beyond_mosek_is_refused_with_solvers_that_take_it(tmp_path: Path) -> None:
+    path = tmp_path / "m.ptf"
+    with pytest.raises(ProblemClassError, match=r"mosek cannot take NONCONVEX models.*scip"):
+        fusion.export(tm.zero_one_bilinear(FEW, penalty=PENALTY), path)
+    m = tm.conic_sdp(FEW, penalty=PENALTY)
+    m.z.domain = pyo.Binary
+    with pytest.raises(ProblemClassError, match=r"row outer beside the integer variable z\[0\]"):
+        fusion.export(m, path)
+    with pytest.raises(ValueError, match="Disjunct"):
+        fusion.export(tm.zero_one_disjunctive(FEW, penalty=PENALTY), path)
+    assert not path.exists()
+
+
+def test_a_model_of_fixed_variables_is_refused(tmp_path: Path) -> None:
+    m = small_lp()
+    for v in m.component_data_objects(pyo.Var):
+        v.fix(0.0)
+    with pytest.raises(ProblemClassError, match="mosek needs a variable that is not fixed"):
+        fusion.export(m, tmp_path / "m.ptf")
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"must end in .ptf, .task, .cbf, .jtask, got 'm.lp'"):
+        fusion.export(small_lp(), tmp_path / "m.lp")
+    with pytest.raises(FileNotFoundError, match=r"nowhere"):
+        fusion.export(small_lp(), tmp_path / "nowhere" / "m.ptf")
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_suffix_may_be_in_capitals(tmp_path: Path) -> None:
+    lower, upper = (fusion.export(small_lp(), tmp_path / name) for name in ("a.cbf", "b.CBF"))
+    assert lower.read_bytes() == upper.read_bytes()
+
+
+def one_row(coefficient: float, side: float, bound: float | None = 1.0) -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(0, bound))
+    m.row = pyo.Constraint(expr=coefficient * (m.x[0] + m.x[1]) <= side)
+    m.o = pyo.Objective(expr=-m.x[0] - m.x[1])
+    return m
+
+
+def test_a_number_mosek_would_lose_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "m.cbf"
+    with pytest.raises(NumberError, match=r"drop or reject .*1e-12 of x\[0\] in row row"):
+        fusion.export(one_row(1e-12, 1e-12), path)
+    with pytest.raises(NumberError, match=r"take 1e\+17, the upper side of row row, for infinite"):
+        fusion.export(one_row(1e14, 1e17), path)
+    with pytest.raises(NumberError, match=r"take 2e\+16, the upper bound of x\[0\], for infinite"):
+        fusion.export(one_row(1.0, 1.0, 2e16), path)
+    m = one_row(1.0, 1.5)
+    m.o.expr *= 1e18
+    with pytest.raises(NumberError, match=r"mosek refuses the model: .*1.0e\+18.*'x\[0\]'"):
+        fusion.export(m, path)
+    m = one_row(1.0, 1.5)
+    psd(m, "block", [[m.x[0] + 1], [1e-13 * m.x[1], m.x[1] + 1]])
+    with pytest.raises(NumberError, match=r"took 2 of 2 .* and 2 of 3 of the cones"):
+        fusion.export(m, path)
+    assert not path.exists()
+
+
+def test_what_mosek_keeps_is_written_in_full(tmp_path: Path) -> None:
+    """Rows of 1e-11 still bind: x + y <= 3/2."""
+    program = cbf_reader.parse(text_of(one_row(1e-11, 1.5e-11), tmp_path))
+    scaled = [cbf_reader.Cone(c.kind, c.matrix * 1e11, c.side * 1e11) for c in program.cones]
+    found = replace(program, cones=scaled).solved()
+    assert found.objective == pytest.approx(-1.5, abs=1e-6)
+
+
+def test_rounding_beside_larger_numbers_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    m = one_row(1.0, 1.5)
+    m.other = pyo.Constraint(expr=m.x[0] + 1e-14 * m.x[1] <= 0.5)
+    program = cbf_reader.parse(text_of(m, tmp_path))
+    assert program.solved().objective == pytest.approx(-1.5, abs=1e-7)
+
+
+# --- without a licence ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unlicensed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No licence, whatever this machine has; files go to the folder returned."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
+    monkeypatch.setitem(registry.SOLVERS, "mosek", info)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "free"),
+    [("small_lp", "highs"), ("c_svc", "piqp"), ("norm_ball", "scs"), ("conic_sdp", "clarabel")],
+)
+def test_without_a_licence_the_way_to_a_file_and_free_solvers_are_named(
+    name: str, free: str, unlicensed: Path
+) -> None:
+    if not registry.SOLVERS[free].installed:
+        pytest.skip(f"{free} is not installed")
+    build, optimum = PROBLEMS[name]
+    with pytest.raises(LicenceError, match=f"cannot be located.*without one are .*{free}") as error:
+        tm.solve(build(), "mosek")
+    assert list(unlicensed.iterdir()) == [], "nobody asked for a file"
+    assert "\n" not in str(error.value)
+    assert "gurobi" not in str(error.value)
+    words = re.search(r"solvers\.fusion\.export\(model, '(.+\.ptf)'\)", str(error.value))
+    assert words is not None
+    path = fusion.export(build(), unlicensed / words[1])
+    with mosek.Task() as task:
+        task.readdata(str(path))
+        task.writedata(str(unlicensed / "again.cbf"))
+    assert cbf_reader.read(unlicensed / "again.cbf").solved().objective == near(optimum())
+
+
+def test_the_probe_says_what_the_optimizer_would(unlicensed: Path) -> None:
+    """Asked for real, on this machine: no licence for the probe means none for a solve."""
+    with mosek_fusion.Model() as model:
+        model.variable(1, mosek_fusion.Domain.greaterThan(0.0))
+        try:
+            model.solve()
+            licensed = True
+        except mosek_fusion.OptimizeError:
+            licensed = False
+    assert (registry.mosek_unlicensed() == "") == licensed
+
+
+def test_auto_never_picks_mosek_without_a_licence(
+    unlicensed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tm.solve(small_lp()).solver == "highs"
+    assert "mosek" not in registry.capable(registry.LP)
+    found = registry.importlib.util.find_spec
+    monkeypatch.setattr(
+        registry.importlib.util, "find_spec", lambda name: found(name) if name == "mosek" else None
+    )
+    with pytest.raises(registry.SolverNotInstalledError, match="no installed solver takes LP"):
+        tm.solve(small_lp())
+
+
+def test_a_licence_lost_between_probe_and_solve_is_the_same_refusal(
+    licensed: None, unlicensed_solve: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(LicenceError, match=r"finds no licence \(License expired\); .*clarabel"):
+        tm.solve(tm.c_svc(DATA, C=C), "mosek")
+
+
+@pytest.fixture
+def unlicensed_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(model: Any) -> None:
+        raise mosek_fusion.OptimizeError("rescode.err_license_expired(1001): License expired.")
+
+    monkeypatch.setattr(mosek_fusion.Model, "solve", solve)
+
+
+# --- solutions come back -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def licensed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the probe find a licence."""
+    info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: "")
+    monkeypatch.setitem(registry.SOLVERS, "mosek", info)
+
+
+def linear_parts(task: Any) -> Iterator[tuple[str, list[int], cbf_reader.Cone]]:
+    """Bounds of variables, then of rows, numbered through: "fx", "lo" and "up" ones."""
+    n, m = task.getnumvar(), task.getnumcon()
+    i, j, v = task.getatrip()
+    body = sp.vstack([sp.identity(n), sp.coo_matrix((v, (i, j)), shape=(m, n))], format="csr")
+    bounds = [task.getvarbound(k) for k in range(n)] + [task.getconbound(k) for k in range(m)]
+    for word, kind, keys, side in (
+        ("fx", "L=", ("fx",), 1), ("lo", "L+", ("lo", "ra"), 1), ("up", "L-", ("up", "ra"), 2),
+    ):  # fmt: skip
+        at = [k for k, bound in enumerate(bounds) if repr(bound[0]) in keys]
+        if at:
+            yield (
+                word,
+                at,
+                cbf_reader.Cone(kind, body[at], -np.array([bounds[k][side] for k in at])),
+            )
+
+
+def conic_parts(task: Any) -> Iterator[tuple[list[int], cbf_reader.Cone]]:
+    """Affine conic constraints; where each of their rows stands in the cone."""
+    if not task.getnumacc():
+        return
+    shape = (task.getaccntot(), task.getnumvar())
+    i, j, v = task.getaccftrip()
+    body, side = sp.csr_matrix((v, (i, j)), shape=shape), np.array(task.getaccgvector())
+    start = 0
+    for k in range(task.getnumacc()):
+        size = task.getaccn(k)
+        rows = range(start, start + size)
+        start += size
+        kind = repr(task.getdomaintype(task.getaccdomain(k)))
+        if kind == "svec_psd_cone":  # column by column there, row by row here
+            order = round((np.sqrt(8 * size + 1) - 1) / 2)
+            pairs = [(r, c) for c in range(order) for r in range(c, order)]
+            place = [r * (r + 1) // 2 + c for r, c in pairs]
+        else:
+            place = list(range(size))
+        name = {"quadratic_cone": "Q", "rquadratic_cone": "QR", "svec_psd_cone": "PSD"}[kind]
+        source = [rows[place.index(p)] for p in range(size)]
+        yield place, cbf_reader.Cone(name, body[source], side[source])
+
+
+def program_of(task: Any) -> cbf_reader.Program:
+    """What a task asks for: its linear parts, then its conic ones."""
+    assert repr(task.getobjsense()) == "minimize"
+    cones = [cone for *_, cone in linear_parts(task)] + [cone for _, cone in conic_parts(task)]
+    integer = [j for j in range(task.getnumvar()) if repr(task.getvartype(j)) == "type_int"]
+    return cbf_reader.Program(False, np.array(task.getc()), task.getcfix(), cones, integer)
+
+
+def clarabel_instead(model: Any) -> None:
+    """Take the place of Model.solve: read the task, store Clarabel's solution in it."""
+    task = model.getTask()
+    linear, conic = list(linear_parts(task)), list(conic_parts(task))
+    found = program_of(task).solved()
+    n, m = task.getnumvar(), task.getnumcon()
+    low, high = np.zeros(n + m), np.zeros(n + m)
+    for (word, at, _), dual in zip(linear, found.duals, strict=False):
+        if word != "up":
+            low[at] += np.maximum(dual, 0.0)
+        if word != "lo":
+            high[at] += np.maximum(-dual, 0.0)
+    doty = [dual[place] for (place, _), dual in zip(conic, found.duals[len(linear) :], strict=True)]
+    i, j, v = task.getatrip()
+    activity = sp.coo_matrix((v, (i, j)), shape=(m, n)) @ found.x
+    unknown = mosek.stakey.unk
+    task.putsolutionnew(
+        mosek.soltype.itr, [unknown] * m, [unknown] * n, [], activity, found.x, (low - high)[n:],
+        low[n:], high[n:], low[:n], high[:n], np.zeros(n), np.concatenate([*doty, np.zeros(0)]),
+    )  # fmt: skip
+    primal, *violations, dual = _checked_by_mosek(task)
+    assert primal == near(dual, 1e-5)
+    assert max(violations) < 1e-6
+
+
+def _checked_by_mosek(task: Any) -> list[float]:
+    """Primal objective, all violations, dual objective, as MOSEK computes them."""
+    numbers = list(task.getsolutioninfonew(mosek.soltype.itr))
+    primal, dual = numbers.pop(0), numbers.pop(7)
+    return [primal, *numbers, dual]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_solution_and_its_multipliers_come_back(
+    name: str, licensed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mosek_fusion.Model, "solve", clarabel_instead)
+    build, optimum = PROBLEMS[name]
+    result = tm.solve(build(), "mosek")
+    assert result.solver == "mosek"
+    assert result.objective == near(optimum())
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    # As given, before any repair: a wrong sign or order would leave a residual of the data's size.
+    assert result.certificate.dual_residual < 1e-5
+    assert result.certificate.complementarity < 1e-6
+    assert result.certificate.solver_bound == near(optimum(), 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("solution", "problem", "expected"),
+    [
+        ("optimal", "prim_and_dual_feas", Status.OPTIMAL),
+        ("unknown", "unknown", Status.INACCURATE),
+        ("prim_infeas_cer", "prim_infeas", Status.INFEASIBLE),
+        ("dual_infeas_cer", "dual_infeas", Status.INFEASIBLE_OR_UNBOUNDED),
+        ("unknown", "prim_infeas_or_unbounded", Status.INFEASIBLE_OR_UNBOUNDED),
+    ],
+)
+def test_the_words_of_mosek_become_a_status(
+    solution: str, problem: str, expected: Status, licensed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mosek_fusion.Model, "solve", clarabel_instead)
+    monkeypatch.setattr(mosek.Task, "getsolsta", lambda task, kind: getattr(mosek.solsta, solution))
+    monkeypatch.setattr(mosek.Task, "getprosta", lambda task, kind: getattr(mosek.prosta, problem))
+    claims = []
+    monkeypatch.setattr(
+        "tightmargin.solvers.attempts.certify", lambda case, claim: claims.append(claim) or stop()
+    )
+
+    class StopError(Exception):
+        pass
+
+    def stop() -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        tm.solve(tm.c_svc(DATA, C=C), "mosek")
+    (claim,) = claims
+    assert claim.status is expected
+    assert (claim.x is None) == (expected not in (Status.OPTIMAL, Status.INACCURATE))
+    assert solution in claim.message
+
+
+@pytest.mark.parametrize(
+    ("solution", "slack", "expected"),
+    [("integer_optimal", 0.0, Status.OPTIMAL), ("prim_feas", 0.5, Status.FEASIBLE)],
+)
+def test_an_integer_solution_comes_back_with_its_bound(
+    solution: str, slack: float, expected: Status, licensed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All values of the binaries are tried in the place of branch and bound."""
+
+    def solve(model: Any) -> None:
+        task = model.getTask()
+        program, n, m = program_of(task), task.getnumvar(), task.getnumcon()
+        tried = [
+            program.solved(dict(zip(program.integer, z, strict=True)))
+            for z in itertools.product((0.0, 1.0), repeat=len(program.integer))
+        ]
+        best = min(tried, key=lambda found: found.objective)
+        unknown, zero = mosek.stakey.unk, np.zeros
+        task.putsolution(
+            mosek.soltype.itg, [unknown] * m, [unknown] * n, [], zero(m), best.x, zero(m), zero(m),
+            zero(m), zero(n), zero(n), zero(n),
+        )  # fmt: skip
+        bounds.append(best.objective - slack)
+
+    bounds: list[float] = []
+    monkeypatch.setattr(mosek_fusion.Model, "solve", solve)
+    monkeypatch.setattr(mosek.Task, "getsolsta", lambda task, kind: getattr(mosek.solsta, solution))
+    monkeypatch.setattr(mosek.Task, "getdouinf", lambda task, item: bounds[-1])
+    monkeypatch.setattr(
+        "tightmargin.solvers.zero_one.closing_bounds.SET_LIMIT", 1
+    )  # no bound of our own
+    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.POINT_LIMIT_OF_CONFLICTS", 0)
+    result = tm.solve(tm.zero_one_big_m(FEW, penalty=PENALTY, big_m="derived"), "mosek")
+    optimum = reference_solutions.zero_one_optimum(FEW, "penalised", PENALTY)
+    assert result.objective == near(optimum)
+    assert result.status is expected
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert result.certificate.solver_bound == near(optimum - slack)
+    assert result.duals == {}
+
+
+def test_limits_and_options_reach_mosek(licensed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+
+    def solve(model: Any) -> None:
+        task = model.getTask()
+        seen["time"] = task.getdouparam(mosek.dparam.optimizer_max_time)
+        seen["threads"] = task.getintparam(mosek.iparam.num_threads)
+        seen["seed"] = task.getintparam(mosek.iparam.mio_seed)
+        seen["gap"] = task.getdouparam(mosek.dparam.intpnt_co_tol_rel_gap)
+        clarabel_instead(model)
+
+    monkeypatch.setattr(mosek_fusion.Model, "solve", solve)
+    options = {"intpntCoTolRelGap": 1e-7}
+    model = tm.c_svc(DATA, C=C)
+    tm.solve(model, "mosek", time_limit=7, threads=1, seed=5, options=options)
+    assert seen == {"time": 7.0, "threads": 1, "seed": 5, "gap": 1e-7}
+    with pytest.raises(ValueError, match="no option 'mioTolRelGa'; did you mean mioTolRelGap"):
+        tm.solve(model, "mosek", options={"mioTolRelGa": 1})
+    with pytest.raises(ValueError, match="cannot take numThreads='many'"):
+        tm.solve(model, "mosek", options={"numThreads": "many"})
+
+
+@pytest.mark.needs_licence
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_mosek_itself_finds_the_optimum(name: str) -> None:
+    problem = registry.mosek_unlicensed()
+    if problem:
+        pytest.skip(f"mosek: {problem}")
+    build, optimum = PROBLEMS[name]
+    result = tm.solve(build(), "mosek")
+    assert result.objective == near(optimum())
+    assert result.certificate.verdict is Verdict.CERTIFIED

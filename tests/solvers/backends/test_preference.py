@@ -1,0 +1,254 @@
+"""Which solver "auto" takes, why it says it does, and what it never takes by itself."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+
+from tests.references.reference_solutions import points
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
+from tightmargin.solvers.backends import preference as choosing
+from tightmargin.solvers.backends import registry
+from tightmargin.solvers.backends.preference import ORDER, PIQP_SIZE, SIMPLEX_SIZE
+from tightmargin.solvers.backends.registry import SOLVERS, choose, gurobi_is_restricted
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.doctor import TRIALS
+from tightmargin.solvers.errors import SolverNotInstalledError
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+LP, QP = ProblemClass.LP, ProblemClass.QP
+FIRST = {
+    ProblemClass.LP: "highs",
+    ProblemClass.QP: "clarabel",
+    ProblemClass.SOCP: "clarabel",
+    ProblemClass.SDP: "clarabel",
+    ProblemClass.MILP: "highs",
+    ProblemClass.MIQP: "scip",
+    ProblemClass.MISOCP: "scip",
+    ProblemClass.LRCP: "scip",
+    ProblemClass.NONCONVEX: "scip",
+}
+
+
+def long_model(columns: int, square: bool = False) -> StandardForm:
+    """One row over so many columns; nobody solves it."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(columns), bounds=(0, 1))
+    m.row = pyo.Constraint(expr=m.x[0] + m.x[columns - 1] >= 1)
+    m.objective = pyo.Objective(expr=m.x[0] ** 2 if square else m.x[0])
+    return standard_form(m)
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Pretend that these solvers alone are installed."""
+
+    def pretend(*names: str) -> None:
+        there = {SOLVERS[name].package for name in names}
+        found = registry.importlib.util.find_spec
+        monkeypatch.setattr(
+            registry.importlib.util,
+            "find_spec",
+            lambda name: found(name) if name in there else None,
+        )
+
+    return pretend
+
+
+@pytest.mark.parametrize("problem_class", FIRST)
+def test_the_first_choice_of_every_class_and_its_reason(problem_class: ProblemClass) -> None:
+    model, optimum = TRIALS[problem_class]()
+    result = solve(model)
+    assert result.objective == pytest.approx(optimum, abs=1e-5)
+    assert result.solver == FIRST[problem_class]
+    assert result.message.startswith(f"auto took {result.solver}: ")
+    reason = result.message.removeprefix(f"auto took {result.solver}: ").partition(";")[0]
+    assert len(reason.split()) > 3, "a reason, not a word"
+
+
+@pytest.mark.parametrize("problem_class", FIRST)
+def test_a_named_solver_needs_no_reason(problem_class: ProblemClass) -> None:
+    model, _ = TRIALS[problem_class]()
+    assert "auto" not in solve(model, FIRST[problem_class]).message
+
+
+def test_every_class_has_an_order_that_begins_with_a_free_solver() -> None:
+    assert set(ORDER) == set(FIRST) == set(ProblemClass)
+    for problem_class, names in ORDER.items():
+        free = [name for name in names if SOLVERS[name].free]
+        assert names[0] == free[0] == FIRST[problem_class]
+
+
+@pytest.mark.parametrize(("more", "name"), [(0, "highs"), (1, "clarabel")])
+def test_a_large_lp_goes_to_the_interior_point_method(more: int, name: str) -> None:
+    choice = choose("auto", LP, long_model(SIMPLEX_SIZE + more))
+    assert choice.info.name == name
+    assert ("simplex" if name == "highs" else "interior point") in choice.reason
+
+
+@pytest.mark.parametrize(("more", "name"), [(0, "highs"), (1, "clarabel")])
+def test_simplex_keeps_a_larger_lp_when_its_dual_form_is_small(
+    monkeypatch: pytest.MonkeyPatch, more: int, name: str
+) -> None:
+    """A nu machine with 600 points in the plane, the limits moved down to it."""
+    data = points("overlapping", 1, n=600)
+    form = standard_form(
+        CATALOGUE["extended_nu_svc_linearised"].build(data, nu=0.05, w_ref="mean_difference")
+    )
+    monkeypatch.setattr(choosing, "SIMPLEX_SIZE", 100)
+    monkeypatch.setattr(choosing, "DUAL_SIMPLEX_SIZE", form.n - more)
+    assert choose("auto", LP, form).info.name == name
+
+
+@pytest.mark.parametrize(("more", "name"), [(0, "clarabel"), (1, "piqp")])
+def test_a_large_qp_goes_to_piqp(more: int, name: str) -> None:
+    if not SOLVERS["piqp"].installed:
+        pytest.skip("piqp is not installed")
+    choice = choose("auto", QP, long_model(PIQP_SIZE + more, square=True))
+    assert choice.info.name == name
+    assert f"{PIQP_SIZE} rows or columns" in choice.reason
+
+
+def test_a_solver_that_no_time_limit_can_stop_gets_none() -> None:
+    form = long_model(PIQP_SIZE + 1, square=True)
+    choice = choose("auto", QP, form, timed=True)
+    assert choice.info.name == "clarabel"
+    assert "no time limit can stop piqp" in choice.reason
+
+
+def test_without_the_fastest_the_next_is_taken_and_that_is_said(only: Any) -> None:
+    only("highs", "clarabel", "scip")
+    choice = choose("auto", QP, long_model(PIQP_SIZE + 1, square=True))
+    assert choice.info.name == "clarabel"
+    assert "piqp is not installed (pip install piqp)" in choice.reason
+
+
+def test_the_active_set_method_is_the_last_resort_for_a_qp(only: Any) -> None:
+    model, _ = TRIALS[QP]()
+    form = standard_form(model)
+    only("highs", "scip")
+    assert choose("auto", QP, form).info.name == "scip"
+    only("highs")
+    choice = choose("auto", QP, form)
+    assert choice.info.name == "highs"
+    assert "last resort" in choice.reason
+
+
+@pytest.mark.parametrize("problem_class", FIRST)
+def test_no_commercial_solver_is_taken_unless_it_is_named(
+    problem_class: ProblemClass, only: Any
+) -> None:
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    only("gurobi", "mosek")
+    model, _ = TRIALS[problem_class]()
+    form = standard_form(model)
+    with pytest.raises(SolverNotInstalledError) as refusal:
+        choose("auto", problem_class, form)
+    free = next(name for name in ORDER[problem_class] if SOLVERS[name].free)
+    assert f"install {SOLVERS[free].distribution}" in str(refusal.value)
+    if problem_class is not ProblemClass.SDP:
+        assert "or name gurobi" in str(refusal.value)
+        assert choose("gurobi", problem_class, form).info.name == "gurobi"
+
+
+def test_why_the_first_choice_was_passed_over() -> None:
+    """HiGHS drops coefficients below 1e-9, Clarabel keeps them."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), bounds=(0, 10))
+    m.first = pyo.Constraint(expr=1e-10 * m.x[0] + 1e-10 * m.x[1] <= 1.5e-10)
+    m.objective = pyo.Objective(expr=-m.x[0] - m.x[1])
+    choice = choose("auto", LP, standard_form(m))
+    assert choice.info.name == "clarabel"
+    assert "highs would silently drop or reject the coefficient 1e-10 of x[0]" in choice.reason
+
+
+def test_a_broken_solver_is_passed_over_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "half_a_solver.py").write_text("raise ImportError('no libhalf.so')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    broken = replace(SOLVERS["highs"], package="half_a_solver")
+    monkeypatch.setitem(SOLVERS, "highs", broken)
+    model, _ = TRIALS[LP]()
+    choice = choose("auto", LP, standard_form(model))
+    assert choice.info.name == "clarabel"
+    assert "highs is installed and cannot be imported, ImportError: no libhalf.so" in choice.reason
+    with pytest.raises(SolverNotInstalledError, match=r"no libhalf\.so.*--force-reinstall highspy"):
+        choose("highs", LP, standard_form(model))
+    assert "half_a_solver" not in sys.modules
+
+
+def test_the_command_line_says_why(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "points.csv", points("overlapping", 1, n=10))
+    words = ["solve", "c_svc", "--data", file, "--set", "C=1"]
+    assert "auto took clarabel: " in run(*words).stdout
+    assert "auto took clarabel: " in run(*words, "--json").json["message"]
+    assert "auto" not in run(*words, "--solver", "clarabel").stdout
+
+
+def test_a_way_of_use_stands_behind_the_name() -> None:
+    model, _ = TRIALS[LP]()
+    choice = replace(choose("auto", LP, standard_form(model)), how="in dual form")
+    assert choice.reason.startswith("auto took highs in dual form: ")
+
+
+# --- the wheel's limits, asked of Gurobi itself ------------------------------------------------
+
+
+def gurobi_takes(columns: int, rows: int, two_sided: int = 0, square: bool = False) -> bool:
+    """Whether Gurobi solves a model of this size, without our checks."""
+    import gurobipy
+
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as m:
+        x = m.addVars(columns, ub=1.0)
+        for k in range(rows):
+            m.addConstr(x[k % columns] + x[(k + 1) % columns] >= 0.5)
+        for k in range(two_sided):
+            m.addRange(x[k] + x[k + 1], 0.5, 1.5)
+        m.setObjective(x[0] * x[0] if square else x[0])
+        try:
+            m.optimize()
+        except gurobipy.GurobiError:
+            return False
+    return True
+
+
+def the_same_size(
+    columns: int, rows: int, two_sided: int = 0, square: bool = False
+) -> StandardForm:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(columns), bounds=(0, 1))
+    m.rows = pyo.ConstraintList()
+    for k in range(rows):
+        m.rows.add(m.x[k % columns] + m.x[(k + 1) % columns] >= 0.5)
+    for k in range(two_sided):
+        m.rows.add((0.5, m.x[k] + m.x[k + 1], 1.5))
+    m.objective = pyo.Objective(expr=m.x[0] ** 2 if square else m.x[0])
+    return standard_form(m)
+
+
+SIZES: list[dict[str, Any]] = [
+    {"columns": 2000, "rows": 2000},
+    {"columns": 2001, "rows": 1},
+    {"columns": 100, "rows": 2001},
+    {"columns": 1997, "rows": 1, "two_sided": 3},
+    {"columns": 1998, "rows": 1, "two_sided": 3},
+    {"columns": 200, "rows": 2000, "square": True},
+    {"columns": 201, "rows": 1, "square": True},
+    {"columns": 197, "rows": 1, "two_sided": 3, "square": True},
+    {"columns": 198, "rows": 1, "two_sided": 3, "square": True},
+]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "-".join(map(str, size.values())))
+def test_gurobi_is_refused_exactly_what_its_wheel_refuses(size: dict[str, Any]) -> None:
+    if not SOLVERS["gurobi"].installed or not gurobi_is_restricted():
+        pytest.skip("no gurobi under the licence of its wheel here")
+    assert (SOLVERS["gurobi"].limits(the_same_size(**size)) == "") == gurobi_takes(**size)

@@ -1,0 +1,365 @@
+"""The class of a model from its rows, and quadratic rows as the cones they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.cone_recognition import Shape
+from tightmargin.solvers.canonical_form.conic_form import conic_form
+from tightmargin.solvers.canonical_form.curvature import curvature
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
+MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
+LRCP, NONCONVEX = ProblemClass.LRCP, ProblemClass.NONCONVEX
+
+
+def base(kind: Any = pyo.Reals) -> pyo.ConcreteModel:
+    """Three variables in [0, 4], two free ones, one integer or not, and a linear objective."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3), bounds=(0, 4))
+    m.f = pyo.Var(range(2))
+    m.n = pyo.Var(within=kind, bounds=(0, 3))
+    m.goal = pyo.Objective(expr=m.x[0] + m.x[1] + m.f[0] + m.n)
+    m.line = pyo.Constraint(expr=m.x[0] + m.f[0] + m.n >= 1)
+    return m
+
+
+def problem_class(model: pyo.ConcreteModel) -> ProblemClass:
+    return classify(standard_form(model)).problem_class
+
+
+def with_row(rule: Callable[[pyo.ConcreteModel], Any], kind: Any = pyo.Reals) -> pyo.ConcreteModel:
+    m = base(kind)
+    m.row = pyo.Constraint(expr=rule(m))
+    return m
+
+
+def with_goal(rule: Callable[[pyo.ConcreteModel], Any], **how: Any) -> pyo.ConcreteModel:
+    m = base(how.pop("kind", pyo.Reals))
+    m.goal.deactivate()
+    m.other = pyo.Objective(expr=rule(m), **how)
+    return m
+
+
+ROWS: dict[str, tuple[Callable[[pyo.ConcreteModel], Any], ProblemClass]] = {
+    "linear": (lambda m: m.x[0] + 2 * m.x[1] <= 3, LP),
+    "product with a zero": (lambda m: 0 * m.f[0] * m.f[1] + m.x[0] <= 3, LP),
+    "ball": (lambda m: m.f[0] ** 2 + m.f[1] ** 2 <= 1, SOCP),
+    "shifted ball": (lambda m: (m.f[0] - 2) ** 2 + (m.f[1] + 1) ** 2 <= 1, SOCP),
+    "ball from above": (lambda m: -(m.f[0] ** 2) - m.f[1] ** 2 >= -1, SOCP),
+    "parabola": (lambda m: m.f[0] ** 2 <= m.f[1], SOCP),
+    "ellipsoid": (lambda m: 2 * m.f[0] ** 2 + m.f[0] * m.f[1] + m.f[1] ** 2 <= 1, SOCP),
+    "norm cone": (lambda m: m.f[0] ** 2 + m.f[1] ** 2 <= m.x[0] ** 2, SOCP),
+    "scaled norm cone": (lambda m: m.f[0] ** 2 <= 9 * m.x[0] ** 2, SOCP),
+    "rotated cone": (lambda m: m.f[0] ** 2 <= m.x[0] * m.x[1], SOCP),
+    "rotated cone, two squares": (lambda m: m.f[0] ** 2 + m.f[1] ** 2 <= m.x[0] * m.x[1], SOCP),
+    "hyperbola": (lambda m: m.x[0] * m.x[1] >= 1, SOCP),
+    "complement": (lambda m: m.f[0] ** 2 <= m.x[0] * (4 - m.x[1]), SOCP),
+    "two shifted factors": (lambda m: m.f[0] ** 2 <= (m.x[0] + 1) * (m.x[1] + 2), SOCP),
+    "both factors negative": (lambda m: m.f[0] ** 2 <= (m.x[0] - 4) * (m.x[1] - 4), SOCP),
+    "product of free variables": (lambda m: m.f[0] * m.f[1] >= 1, NONCONVEX),
+    "product from above": (lambda m: m.x[0] * m.x[1] <= 1, NONCONVEX),
+    "factor that may be negative": (lambda m: m.f[0] ** 2 <= m.x[0] * (3 - m.x[1]), NONCONVEX),
+    "norm of a free variable": (lambda m: m.x[0] ** 2 <= m.f[0] ** 2, NONCONVEX),
+    "shell": (lambda m: (1, m.f[0] ** 2 + m.f[1] ** 2, 2), NONCONVEX),
+    "sphere": (lambda m: m.f[0] ** 2 + m.f[1] ** 2 == 1, NONCONVEX),
+    "two products": (lambda m: m.x[0] * m.x[1] + m.x[1] * m.x[2] >= 1, NONCONVEX),
+    "outside of a ball": (lambda m: m.f[0] ** 2 + m.f[1] ** 2 >= 1, LRCP),
+    "outside of a ball, from above": (lambda m: -(m.f[0] ** 2) - m.x[0] ** 2 <= -1, LRCP),
+    "cubic": (lambda m: m.x[0] ** 3 <= 1, NONCONVEX),
+    "exponential": (lambda m: pyo.exp(m.x[0]) <= 2, NONCONVEX),
+}
+GOALS: dict[str, tuple[Callable[[pyo.ConcreteModel], Any], dict[str, Any], ProblemClass]] = {
+    "constant": (lambda m: 0.0 * m.x[0], {}, LP),
+    "sum of squares": (lambda m: m.f[0] ** 2 + m.x[0], {}, QP),
+    "semidefinite": (lambda m: (m.f[0] - m.f[1]) ** 2, {}, QP),
+    "concave, maximised": (lambda m: -(m.f[0] ** 2) + m.x[0], {"sense": pyo.maximize}, QP),
+    "convex, maximised": (lambda m: m.x[0] ** 2, {"sense": pyo.maximize}, NONCONVEX),
+    "concave": (lambda m: -(m.x[0] ** 2), {}, NONCONVEX),
+    "product": (lambda m: m.x[0] * m.x[1], {}, NONCONVEX),
+    "saddle beside squares": (lambda m: m.f[0] ** 2 - 1e-3 * m.x[0] ** 2, {}, NONCONVEX),
+    "quartic": (lambda m: m.x[0] ** 4, {}, NONCONVEX),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_class_of_a_row(name: str) -> None:
+    rule, expected = ROWS[name]
+    assert problem_class(with_row(rule)) is expected
+
+
+INTEGER = {LP: MILP, QP: MIQP, SOCP: MISOCP, LRCP: NONCONVEX, NONCONVEX: NONCONVEX}
+
+
+@pytest.mark.parametrize("kind", [pyo.Integers, pyo.Binary, pyo.NonNegativeIntegers])
+@pytest.mark.parametrize("name", ["linear", "ball", "rotated cone", "outside of a ball", "cubic"])
+def test_class_of_a_row_beside_an_integer(name: str, kind: Any) -> None:
+    rule, expected = ROWS[name]
+    assert problem_class(with_row(rule, kind)) is INTEGER[expected]
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_class_of_an_objective(name: str) -> None:
+    rule, how, expected = GOALS[name]
+    assert problem_class(with_goal(rule, **how)) is expected
+    assert problem_class(with_goal(rule, kind=pyo.Binary, **how)) is INTEGER[expected]
+
+
+def test_the_strongest_part_decides() -> None:
+    m = with_goal(lambda m: m.f[0] ** 2)
+    assert problem_class(m) is QP
+    m.ball = pyo.Constraint(expr=m.f[0] ** 2 + m.f[1] ** 2 <= 4)
+    assert problem_class(m) is SOCP
+    psd(m, "matrix", [[m.x[0]], [m.f[0], m.x[1]]])
+    assert problem_class(m) is SDP
+    m.hole = pyo.Constraint(expr=m.f[0] ** 2 >= 1)
+    assert problem_class(m) is NONCONVEX
+    for row in (m.hole, m.matrix, m.ball):
+        row.deactivate()
+    assert problem_class(m) is QP
+
+
+def test_a_reverse_row_needs_company_of_lines_only() -> None:
+    m = with_row(ROWS["outside of a ball"][0])
+    assert problem_class(m) is LRCP
+    m.ball = pyo.Constraint(expr=m.f[0] ** 2 + m.f[1] ** 2 <= 4)
+    assert problem_class(m) is NONCONVEX
+    m.ball.deactivate()
+    m.second = pyo.Constraint(expr=m.x[0] ** 2 >= 1)
+    assert problem_class(m) is NONCONVEX
+    m.second.deactivate()
+    m.goal.expr += m.f[0] ** 2
+    assert problem_class(m) is NONCONVEX
+
+
+def test_a_semidefinite_row_beside_an_integer_has_no_solver() -> None:
+    m = base(pyo.Binary)
+    psd(m, "matrix", [[m.x[0]], [m.f[0], m.x[1]]])
+    found = classify(standard_form(m))
+    assert found.problem_class is NONCONVEX
+    assert "integer variables beside a semidefinite row" in found.reason
+
+
+@pytest.mark.parametrize("sides", [(1, None), (None, 0), (0, 2)])
+def test_a_semidefinite_row_reads_at_least_zero_or_is_refused(sides: Any) -> None:
+    m = base()
+    psd(m, "matrix", [[m.x[0]], [m.f[0], m.x[1]]])
+    m.matrix.set_value((sides[0], m.matrix.body, sides[1]))
+    with pytest.raises(ValueError, match="must read smallest_eigenvalue >= 0"):
+        standard_form(m)
+
+
+def test_a_semidefinite_row_of_products_is_refused() -> None:
+    m = base()
+    psd(m, "matrix", [[m.x[0] * m.x[1]], [m.f[0], m.x[1]]])
+    with pytest.raises(ValueError, match="entries of a semidefinite row must be affine"):
+        standard_form(m)
+    with pytest.raises(ValueError, match="needs i \\+ 1 entries"):
+        psd(m, "other", [[1.0, 0.0], [0.0, 1.0]])
+
+
+def test_fixing_makes_models_simpler() -> None:
+    m = with_row(ROWS["product of free variables"][0])
+    assert problem_class(m) is NONCONVEX
+    m.f[0].fix(2.0)
+    assert problem_class(m) is LP
+    form = standard_form(m)
+    (k,) = (k for k, row in enumerate(form.rows) if row.name == "row")
+    (j,) = (j for j, v in enumerate(form.columns) if v.name == "f[1]")
+    assert form.A[k, j] == 2.0
+    m.f[0].unfix()
+    assert problem_class(m) is NONCONVEX
+
+
+def test_bounds_decide_whether_a_product_is_a_cone() -> None:
+    m = with_row(lambda m: m.x[2] ** 2 <= m.f[0] * m.f[1])
+    assert problem_class(m) is NONCONVEX
+    m.f[0].setlb(0)
+    assert problem_class(m) is NONCONVEX
+    m.f[1].setlb(0)
+    assert problem_class(m) is SOCP
+    m.f[0].setlb(None)
+    m.f[1].setlb(None)
+    m.f[0].setub(0)
+    m.f[1].setub(-1)
+    assert problem_class(m) is SOCP
+    m.f[1].setub(0.5)
+    assert problem_class(m) is NONCONVEX
+
+
+def test_reasons_name_the_row() -> None:
+    for name in ("product from above", "shell", "outside of a ball", "cubic"):
+        reason = classify(standard_form(with_row(ROWS[name][0]))).reason
+        assert "row" in reason, name
+    goal = classify(standard_form(with_goal(GOALS["concave"][0]))).reason
+    assert "the objective has negative curvature" in goal
+
+
+# --- cones are the rows they came from -----------------------------------------------------------
+
+coefficient = st.integers(-3, 3).map(float)
+
+
+def in_cone(cone: Any, x: np.ndarray) -> float:
+    """Distance into the cone: its first entry minus the norm of the others."""
+    point = cone.A @ x[cone.index] + cone.b
+    return float(point[0] - np.linalg.norm(point[1:]))
+
+
+@pytest.mark.parametrize("name", [name for name, (_, kind) in ROWS.items() if kind is SOCP])
+def test_a_cone_holds_exactly_the_points_of_its_row(name: str) -> None:
+    m = with_row(ROWS[name][0])
+    form = standard_form(m)
+    (row,) = form.quadratic
+    (reading,) = classify(form).readings
+    assert reading.shape is Shape.CONVEX
+    rng = np.random.default_rng(0)
+    low = np.where(np.isfinite(form.lower), form.lower, -4.0)
+    high = np.where(np.isfinite(form.upper), form.upper, 4.0)
+    seen = {True: 0, False: 0}
+    for _ in range(400):
+        x = low + (high - low) * rng.uniform(size=form.n) * rng.choice([0.3, 1.0])
+        value = row.body.at(x)
+        slack = min(value - row.lower, row.upper - value)
+        if abs(slack) > 1e-9:
+            assert (in_cone(reading.cone, x) > 0) == (slack > 0)
+            seen[slack > 0] += 1
+    assert seen[True] > 5
+    if name != "both factors negative":
+        assert seen[False] > 5
+
+
+@given(
+    square=st.integers(1, 3), shift=coefficient, scale=st.sampled_from([-4.0, -1.0, 0.5, 2.0]),
+    ds=coefficient, dt=coefficient, s_up=st.booleans(), t_up=st.booleans(), extra=coefficient,
+)  # fmt: skip
+@settings(max_examples=200)
+def test_products_are_read_as_cones_exactly_when_they_are(
+    square: int, shift: float, scale: float, ds: float, dt: float, s_up: bool, t_up: bool,
+    extra: float,
+) -> None:  # fmt: skip
+    """square (f - shift)^2 + extra <= scale (s + ds)(t + dt), s and t on one side of a bound."""
+    m = pyo.ConcreteModel()
+    m.f = pyo.Var(bounds=(-5, 5))
+    m.s = pyo.Var(bounds=(0, 6) if s_up else (-6, 0))
+    m.t = pyo.Var(bounds=(0, 6) if t_up else (-6, 0))
+    m.row = pyo.Constraint(
+        expr=square * (m.f - shift) ** 2 + extra <= scale * (m.s + ds) * (m.t + dt)
+    )
+    m.goal = pyo.Objective(expr=m.f)
+    form = standard_form(m)
+    (reading,) = classify(form).readings
+    rng = np.random.default_rng(0)
+    columns = {v.name: k for k, v in enumerate(form.columns)}
+    points = []
+    for _ in range(300):
+        x = np.empty(3)
+        x[columns["f"]] = rng.uniform(-5, 5)
+        x[columns["s"]] = rng.uniform(0, 6) * (1 if s_up else -1)
+        x[columns["t"]] = rng.uniform(0, 6) * (1 if t_up else -1)
+        slack = scale * (x[columns["s"]] + ds) * (x[columns["t"]] + dt)
+        slack -= square * (x[columns["f"]] - shift) ** 2 + extra
+        points.append((x, slack))
+    if reading.shape is Shape.CONVEX:
+        for x, slack in points:
+            if abs(slack) > 1e-9:
+                assert (in_cone(reading.cone, x) > 0) == (slack > 0)
+        return
+    assert reading.shape is Shape.NONCONVEX
+    if extra == 0:
+        # A factor that changes sign inside its bounds is the only excuse.
+        s_range = (ds, 6 + ds) if s_up else (ds - 6, ds)
+        t_range = (dt, 6 + dt) if t_up else (dt - 6, dt)
+        one_sided = [low >= 0 or high <= 0 for low, high in (s_range, t_range)]
+        positive = [low >= 0 for low, high in (s_range, t_range)]
+        same = positive[0] == positive[1]
+        assert not (all(one_sided) and same == (scale > 0))
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 4), flat=st.booleans())
+@settings(max_examples=80)
+def test_convex_rows_are_read_as_cones(seed: int, k: int, flat: bool) -> None:
+    """x'Qx + a'x <= c with Q = L'L, singular when flat."""
+    rng = np.random.default_rng(seed)
+    half = rng.standard_normal((max(1, k - 1) if flat else k, k))
+    Q, a, c = half.T @ half, rng.standard_normal(k), float(rng.uniform(0.5, 5))
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(k))
+    m.goal = pyo.Objective(expr=m.x[0])
+    m.row = pyo.Constraint(
+        expr=sum(Q[i, j].item() * m.x[i] * m.x[j] for i in range(k) for j in range(k))
+        + sum(a[j].item() * m.x[j] for j in range(k))
+        <= c
+    )
+    form = standard_form(m)
+    (reading,) = classify(form).readings
+    assert reading.shape is Shape.CONVEX
+    for _ in range(50):
+        x = 2 * rng.standard_normal(k)
+        slack = c - x @ Q @ x - a @ x
+        if abs(slack) > 1e-8:
+            assert (in_cone(reading.cone, x) > 0) == (slack > 0)
+
+
+@given(seed=st.integers(0, 10**6), k=st.integers(2, 5))
+@settings(max_examples=60)
+def test_curvature_is_the_smallest_eigenvalue(seed: int, k: int) -> None:
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(seed)
+    half = rng.standard_normal((k, k))
+    values = np.linalg.eigvalsh(half + half.T)
+    assume(abs(values[0]) > 1e-6)
+    found = curvature(sp.csr_matrix(half + half.T))
+    assert found.negative == pytest.approx(min(values[0], 0.0))
+    assert found.convex == (values[0] > 0)
+    assert curvature(sp.csr_matrix(half.T @ half)).convex
+
+
+def test_rounding_does_not_make_a_gram_matrix_nonconvex() -> None:
+    """A rank-one term of size 1e6 leaves eigenvalues of -1e-10 behind."""
+    rng = np.random.default_rng(1)
+    v = 1e3 * rng.standard_normal(6)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(6), bounds=(-1, 1))
+    m.goal = pyo.Objective(
+        expr=sum((v[i] * v[j]).item() * m.x[i] * m.x[j] for i in range(6) for j in range(6))
+    )
+    assert problem_class(m) is QP
+
+
+def test_nonconvex_models_have_no_conic_form() -> None:
+    form = standard_form(with_row(ROWS["product from above"][0]))
+    with pytest.raises(ValueError, match="no conic form: row is not convex"):
+        conic_form(form, classify(form))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("hyperbola", 2.0),  # x_0 + x_1 with x_0 x_1 >= 1
+        ("rotated cone", 0.0),
+        ("parabola", -0.25),  # -1/2 at f_0 = -1/2 with f_1 = 1/4, see the objective below
+    ],
+)
+def test_cones_solve_to_what_algebra_says(name: str, expected: float) -> None:
+    m = with_row(ROWS[name][0])
+    m.line.deactivate()
+    m.n.fix(0)
+    if name == "parabola":
+        m.goal.expr = m.f[0] + m.f[1]
+    else:
+        m.goal.expr = m.x[0] + m.x[1]
+    assert solve(m).objective == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,346 @@
+"""Models whose truth is known by construction, at the places where claims were false once.
+
+A claim is false when a bound is beyond the optimum, when CERTIFIED stands beside another value than
+the optimum, or when a number of the result is none. To prove less is no mistake here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.errors import DomainError, ProblemClassError
+from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.second_solver import _joined
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+RELATIVE = 1e-5  # points may miss rows by 1e-6 of their size
+
+
+def refuse_false(result: SolveResult, truth: float | None, sense: int = 1) -> None:
+    """Assert that no claim of a result contradicts an optimum (None: no point; -inf: none)."""
+    certified = result.certificate.verdict is Verdict.CERTIFIED
+    for number in (result.objective, result.bound):
+        assert number is None or math.isfinite(number)
+    if truth is None:
+        assert not (certified and result.objective is not None)
+        return
+    if math.isinf(truth):
+        assert result.bound is None
+        assert not (certified and result.status == "optimal")
+        return
+    wide = RELATIVE * abs(truth)
+    if result.bound is not None:
+        assert sense * (result.bound - truth) <= wide
+    if certified:
+        assert result.objective is not None
+        assert abs(result.objective - truth) <= wide
+
+
+def model_of(build: Callable[[Any], Any], **variables: Any) -> pyo.ConcreteModel:
+    """Model with some variables and the objective that `build` makes of them."""
+    m = pyo.ConcreteModel()
+    for name, variable in variables.items():
+        setattr(m, name, variable)
+    m.objective = pyo.Objective(expr=build(m))
+    return m
+
+
+# --- domains -------------------------------------------------------------------------------------
+
+GAPS = {
+    "a set": ([0, 2, 5], pyo.Set(initialize=[0, 2, 5])),
+    "halves": ([-2.5, -0.5, 8.5, 9.5], pyo.Set(initialize=[-2.5, -0.5, 8.5, 9.5])),
+    "steps of 2": (list(range(0, 11, 2)), pyo.RangeSet(0, 10, 2)),
+    "steps of 3 from -2": ([-2, 1, 4, 7], pyo.RangeSet(-2, 7, 3)),
+    "halves that are not whole": ([0.5, 1.5, 2.5], pyo.RangeSet(0.5, 2.5, 1)),
+}
+
+
+@pytest.mark.parametrize("target", [-9.0, 1.2, 3.4, 6.0, 20.0])
+@pytest.mark.parametrize("name", GAPS)
+def test_a_domain_with_gaps_keeps_its_gaps(name: str, target: float) -> None:
+    values, domain = GAPS[name]
+    m = model_of(lambda m: (m.x - target) ** 2, x=pyo.Var(within=domain))
+    result = tm.solve(m)
+    refuse_false(result, min((v - target) ** 2 for v in values))
+    assert float(result.values["x"]) in values
+    assert m.x.value in values
+
+
+@pytest.mark.parametrize("least", [-3.0, 0.625, 8.7])
+def test_gaps_count_beside_bounds_and_linear_objectives(least: float) -> None:
+    values, domain = GAPS["halves"]
+    m = model_of(lambda m: 2 * m.x, x=pyo.Var(within=domain, bounds=(least, None)))
+    refuse_false(tm.solve(m), 2 * min(v for v in values if v >= least))
+
+
+def test_a_domain_that_nothing_stands_for_is_refused_by_name() -> None:
+    two = pyo.Reals - pyo.NonNegativeReals | pyo.RangeSet(3, 4, 0)
+    m = model_of(lambda m: m.split**2, split=pyo.Var(within=two))
+    with pytest.raises(DomainError, match="domain of split"):
+        tm.solve(m)
+    gaps = model_of(lambda m: m.x**2, x=pyo.Var(within=pyo.Set(initialize=[1, 4])))
+    with pytest.raises(DomainError, match="domain of x"):
+        standard_form(gaps)
+    array = pyo.ConcreteModel()
+    array.I = pyo.RangeSet(0, 2)
+    array.x = ArrayVar(array.I, lower=0.0)
+    array.x[1].domain = pyo.Set(initialize=[0, 2, 5])
+    with pytest.raises(ValueError, match=r"domain of x\[1\]"):
+        array.x.arrays()
+
+
+def test_a_fixed_variable_and_the_usual_domains_are_as_ever() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(within=pyo.Set(initialize=[0, 2, 5]))
+    m.x.fix(2)
+    m.k = pyo.Var(within=pyo.RangeSet(0, 7))
+    m.z = pyo.Var(within=pyo.Binary)
+    m.objective = pyo.Objective(expr=(m.k - 3.4) ** 2 + m.x + m.z)
+    form = standard_form(m)
+    assert form.integer.all()
+    refuse_false(tm.solve(m), 2 + 0.16)
+
+
+# --- what is left of stationarity ----------------------------------------------------------------
+
+
+def chain(count: int, factor: float) -> pyo.ConcreteModel:
+    """Minimum of (x - 1)^2 + c_0 with c_0 >= -1 through 2 `count` rows: -1."""
+    m = pyo.ConcreteModel()
+    m.x, m.c, m.d = pyo.Var(), pyo.Var(range(count + 1)), pyo.Var(range(count))
+    m.up = pyo.Constraint(range(count), rule=lambda m, k: factor * m.c[k] == m.c[k + 1])
+    m.link = pyo.Constraint(expr=m.c[count] + m.d[0] >= 0)
+    m.down = pyo.Constraint(range(count - 1), rule=lambda m, k: m.d[k] <= factor * m.d[k + 1])
+    m.top = pyo.Constraint(expr=m.d[count - 1] <= factor)
+    m.objective = pyo.Objective(expr=(m.x - 1) ** 2 + m.c[0])
+    return m
+
+
+@pytest.mark.parametrize("solver", ["auto", "scip", "scs"])
+@pytest.mark.parametrize(("count", "factor"), [(2, 2.0), (8, 10.0), (8, 100.0), (12, 64.0)])
+def test_a_residual_on_a_variable_without_a_limit_is_no_rounding(
+    count: int, factor: float, solver: str
+) -> None:
+    refuse_false(tm.solve(chain(count, factor), solver, time_limit=20), -1.0)
+
+
+@pytest.mark.parametrize("slope", [1e-3, 1e-7, 1e-12, 1e-300])
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e9])
+def test_the_smallest_slope_has_no_bound(far: float, slope: float) -> None:
+    m = model_of(lambda m: (m.x - far) ** 2 + slope * m.y, x=pyo.Var(), y=pyo.Var())
+    refuse_false(tm.solve(m), -math.inf)
+
+
+# --- convexity -----------------------------------------------------------------------------------
+
+
+def bent(price: float, bend: float, reach: float, epigraph: bool) -> pyo.ConcreteModel:
+    """price (u + v)^2 + (u - 1)^2 - bend w^2 with |w| <= reach: least -bend reach^2."""
+    m = pyo.ConcreteModel()
+    m.u, m.v, m.w, m.t = pyo.Var(), pyo.Var(), pyo.Var(bounds=(-reach, reach)), pyo.Var()
+    body = price * (m.u + m.v) ** 2 + (m.u - 1) ** 2 - bend * m.w**2
+    if epigraph:
+        m.row = pyo.Constraint(expr=m.t >= body)
+    m.objective = pyo.Objective(expr=m.t if epigraph else body)
+    return m
+
+
+@pytest.mark.parametrize("epigraph", [False, True])
+@pytest.mark.parametrize("bend", [1e-12, 1e-8])
+@pytest.mark.parametrize("price", [1e2, 1e6])
+def test_nearly_convex_is_not_convex(price: float, bend: float, epigraph: bool) -> None:
+    model = bent(price, bend, 1e6, epigraph)
+    refuse_false(tm.solve(model, time_limit=2), -bend * 1e12)
+
+
+@pytest.mark.parametrize("short", [0.0, 0.5e-12, 0.9e-12, 1e-14])
+def test_a_cone_is_cut_at_its_own_constant(short: float) -> None:
+    """S t >= x^2 - c with x >= 1e-6: the least of 1e6 (s + t) is 2e6 sqrt(1e-12 - c)."""
+    m = pyo.ConcreteModel()
+    m.s, m.t = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
+    m.x = pyo.Var(bounds=(1e-6, 1))
+    m.row = pyo.Constraint(expr=m.s * m.t >= m.x**2 - short)
+    m.objective = pyo.Objective(expr=1e6 * (m.s + m.t))
+    refuse_false(tm.solve(m, time_limit=10), 2e6 * math.sqrt(1e-12 - short))
+
+
+@pytest.mark.parametrize("below", [0.0, -1e-13, -1e-6])
+def test_a_factor_that_may_be_negative_makes_no_cone(below: float) -> None:
+    """With t < 0 allowed, x^2 <= s t has points that no cone has: s <= 0 then, and s is wanted."""
+    m = pyo.ConcreteModel()
+    m.s, m.t = pyo.Var(bounds=(-1.0, None)), pyo.Var(bounds=(below, 1.0))
+    m.x = pyo.Var(bounds=(0.0, None))
+    m.row = pyo.Constraint(expr=m.x**2 <= m.s * m.t)
+    m.objective = pyo.Objective(expr=m.s)
+    # At t = 0 and x = 0 every s will do.
+    refuse_false(tm.solve(m, time_limit=10), -1.0)
+
+
+def test_rounding_in_a_gram_matrix_is_charged_and_not_refused() -> None:
+    """X'X of rank 2 in 6 columns has eigenvalues of -1e-16; the bound still closes."""
+    X = np.random.default_rng(0).normal(size=(2, 6))
+    Q = X.T @ X
+    assert np.linalg.eigvalsh(Q)[0] < 0
+    m = pyo.ConcreteModel()
+    m.a = pyo.Var(range(6), bounds=(0, 1))
+    m.objective = pyo.Objective(
+        expr=sum(Q[i, j].item() * m.a[i] * m.a[j] for i in range(6) for j in range(6))
+        - 3 * sum(m.a[i] for i in range(6))
+    )
+    result = tm.solve(m)
+    assert result.problem_class == "QP"
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    grid = np.stack(np.meshgrid(*[[0.0, 0.5, 1.0]] * 6)).reshape(6, -1)
+    assert result.bound <= (np.einsum("ij,ik,jk->k", Q, grid, grid) - 3 * grid.sum(0)).min() + 1e-12
+
+
+# --- feasibility ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["auto", "scip"])
+@pytest.mark.parametrize("start", [1.0, 1e3, 1e6])
+def test_a_cone_without_inner_points_far_from_0(start: float, solver: str) -> None:
+    """X <= z and z^2 + y^2 <= x^2 leave y = 0 alone, beside terms of any size."""
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(bounds=(start, start + 1)), pyo.Var(bounds=(start, start + 1))
+    m.y = pyo.Var(bounds=(-1, 1))
+    m.order = pyo.Constraint(expr=m.x <= m.z)
+    m.cone = pyo.Constraint(expr=m.z**2 + m.y**2 <= m.x**2)
+    m.objective = pyo.Objective(expr=m.y)
+    refuse_false(tm.solve(m, solver, time_limit=10), 0.0)
+
+
+@pytest.mark.parametrize(("step", "odd"), [(2, 1), (2, 3), (6, 5)])
+@pytest.mark.parametrize("start", [0, 10**4, 10**7])
+def test_integers_do_not_meet_between_whole_numbers(start: int, step: int, odd: int) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(within=pyo.Integers, bounds=(start, start + 50))
+    m.y = pyo.Var(within=pyo.Integers, bounds=(0, 2 * start + 100))
+    m.row = pyo.Constraint(expr=2e-7 * step * m.x - 2e-7 * step * m.y == 2e-7 * odd)
+    m.objective = pyo.Objective(expr=m.x)
+    refuse_false(tm.solve(m, time_limit=10), None)
+
+
+def test_integer_rows_are_evaluated_exactly() -> None:
+    """0.1 + 0.2 > 0.3 in the numbers that the doubles are, and the point is refused by its row."""
+    m = pyo.ConcreteModel()
+    m.z = pyo.Var(range(2), within=pyo.Binary)
+    m.row = pyo.Constraint(expr=0.1 * m.z[0] + 0.2 * m.z[1] <= 0.3)
+    m.objective = pyo.Objective(expr=-m.z[0] - m.z[1])
+    result = tm.solve(m)
+    refuse_false(result, -1.0)
+    if result.objective == pytest.approx(-2):
+        assert "row row, in whole numbers" in result.certificate.reason
+
+
+# --- beyond degree two ---------------------------------------------------------------------------
+
+CURVES = {
+    "cube": (lambda x: x**3, (-2.0, 2.0), -8.0),
+    "exp": (pyo.exp, (1.0, 3.0), math.e),
+    "fourth": (lambda x: x**4 - x**2, (-1.0, 1.0), -0.25),
+    "log": (pyo.log, (0.5, 2.0), math.log(0.5)),
+    "root": (pyo.sqrt, (4.0, 9.0), 2.0),
+    "quotient": (lambda x: 1 / (x + 9), (0.0, 1.0), 0.1),
+}
+
+
+@pytest.mark.parametrize("sense", [1, -1])
+@pytest.mark.parametrize("name", CURVES)
+def test_an_objective_beyond_degree_two_is_its_value(name: str, sense: int) -> None:
+    curve, box, truth = CURVES[name]
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=box)
+    m.objective = pyo.Objective(
+        expr=sense * curve(m.x), sense=pyo.minimize if sense == 1 else pyo.maximize
+    )
+    result = tm.solve(m, time_limit=10)
+    assert result.objective == pytest.approx(sense * truth, abs=1e-4)
+    assert result.objective == pytest.approx(sense * pyo.value(curve(float(result.values["x"]))))
+    assert result.bound is None, "no bound of ours holds beyond degree two"
+    assert result.certificate.verdict is not Verdict.CERTIFIED
+
+
+# --- semidefinite rows ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["auto", "scip", "clarabel", "gurobi"])
+@pytest.mark.parametrize("beside", ["integer", "reverse"])
+def test_no_solver_starts_without_a_semidefinite_row(beside: str, solver: str) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(within=pyo.Integers if beside == "integer" else pyo.Reals, bounds=(-4, 4))
+    psd(m, "matrix", [[m.x], [1.0, m.x]])
+    if beside == "reverse":
+        m.out = pyo.Constraint(expr=m.x**2 >= 2)
+    m.objective = pyo.Objective(expr=m.x)
+    with pytest.raises(ProblemClassError, match="semidefinite row matrix"):
+        tm.solve(m, solver)
+
+
+# --- units ---------------------------------------------------------------------------------------
+
+
+def separable() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(10, 2)), rng.normal(size=2)
+    y = np.where(X @ w > 0, 1, -1)
+    return X + y[:, None] * w * 0.5, y
+
+
+@pytest.mark.parametrize("power", [-20, -10, 0, 10, 20])
+@pytest.mark.parametrize("price", [1.0, 1e6])
+def test_a_price_at_which_no_slack_pays_leaves_the_hard_margin(power: int, price: float) -> None:
+    """1/2 ||w||^2 of the hard margin is the optimum of c_svc as soon as C exceeds its alphas."""
+    X, y = separable()
+    hard = tm.solve(tm.hard_margin_svc(tm.TrainingData(X, y)))
+    assert hard.certificate.verdict is Verdict.CERTIFIED
+    s = 2.0**power
+    C = price * 10 * hard.objective / s**2
+    result = tm.solve(tm.c_svc(tm.TrainingData(s * X, y), C=C))
+    refuse_false(result, hard.objective / s**2)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0, -1e6, 1e9, 1e12])
+def test_a_constant_neither_hides_a_gap_nor_makes_one(constant: float) -> None:
+    m = pyo.ConcreteModel()
+    m.x, m.k = pyo.Var(bounds=(0, 3)), pyo.Var()
+    m.k.fix(constant / 2)
+    m.objective = pyo.Objective(expr=1e-3 * ((m.x - 1) ** 2 + m.x) + m.k + constant / 2)
+    result = tm.solve(m)
+    truth = 1e-3 * 0.75
+    assert result.bound - constant <= truth + abs(constant) * 2.0**-52
+    assert result.objective - constant == pytest.approx(truth, abs=1e-9 + abs(constant) * 2.0**-51)
+    if abs(constant) <= 1e6:
+        assert result.certificate.verdict is Verdict.CERTIFIED
+
+
+def test_a_second_opinion_makes_no_optimum_of_a_point_beside_terms_that_cancel() -> None:
+    """The better of two bounds closes the gap to y = -1, and y = 0 is the only point there is."""
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(bounds=(1e6, 1e6 + 1)), pyo.Var(bounds=(1e6, 1e6 + 1))
+    m.y = pyo.Var(bounds=(-1, 1))
+    m.order = pyo.Constraint(expr=m.x <= m.z)
+    m.cone = pyo.Constraint(expr=m.z**2 + m.y**2 <= m.x**2)
+    m.objective = pyo.Objective(expr=m.y)
+    form = standard_form(m)
+    case = Case(m, form, classify(form))
+    values = {"x": 1e6, "z": 1e6, "y": -1.0}
+    point = np.array([values[form.columns.name(k)] for k in range(form.n)])
+    weak, strong = (Certificate(Verdict.NOT_CERTIFIED, bound=bound) for bound in (-9.0, -1.0))
+    kept = Certified(Status.INACCURATE, point, -1.0, weak)
+    other = Certified(Status.INACCURATE, point, -1.0, strong)
+    joined = _joined(case, kept, kept, other)
+    assert joined.certificate.bound == -1.0
+    assert joined.certificate.verdict is Verdict.NOT_CERTIFIED

@@ -1,0 +1,506 @@
+"""A solver that lies, in every way we could think of: each lie is caught by solve() and named."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.contrib.solver.common.factory import SolverFactory
+from scipy.optimize import linprog
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.support import command_line, long_runs, lying_solver
+from tests.support.lying_solver import DATA, FATAL, LIES, SUBJECTS
+from tightmargin.solvers.backends import clarabel, highs, pyomo_interface, scip
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.certificates.claim_consistency import heard
+from tightmargin.solvers.edits.model_identity import unedited_origin
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+CONVEX = ("LP", "QP", "SOCP", "SDP")
+UNIFORM = np.full(DATA.n, 1 / DATA.n)
+# SCIP meets the norm row to 1e-6.
+CLOSE = 2e-6
+
+
+@pytest.fixture
+def tell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """The liar beside the solvers, for one test: tell(lie, subject)."""
+    lying_solver.register()
+    monkeypatch.setitem(SOLVERS, "liar", lying_solver.INFO)
+    monkeypatch.setitem(pyomo_interface.INTERFACES, "liar", "liar")
+    monkeypatch.setitem(pyomo_interface._DEFAULTS, "liar", {})
+    monkeypatch.setitem(pyomo_interface._SEED, "liar", "seed")
+    monkeypatch.setattr(pyomo_interface, "_DUALS", {*pyomo_interface._DUALS, "liar"})
+    yield lying_solver.tell
+    lying_solver.tell("nothing_but_the_truth")
+
+
+@functools.cache
+def optimum(subject: str) -> float:
+    """Found without any of our solvers, readers or multipliers."""
+    match subject:
+        case "LP":
+            return reference_solutions.nu_risk_linearised(
+                DATA, "free", 0.4, UNIFORM, np.array([1.0, 0.0])
+            ).value  # fmt: skip
+        case "QP":
+            return reference_solutions.hinge(DATA, "free", 0.5, 1.0).value
+        case "SOCP":
+            return reference_solutions.nu_risk_in_ball(DATA, "free", 0.9, UNIFORM)
+        case "SDP":
+            return reference_solutions.theorem_2(DATA, "penalised", penalty=1.0).value
+        case "MILP":
+            return fewest_left_out()
+        case "MIQP":
+            return reference_solutions.zero_one_optimum(DATA, "penalised", 1.0)
+    return reference_solutions.nu_risk_on_circle(DATA, "free", 0.3, UNIFORM).value
+
+
+def fewest_left_out() -> float:
+    """Of the points of long_runs.milp, by trying every set of points that is left out."""
+    data = long_runs.data(12, 2)
+    rows = data.y[:, None] * np.column_stack([data.X, np.ones(12)])
+    for count in range(12):
+        for out in itertools.combinations(range(12), count):
+            kept = np.delete(rows, out, axis=0)
+            box = [(-1, 1), (-1, 1), (-10, 10)]
+            found = linprog(np.zeros(3), A_ub=-kept, b_ub=np.full(len(kept), -0.01), bounds=box)
+            if found.status == 0:
+                return float(count)
+    return 12.0
+
+
+@dataclass(frozen=True)
+class Caught:
+    """What must become of a lie.
+
+    Attributes
+    ----------
+    words : str
+        Pattern in the reason of the certificate.
+    told : str
+        Pattern in the message; where the truth is proven all the same, this is where it is named.
+    """
+
+    verdict: Verdict
+    words: str = ""
+    told: str = ""
+    status: Status | None = None
+
+
+def named(words: str) -> Caught:
+    return Caught(Verdict.NOT_CERTIFIED, words)
+
+
+def error(words: str) -> Caught:
+    return Caught(Verdict.NOT_CERTIFIED, words, status=Status.ERROR)
+
+
+GAP = r"^the proven gap is \S+,"
+TRUTH_PROVEN = {  # the point is right: our own proof stands, and the lie is told beside it
+    "wrong_objective": r"returned objective -?[\d.]+ for a point where it is -?[\d.]+(;|$)",
+    "objective_is_nan": r"returned objective nan for a point where it is -?[\d.]+(;|$)",
+    "objective_is_infinite": r"returned objective -inf for a point where it is -?[\d.]+(;|$)",
+    "bound_is_nan": r"returned the bound nan(;|$)",
+    "bound_is_infinite": r"returned the bound inf(;|$)",
+    "bound_above_the_point": r"returned the bound -?[\d.]+ for a point whose objective is -?[\d.]+",
+}
+SAME_EVERYWHERE = {
+    "point_with_nan": error(r"^the solver returned nan for w\[0\]$"),
+    "point_with_infinity": error(r"^the solver returned inf for \w+\[\d+\]$"),
+    "point_of_a_shorter_model": error(r"returned no value for \w+\[\d+\] and 2 others$"),
+    "point_of_another_model": error(r"returned no value for w\[0\] and \d+ others$"),
+    "empty_answer": error(r"returned no value for w\[0\] and \d+ others$"),
+    "values_that_are_no_numbers": error(r"liar raised TypeError: float\(\) argument"),
+    "optimal_without_a_point": error(r"returned status feasible without a point$"),
+    "point_that_cannot_be_asked_for": error(r"liar raised RuntimeError: the licence server"),
+    "infeasible": error(r"^the solver says infeasible .*there is a point that is feasible to"),
+    "unbounded": error(r"^the solver says unbounded .*, and nothing is below -?[\d.]+ by "),
+    "infeasible_or_unbounded": error(r"there is a point .* and nothing is below -?[\d.]+ by "),
+    "foreign_exception": error(r"liar raised VendorError: rescode 1001: internal error$"),
+}
+# The rest depends on who proves what: (convex, MILP, MIQP, NONCONVEX).
+BY_CLASS: dict[str, tuple[Caught, ...]] = {
+    "worse_point": (
+        named(GAP),
+        Caught(Verdict.SOLVER_BOUND),  # consistent, and nothing of ours reaches that far
+        named(r"^the solver's bound \S+ exceeds the optimum \S+ by enumeration of"),
+        named(r"^the solver's bound \S+ exceeds a feasible value"),
+    ),
+    "worse_point_for_the_optimum": (
+        Caught(Verdict.NOT_CERTIFIED, GAP, told="returned objective"),
+        *(named("^the solver contradicts itself: objective") for _ in range(3)),
+    ),
+    "infeasible_point": tuple(
+        named(words) for words in ("", "with its integers fixed", "", "the bound .* for a point")
+    ),
+    "optimal_after_a_time_limit": (
+        named(GAP),
+        *(named(r"^the solver says optimal with bound \S+ below") for _ in range(3)),
+    ),
+    "bound_between_optimum_and_point": (
+        named(GAP),
+        Caught(Verdict.SOLVER_BOUND, status=Status.FEASIBLE),
+        named(r"^the solver's bound \S+ exceeds the optimum \S+ by enumeration of"),
+        named(r"^the solver's bound \S+ exceeds a feasible value"),
+    ),
+}  # fmt: skip
+# The solver's multipliers are used for linear and quadratic programs.
+WRONG_DUALS = {
+    "dual_signs": r"^(the proven gap is|stationarity of)",
+    "dual_scale": GAP,
+    "dual_noise": r"^(the proven gap is|stationarity of)",
+    "duals_are_nan": r"^the multipliers hold nan or infinity$",
+    "duals_are_infinite": r"^the multipliers hold nan or infinity$",
+}
+
+
+def expected(subject: str, lie: str) -> Caught | None:
+    """What becomes of a lie about a model; None where it cannot be told."""
+    if lie == "nothing_but_the_truth":
+        return Caught(Verdict.CERTIFIED if SUBJECTS[subject].proven else Verdict.SOLVER_BOUND)
+    if lie in TRUTH_PROVEN:
+        if SUBJECTS[subject].proven:
+            return Caught(Verdict.CERTIFIED, "^$", TRUTH_PROVEN[lie])
+        return named("^the solver contradicts itself: ")
+    if lie in WRONG_DUALS:
+        return named(WRONG_DUALS[lie]) if subject in ("LP", "QP") else None
+    if lie in SAME_EVERYWHERE:
+        if subject == "NONCONVEX" and "unbounded" in lie:
+            return named("^the solver's word: ")  # no bound of ours reaches a model like this
+        return SAME_EVERYWHERE[lie]
+    of_class = ("MILP", "MIQP", "NONCONVEX")
+    return BY_CLASS[lie][0 if subject in CONVEX else 1 + of_class.index(subject)]
+
+
+CASES = [
+    (subject, lie)
+    for subject in SUBJECTS
+    for lie in LIES
+    if lie not in FATAL and lie != "infeasible_point" and expected(subject, lie) is not None
+]
+
+
+def check_what_no_lie_may_change(
+    model: pyo.ConcreteModel, subject: str, result: SolveResult
+) -> None:
+    """Objective of the point that is returned, proven bound below the optimum, verdict earned."""
+    best = optimum(subject)
+    size = max(1.0, abs(best))
+    if result.objective is not None:
+        assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-5, abs=1e-6)
+        assert result.objective >= best - CLOSE * size
+    if result.bound is not None:
+        assert result.bound <= best + 1e-7 * size
+    if result.certificate.verdict is Verdict.CERTIFIED:
+        assert result.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
+        assert result.status is Status.OPTIMAL
+    if result.certificate.verdict is Verdict.NOT_CERTIFIED:
+        assert result.status is not Status.OPTIMAL
+        assert result.certificate.reason
+
+
+@pytest.mark.parametrize(("subject", "lie"), CASES, ids=lambda word: word)
+def test_every_lie_is_caught_and_named(tell: Callable[..., None], subject: str, lie: str) -> None:
+    tell(lie, subject)
+    model = SUBJECTS[subject].build()
+    result = tm.solve(model, "liar")
+    caught = expected(subject, lie)
+    assert caught is not None
+    assert result.certificate.verdict is caught.verdict, result.certificate.reason
+    assert re.search(caught.words, result.certificate.reason), result.certificate.reason
+    assert re.search(caught.told, result.message), result.message
+    if caught.status is not None:
+        assert result.status is caught.status
+    check_what_no_lie_may_change(model, subject, result)
+
+
+def test_there_is_an_expectation_for_every_lie() -> None:
+    tried = {lie for _, lie in CASES} | set(FATAL) | {"infeasible_point"}
+    assert tried == set(LIES)
+    assert {subject for subject, _ in CASES} == set(SUBJECTS)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize("subject", list(SUBJECTS))
+def test_an_infeasible_point_is_repaired_by_the_formulation_or_refused(
+    tell: Callable[..., None], subject: str, edited: bool
+) -> None:
+    """The paper's formula needs (w, b) only; an edited model has no formula."""
+    tell("infeasible_point", subject)
+    model = SUBJECTS[subject].build()
+    if edited:
+        model.more = pyo.Constraint(expr=model.w[0] <= 1e6)
+    result = tm.solve(model, "liar")
+    check_what_no_lie_may_change(model, subject, result)
+    if not edited:
+        return
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.objective is None
+    reason = result.certificate.reason
+    assert re.search(r"^infeasible by \S+ of the row's size|with its integers fixed", reason)
+
+
+@pytest.mark.parametrize("lie", ["worse_point", "bound_between_optimum_and_point"])
+def test_a_consistent_lie_about_a_mixed_integer_bound_is_a_claim_beside_our_own_bound(
+    tell: Callable[..., None], lie: str
+) -> None:
+    """Nothing contradicts it, so it is believed only as far as its label says."""
+    tell(lie, "MILP")
+    result = tm.solve(SUBJECTS["MILP"].build(), "liar")
+    certificate = result.certificate
+    assert certificate.verdict is Verdict.SOLVER_BOUND
+    assert certificate.solver_bound is not None
+    assert certificate.solver_bound > optimum("MILP"), "or there was no lie"
+    assert certificate.bound is not None
+    assert certificate.bound <= optimum("MILP") < certificate.solver_bound
+    assert result.bound == certificate.bound, "the claim is never called the bound"
+
+
+def test_the_lies_of_a_maximiser_are_told_in_its_own_sense(tell: Callable[..., None]) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 3))
+    m.half = pyo.Constraint(expr=2 * m.x <= 4)
+    m.objective = pyo.Objective(expr=5 * m.x, sense=pyo.maximize)
+    tell("wrong_objective")
+    result = tm.solve(m, "liar")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(10)
+    assert "returned objective 11 for a point where it is 10" in result.message
+    tell("unbounded")
+    assert "nothing is above 10" in tm.solve(m, "liar").certificate.reason
+    tell("bound_above_the_point")
+    told = tm.solve(m, "liar").message
+    assert "returned the bound 9.5 for a point whose objective is 10" in told
+
+
+# --- lies about the multipliers of cones, which Pyomo's interface does not carry ------------------
+
+
+def _negated(duals: Multipliers) -> Multipliers:
+    return _changed(duals, lambda numbers: -numbers)
+
+
+def _tripled(duals: Multipliers) -> Multipliers:
+    return _changed(duals, lambda numbers: 3.0 * numbers)
+
+
+def _random(duals: Multipliers) -> Multipliers:
+    rng = np.random.default_rng(0)
+
+    def noise(numbers: Any) -> Any:
+        drawn = rng.standard_normal(np.shape(numbers))
+        return drawn + drawn.T if np.ndim(numbers) == 2 else drawn
+
+    return _changed(duals, noise)
+
+
+def _changed(duals: Multipliers, change: Callable[[Any], Any]) -> Multipliers:
+    cones = {key: change(np.asarray(numbers)) for key, numbers in duals.cones.items()}
+    return Multipliers(change(duals.rows), change(duals.bounds), cones)
+
+
+@pytest.mark.parametrize("change", [_negated, _tripled, _random])
+@pytest.mark.parametrize("subject", CONVEX)
+def test_wrong_multipliers_of_cones_prove_nothing_false(
+    monkeypatch: pytest.MonkeyPatch, subject: str, change: Callable[[Multipliers], Multipliers]
+) -> None:
+    def lying(run: Callable[..., Claim]) -> Callable[..., Claim]:
+        def told(*arguments: Any) -> Claim:
+            claim = run(*arguments)
+            assert claim.duals is not None
+            return replace(claim, duals=change(claim.duals))
+
+        return told
+
+    for name in ("run", "run_scaled"):
+        monkeypatch.setattr(clarabel, name, lying(getattr(clarabel, name)))
+    model = SUBJECTS[subject].build()
+    result = tm.solve(model, "clarabel")
+    check_what_no_lie_may_change(model, subject, result)
+    assert result.objective == pytest.approx(optimum(subject), abs=1e-6), "the point is right"
+    residual = result.certificate.dual_residual
+    if result.certificate.verdict is Verdict.NOT_CERTIFIED:
+        assert re.search(r"the proven gap is|stationarity of", result.certificate.reason)
+    else:  # they could be repaired, or the paper's formula needs none: what was wrong is a number
+        assert residual is not None
+        assert residual > 1e-3
+
+
+# --- any mixture of truth and lies ----------------------------------------------------------------
+
+
+@functools.cache
+def known(subject: str) -> tuple[Case, Claim]:
+    """A model with all that its certificate needs, and what a true solver says of it."""
+    model = SUBJECTS[subject].build()
+    form = standard_form(model)
+    classification = classify(form)
+    solver = {"LP": highs, "MILP": highs}.get(subject, clarabel)
+    if subject in ("MIQP", "NONCONVEX"):
+        claim = scip.run(form, Limits())
+    else:
+        claim = solver.run(form, classification, Limits())
+    return Case(model, form, classification, unedited_origin(model, form)), claim
+
+
+NOISE = st.sampled_from([0.0, 1e-12, 1e-7, 1e-4, 0.1, 10.0])
+NUMBER = st.one_of(
+    st.sampled_from([-np.inf, np.inf, np.nan, 0.0, 1e300]), st.floats(-100, 100), st.none()
+)
+
+
+@settings(max_examples=60)
+@given(
+    subject=st.sampled_from(list(SUBJECTS)),
+    status=st.sampled_from([Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE]),
+    noise=st.tuples(NOISE, NOISE),
+    seed=st.integers(0, 2**16),
+    bound=NUMBER,
+    reported=NUMBER,
+)
+def test_no_mixture_of_truth_and_lies_certifies_what_is_wrong(
+    subject: str,
+    status: Status,
+    noise: tuple[float, float],
+    seed: int,
+    bound: float | None,
+    reported: float | None,
+) -> None:
+    case, honest = known(subject)
+    rng = np.random.default_rng(seed)
+    assert honest.x is not None
+    x = honest.x + noise[0] * rng.standard_normal(case.form.n)
+    duals = honest.duals
+    if duals is not None:
+        duals = _changed(duals, lambda n: n + noise[1] * rng.standard_normal(np.shape(n)))
+    claim = Claim(status, x, duals, bound=bound, objective=reported)
+    found = certify(case, heard(case.form, claim))
+    best, certificate = optimum(subject), found.certificate
+    size = max(1.0, abs(best))
+    if certificate.bound is not None:
+        assert certificate.bound <= best + 1e-7 * size
+    if found.objective is not None:
+        assert found.objective >= best - CLOSE * size
+    if certificate.verdict is Verdict.CERTIFIED:
+        assert found.objective is not None
+        assert found.objective <= best + 2e-6 * size
+    if certificate.verdict is Verdict.SOLVER_BOUND:
+        assert found.objective is not None
+        claimed = certificate.solver_bound
+        assert claimed is not None or found.status is not Status.OPTIMAL
+        assert claimed is None or claimed <= found.objective + 1e-4 * size
+
+
+# --- where a claim is heard -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (Claim(Status.OPTIMAL, x=np.zeros(3)), "a point of 3 numbers for a model of 11 variables"),
+        (Claim(Status.INACCURATE), "status inaccurate without a point"),
+        (
+            Claim(Status.OPTIMAL, x=np.zeros(11), duals=Multipliers(np.zeros(2), np.zeros(11), {})),
+            "2 multipliers for a model of 8 linear rows",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_model_is_dropped_and_said(claim: Claim, said: str) -> None:
+    kept = heard(standard_form(SUBJECTS["QP"].build()), claim)
+    assert said in kept.contradictions
+    assert said in kept.message
+    assert kept.duals is None
+    assert (kept.x is None) == ("point" in said)
+    assert (kept.status is Status.ERROR) == (kept.x is None)
+
+
+@pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.LIMIT_NO_SOLUTION, Status.ERROR])
+def test_no_bound_and_no_point_are_no_contradiction(status: Status) -> None:
+    form = standard_form(SUBJECTS["QP"].build())
+    kept = heard(form, Claim(status, bound=-np.inf, message="word"))
+    assert (kept.status, kept.contradictions, kept.message) == (status, (), "word")
+    assert kept.bound is None
+    assert heard(form, Claim(status, bound=np.inf)).contradictions == ()
+
+
+@pytest.mark.parametrize("subject", list(SUBJECTS))
+def test_honest_solvers_do_not_contradict_themselves(subject: str) -> None:
+    told = []
+    model = SUBJECTS[subject].build()
+    kind = tm.solve(model).problem_class
+    for name, info in SOLVERS.items():
+        if kind in info.classes and info.installed and not info.unlicensed():
+            told.append(tm.solve(model, name).message)
+    assert told
+    assert [words for words in told if "the solver returned" in words] == []
+
+
+# --- who else would believe it --------------------------------------------------------------------
+
+
+def test_pyomo_itself_believes_the_liar(tell: Callable[..., None]) -> None:
+    """It is a solver like any other there, and its word is loaded into the model."""
+    tell("worse_point", "QP")
+    model = SUBJECTS["QP"].build()
+    results = SolverFactory("liar").solve(model)
+    assert results.solution_status.name == "optimal"
+    assert pyo.value(model.objective) == pytest.approx(8.0)
+    assert optimum("QP") < 7
+
+
+def test_the_command_line_does_not(tell: Callable[..., None], tmp_path: Path) -> None:
+    tell("worse_point", "QP")
+    file = command_line.write_csv(tmp_path / "d.csv", DATA)
+    words = ("solve", "c_svc", "--data", file, "--set", "C=1", "--solver", "liar")
+    answer = command_line.run(*words)
+    assert answer.code == 1
+    assert answer.stderr.startswith("c_svc: NOT_CERTIFIED, the proven gap is")
+    tell("infeasible", "QP")
+    refuted = command_line.run(*words)
+    assert refuted.code == 1, "3 would say that the model is infeasible"
+    assert "there is a point that is feasible" in refuted.stderr
+
+
+def test_the_traceback_of_a_foreign_exception_is_kept(tell: Callable[..., None]) -> None:
+    tell("foreign_exception", "QP")
+    result = tm.solve(SUBJECTS["QP"].build(), "liar")
+    assert "in foreign_exception" in result.log
+    assert "VendorError: rescode 1001" in result.log
+
+
+def test_after_a_refuted_claim_the_next_attempt_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A false "infeasible" of the first attempt is not the last word."""
+    calls = []
+
+    def infeasible(form: Any, classification: Any, limits: Limits) -> Claim:
+        calls.append(form.n)
+        if len(calls) == 1:
+            return Claim(Status.INFEASIBLE, message="PrimalInfeasible")
+        return honest(form, classification, limits)
+
+    honest = clarabel.run
+    monkeypatch.setattr(clarabel, "run", infeasible)
+    model = SUBJECTS["SDP"].build()
+    result = tm.solve(model, "clarabel")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(optimum("SDP"), abs=1e-6)
+    assert calls, "or the first attempt was another one"
+    assert "scaling" in result.message

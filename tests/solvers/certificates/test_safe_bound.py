@@ -1,0 +1,190 @@
+"""The safe bound: limits of variables that are proven, and a bound at any accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.experiments.saved_results.test_saved_results import SETTINGS
+from tests.references import reference_solutions
+from tests.solvers.transformations.test_least_squares_scaling import form_of
+from tests.support.bounds import plain_bound
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.backends import clarabel
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import conic_form, conic_multipliers, multipliers
+from tightmargin.solvers.certificates import model_bound
+from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.certificates.dual_repair import Repaired, into_cone
+from tightmargin.solvers.certificates.safe_bound import limits_of_variables
+from tightmargin.solvers.certificates.weak_duality import METHOD
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+
+def limits_by_name(model: pyo.ConcreteModel, known: float) -> dict[str, float]:
+    form = standard_form(model)
+    found = limits_of_variables(form, classify(form), known - form.objective.constant).size()
+    return {form.columns.name(k): float(found[k]) for k in range(form.n)}
+
+
+def test_limits_of_a_semidefinite_program_are_those_of_its_trace() -> None:
+    """Trace at most 3 with M_00 = 1: M_11 <= 2 and |M_10| <= sqrt(2)."""
+    m = pyo.ConcreteModel()
+    m.a, m.b = pyo.Var(), pyo.Var()
+    psd(m, "matrix", [[1.0], [m.b, m.a]])
+    m.objective = pyo.Objective(expr=1 + m.a)
+    found = limits_by_name(m, 3.0)
+    assert found["a"] == pytest.approx(2.0, rel=1e-9)
+    assert found["b"] == pytest.approx(np.sqrt(2.0), rel=1e-9)
+
+
+def test_limits_pass_through_rows_and_cones() -> None:
+    """X <= 4 by the objective, y = 2 x - 1, |z| <= y: limits 4, 7 and 7."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(within=pyo.NonNegativeReals)
+    m.y = pyo.Var(within=pyo.NonNegativeReals)
+    m.z = pyo.Var()
+    m.row = pyo.Constraint(expr=m.y - 2 * m.x == -1)
+    m.cone = pyo.Constraint(expr=m.z**2 <= m.y**2)
+    m.objective = pyo.Objective(expr=m.x)
+    found = limits_by_name(m, 4.0)
+    assert found == pytest.approx({"x": 4.0, "y": 7.0, "z": 7.0}, rel=1e-9)
+
+
+def test_what_nothing_limits_is_unlimited() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    m.y = pyo.Var(bounds=(0, 1))
+    m.objective = pyo.Objective(expr=m.x + m.y)
+    assert limits_by_name(m, 5.0) == {"x": np.inf, "y": 1.0}
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=60)
+def test_no_feasible_point_below_the_value_is_cut_off(seed: int) -> None:
+    """Random points of random programs: those no worse than the value are within the limits."""
+    rng = np.random.default_rng(seed)
+    n, k = 3, 4
+    A, c = rng.integers(-3, 4, size=(k, n)).astype(float), rng.integers(-2, 3, size=n).astype(float)
+    low = np.where(rng.random(n) < 0.6, -rng.integers(0, 3, size=n), -np.inf)
+    high = np.where(rng.random(n) < 0.6, rng.integers(0, 4, size=n), np.inf)
+    side = rng.integers(0, 4, size=k).astype(float)
+    square = rng.random() < 0.5
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(n))
+    for j in range(n):
+        m.x[j].setlb(None if np.isinf(low[j]) else float(low[j]))
+        m.x[j].setub(None if np.isinf(high[j]) else float(high[j]))
+    m.rows = pyo.ConstraintList()
+    for i in range(k):
+        if A[i].any():
+            m.rows.add(sum(A[i, j].item() * m.x[j] for j in range(n)) <= side[i].item())
+    quadratic = m.x[0] ** 2 + 2 * m.x[2] ** 2 if square else 0.0
+    m.objective = pyo.Objective(expr=sum(c[j].item() * m.x[j] for j in range(n)) + quadratic)
+    known = float(rng.integers(-2, 5))
+    found = limits_by_name(m, known)
+    reach = np.array([found.get(f"x[{j}]", np.inf) for j in range(n)])
+    sample = rng.uniform(-12, 12, size=(4000, n)) * rng.random((4000, 1))
+    value = sample @ c + (sample[:, 0] ** 2 + 2 * sample[:, 2] ** 2 if square else 0.0)
+    outside = (sample < low) | (sample > high)
+    inside = ~outside.any(axis=1) & ~(sample @ A.T > side).any(axis=1)
+    kept = sample[inside & (value <= known)]
+    assert (np.abs(kept) <= reach * (1 + 1e-9)).all()
+
+
+LIMITED = (
+    "c_svc", "c_svc_dual", "conic_sdp", "conic_sdp_budget", "conic_sdp_dual", "conic_sdp_literal",
+    "hard_margin_svc", "max_margin_svc", "rsvm", "rsvm_dual", "rsvm_dual_perspective",
+    "soft_margin_svc", "soft_margin_svc_dual", "weighted_svc", "zero_one_hinge",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3])
+@pytest.mark.parametrize("name", LIMITED)
+def test_any_multipliers_give_a_bound_and_the_error_is_in_proportion(
+    name: str, noise: float
+) -> None:
+    """As from a first-order method: multipliers off by 1e-3 of the largest one."""
+    form, rng = form_of(name), np.random.default_rng(0)
+    kind = classify(form)
+    conic, claim = conic_form(form, kind), clarabel.run(form, kind, Limits())
+    assert claim.x is not None
+    assert claim.duals is not None
+    z = conic_multipliers(conic, claim.duals)
+    z = into_cone(conic, z + noise * np.abs(z).max() * rng.standard_normal(len(z)))
+    value = form.objective.at(claim.x)
+    known = form.objective.varying(claim.x) + 1e-6
+    bound = plain_bound(form, claim.x, z, known)
+    assert bound is not None
+    assert bound <= value + 1e-7 * max(1.0, abs(value))
+    assert value - bound <= (1e4 * noise + 1e-4) * max(1.0, abs(value))
+
+
+def test_the_trace_bound_of_a_semidefinite_program_in_closed_form() -> None:
+    """Min x over [[x, 1], [1, x]]: optimum 1, S = [[s, -1/2], [-1/2, s]] with 2 s = 1.
+
+    With s = 1/2 - e the smallest eigenvalue is -e, and the safe bound 1 - e trace(X) = 1 - 2 e x
+    for x <= f^; what projection makes of S gives no less.
+    """
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    psd(m, "matrix", [[m.x], [1.0, m.x]])
+    m.objective = pyo.Objective(expr=m.x)
+    form = standard_form(m)
+    kind = classify(form)
+    conic = conic_form(form, kind)
+    known, e = 3.0, 1e-3
+    reach = limits_of_variables(form, kind, known)
+    assert reach.high == pytest.approx([known], rel=1e-9)
+    S = np.array([[0.5 - e, -0.5], [-0.5, 0.5 - e]])
+    key = id(form.psd[0].data)
+    duals = multipliers(conic, np.zeros(len(conic.b)), 0)
+    z = into_cone(conic, conic_multipliers(conic, replace(duals, cones={key: S})))
+    bound = plain_bound(form, np.array([known]), z, known)
+    assert bound is not None
+    assert 1 - 2 * e * known - 1e-9 <= bound <= 1.0
+
+
+def test_certify_falls_back_on_it_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No repair is found: the bound is weaker, it is one, and the method names what it rests on."""
+    data = reference_solutions.points("overlapping", 5, n=12)
+    honest = tm.solve(tm.conic_sdp(data, penalty=1.3), "clarabel")
+    monkeypatch.setattr(
+        model_bound, "repaired", lambda conic, x, z, names=(): Repaired(x, z, 0.0, "no repair")
+    )
+    model = tm.conic_sdp(data, penalty=1.3)
+    model.extra = pyo.Constraint(expr=model.w[0] >= -1e6)  # edited: no closed form of the paper
+    result = tm.solve(model, "clarabel")
+    assert result.certificate.bound_method == METHOD
+    assert result.bound is not None
+    assert result.bound <= honest.objective + 1e-6
+    assert result.bound >= honest.objective - 1e-2
+    free = pyo.ConcreteModel()
+    free.x = pyo.Var()
+    free.row = pyo.Constraint(expr=free.x >= 1)
+    free.objective = pyo.Objective(expr=free.x**2 + free.x)
+    form = standard_form(free)
+    case = Case(free, form, classify(form))
+    found = certify(case, Claim(Status.OPTIMAL, np.array([1.0]), _duals(case, [0.0])))
+    # With no multiplier at all the row's limit x >= 1 proves f >= f(1) = 2.
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.bound == pytest.approx(2.0, rel=1e-11)
+    assert found.certificate.bound <= 2.0
+
+
+def _duals(case: Case, rows: Any) -> Any:
+    zero = multipliers(case.conic, np.zeros(len(case.conic.b)), len(rows))
+    return replace(zero, rows=np.array(rows))
+
+
+def test_every_entry_with_limits_is_in_the_list() -> None:
+    assert set(LIMITED) <= set(SETTINGS)

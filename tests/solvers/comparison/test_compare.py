@@ -1,0 +1,156 @@
+"""Gap tables: what may enter a gap, what is refused, what is flagged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+
+SETTINGS = {"penalty": 1.0, "big_m": "derived"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return outlier_data("clustered", n=30, d=2, sigma=0.3, seed=4)
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    rows = [
+        ("zero_one_relaxed", {"big_m": 1000.0}),
+        "zero_one_relaxed",
+        "zero_one_hinge",
+        ("zero_one_hinge", {"big_m": 1.0}),
+        ("conic_fixed", {"strengthening": "scaled"}),
+        "conic_sdp",
+        "conic_sdp_dual",
+    ]
+    return tm.compare(data, rows, parameters=SETTINGS)
+
+
+def test_the_upper_end_is_the_enumerated_optimum(table, data):
+    truth = zero_one_enumeration(data, penalty=1.0, intercept="penalised").objective
+    assert table.upper == pytest.approx(truth, rel=1e-7)
+    assert table.exact.certificate.verdict is Verdict.CERTIFIED
+
+
+def test_bounds_are_ordered_and_none_exceeds_the_optimum(table):
+    by_label = {row.label: row for row in table.rows}
+    huge = by_label["zero_one_relaxed:big_m=1000.0"].bound
+    derived = by_label["zero_one_relaxed"].bound
+    hinge = by_label["zero_one_hinge"].bound
+    fixed = by_label["conic_fixed:strengthening=scaled"].bound
+    sdp, dual = by_label["conic_sdp"].bound, by_label["conic_sdp_dual"].bound
+    assert huge < hinge <= derived + 1e-7
+    assert fixed <= sdp + 1e-6
+    assert dual == pytest.approx(sdp, rel=1e-6)
+    assert max(huge, derived, hinge, fixed, sdp, dual) <= table.upper
+    assert table.violations() == []
+
+
+def test_the_usual_hinge_loss_is_no_bound(table):
+    hinge = next(row for row in table.rows if row.label == "zero_one_hinge:big_m=1.0")
+    assert hinge.bound is None
+    assert "below the proven value" in hinge.remark
+    assert table.absolute_gap(hinge) is None
+    assert hinge.value > table.upper, "and on this instance it would be a wrong one"
+
+
+def test_frame_and_latex_hold_every_row(table):
+    frame = table.to_frame()
+    assert list(frame.columns) == [
+        "formulation", "value", "certified bound", "absolute gap", "relative gap", "solver",
+        "status", "seconds", "certificate",
+    ]  # fmt: skip
+    assert len(frame) == len(table.rows) + 1
+    latex = table.to_latex()
+    assert latex.count(r"\\") == len(frame) + 1
+    assert r"zero\_one\_big\_m (exact)" in latex
+
+
+def test_a_bound_above_the_best_point_is_a_flag_not_a_negative_gap(table):
+    wrong = replace(table.rows[1], bound=table.upper + 1)
+    broken = replace(table, rows=(wrong,))
+    assert "exceeds the best point" in broken.violations()[0]
+    assert broken.absolute_gap(wrong) is None
+    assert broken.relative_gap(wrong) is None
+
+
+def test_a_row_of_another_problem_or_normalisation_is_refused(data):
+    with pytest.raises(ValueError, match=r"c_svc is not known to bound zero_one_big_m.*conic_sdp"):
+        tm.compare(data, ["c_svc"], parameters=SETTINGS | {"C": 1.0})
+
+
+def test_unknown_names_and_hyperparameters_suggest_the_nearest(data):
+    with pytest.raises(ValueError, match=r"'conic_spd'; did you mean conic_sdp"):
+        tm.compare(data, ["conic_spd"], parameters=SETTINGS)
+    with pytest.raises(ValueError, match=r"'penalti'.*did you mean penalty"):
+        tm.build("conic_sdp", data, penalti=1.0)
+    with pytest.raises(ValueError, match="conic_sdp needs penalty: nothing is chosen for you"):
+        tm.build("conic_sdp", data)
+
+
+def test_models_and_names_stand_side_by_side(data):
+    edited = tm.conic_sdp(data, penalty=1.0)
+    edited.extra = pyo.Constraint(expr=edited.w[0] >= 0.5)
+    exact = tm.zero_one_big_m(data, penalty=1.0, big_m=200.0)
+    exact.extra = pyo.Constraint(expr=exact.w[0] >= 0.5)
+    table = tm.compare(data, ["conic_sdp", edited], exact=exact, parameters={"penalty": 1.0})
+    plain, with_row = table.rows
+    assert with_row.bound >= plain.bound - 1e-6, "a row can only raise the bound"
+    assert with_row.result.certificate.level == "model"
+    assert with_row.bound <= table.upper + 1e-6
+
+
+def test_a_result_at_hand_is_used_again(data, table):
+    again = tm.compare(data, ["conic_sdp"], exact=table.exact, parameters=SETTINGS)
+    assert again.upper == table.upper
+    assert again.rows[0].bound == pytest.approx(table.rows[5].bound, rel=1e-7)
+
+
+def test_a_row_at_another_price_is_refused(data):
+    exact = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"))
+    with pytest.raises(ValueError, match=r"penalty=2.0 and zero_one_big_m penalty=1.0"):
+        tm.compare(data, [("conic_sdp", {"penalty": 2.0})], exact=exact)
+    with pytest.raises(ValueError, match=r"intercept=none and zero_one_big_m intercept=penalised"):
+        tm.compare(data, [("conic_sdp", {"penalty": 1.0, "intercept": "none"})], exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("word", "own", "wanted"),
+    [
+        ("class_balance", "balanced", "uniform"),
+        ("class_balance", np.full(14, 1 / 14), "uniform"),
+        ("scale", "perez_cruz", "takeda"),
+    ],
+)
+def test_a_row_with_other_weights_or_scale_is_refused(word, own, wanted):
+    data = reference_solutions.points("unbalanced", 3)
+    common = {"nu": 0.3}
+    exact = tm.solve(tm.extended_nu_svc_ball(data, **common, **{word: wanted}))
+    with pytest.raises(ValueError, match=f"{word}=.*it would bound another problem"):
+        tm.compare(data, [("extended_nu_svc_ball", common | {word: own})], exact=exact)
+
+
+def test_rows_by_name_need_data():
+    exact = tm.solve(
+        tm.zero_one_big_m(tm.TrainingData([[0.0], [1.0]], [-1, 1]), penalty=1.0, big_m=10.0)
+    )
+    with pytest.raises(ValueError, match="compare needs data"):
+        tm.compare(None, ["conic_sdp"], exact=exact, parameters=SETTINGS)
+
+
+def test_an_exact_run_without_a_point_leaves_gaps_open(data):
+    stopped = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"))
+    nothing = replace(stopped, status=Status.LIMIT_NO_SOLUTION, objective=None, bound=None)
+    table = tm.compare(data, ["conic_sdp"], exact=nothing, parameters=SETTINGS)
+    assert table.upper is None
+    assert table.relative_gap(table.rows[0]) is None

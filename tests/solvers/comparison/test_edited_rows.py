@@ -1,0 +1,240 @@
+"""A gap table lays an edited row beside the edited optimum, or beside none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tests.support.random_edits import draw
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.solvers.comparison.compare import compare
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.edits.same_edit import OTHER
+from tightmargin.solvers.result import Verdict
+
+DATA = points("overlapping", 4, n=8)
+SETTINGS = {"penalty": 0.6, "big_m": 500.0}
+ROWS = ["zero_one_relaxed", ("conic_fixed", {"strengthening": "scaled"}), "conic_sdp"]
+FEW = reference_solutions.zero_one_optimum(DATA, "penalised", 0.6, most=2)
+
+
+def few(m: pyo.ConcreteModel) -> None:
+    m.budget = pyo.Constraint(expr=sum(m.z.values()) <= 2)
+
+
+def edited(name: str, edit: Any = few, **settings: Any) -> pyo.ConcreteModel:
+    model = tm.catalogue[name].build(DATA, penalty=0.6, **settings)
+    edit(model)
+    return model
+
+
+def has_no_gap(table: Any, k: int = 0) -> bool:
+    row = table.rows[k]
+    return (
+        row.bound is None
+        and table.absolute_gap(row) is None
+        and table.relative_gap(row) is None
+        and not table.violations()
+        and row.value is not None
+        and row.remark.startswith("no bound: ")
+    )
+
+
+@pytest.mark.parametrize("uncertified", [False, True])
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_an_edited_row_has_no_gap_beside_an_unedited_optimum(
+    budget: int, uncertified: bool
+) -> None:
+    data = outlier_data("clustered", n=40, d=2, sigma=0.2, seed=2)
+    model = tm.conic_sdp(data, penalty=1.0)
+    model.budget = pyo.Constraint(expr=sum(model.z.values()) <= budget)
+    settings = {"penalty": 1.0, "big_m": "derived"}
+    table = compare(
+        data, [model, "conic_sdp"], parameters=settings, include_uncertified=uncertified
+    )
+    assert has_no_gap(table)
+    assert OTHER in table.rows[0].remark
+    assert "edit= of compare edits both" in table.rows[0].remark
+    assert table.relative_gap(table.rows[1]) > 0.1
+    frame = table.to_frame()
+    assert frame["relative gap"].isna().tolist() == [True, False, False]
+    assert frame["value"].notna().all()
+    assert OTHER in frame["certificate"][0]
+    assert "an edited model" in table.to_latex()
+
+
+def test_an_edit_for_all_gives_gaps_to_the_edited_optimum() -> None:
+    table = compare(DATA, ROWS, parameters=SETTINGS, edit=few)
+    assert table.upper == pytest.approx(FEW, rel=1e-5)
+    assert table.exact.certificate.level == "model"
+    assert [row.label for row in table.rows] == [
+        "zero_one_relaxed, edited", "conic_fixed:strengthening=scaled, edited", "conic_sdp, edited",
+    ]  # fmt: skip
+    assert table.to_frame()["formulation"].iloc[-1] == "zero_one_big_m, edited (exact)"
+    plain = compare(DATA, ROWS, parameters=SETTINGS)
+    for row, before in zip(table.rows, plain.rows, strict=True):
+        assert before.bound - 1e-6 <= row.bound <= FEW * (1 + 1e-6)
+        assert table.relative_gap(row) == pytest.approx(1 - row.bound / FEW, abs=1e-5)
+        assert row.verdict is Verdict.CERTIFIED
+
+
+def test_models_of_the_user_and_of_the_edit_are_held_against_each_other() -> None:
+    same = edited("conic_sdp")
+
+    def other(m: pyo.ConcreteModel) -> None:
+        m.budget = pyo.Constraint(expr=sum(m.z.values()) <= 1)
+
+    def elsewhere(m: pyo.ConcreteModel) -> None:
+        few(m)
+        m.lift = pyo.Constraint(expr=m.W[0, 0] >= 0.2)
+
+    models = [same, edited("conic_sdp", other), edited("conic_sdp", elsewhere)]
+    table = compare(DATA, models, parameters=SETTINGS, edit=few)
+    assert table.rows[0].bound is not None
+    assert table.rows[0].label == "conic_sdp (model)"
+    assert has_no_gap(table, 1)
+    assert "which does not have budget" in table.rows[1].remark
+    assert has_no_gap(table, 2)
+    assert "which does not have lift" in table.rows[2].remark
+
+
+def test_an_edit_that_is_not_the_same_for_all_is_found_out() -> None:
+    def tighter_where_there_is_a_cone(m: pyo.ConcreteModel) -> None:
+        most = 0.5 if m.find_component("W") is not None else 2
+        m.budget = pyo.Constraint(expr=sum(m.z.values()) <= most)
+
+    table = compare(DATA, ["conic_sdp"], parameters=SETTINGS, edit=tighter_where_there_is_a_cone)
+    assert has_no_gap(table)
+
+
+def test_an_edit_may_return_the_model_and_use_a_variable_of_its_own() -> None:
+    def shared(m: pyo.ConcreteModel) -> pyo.ConcreteModel:
+        m.most = pyo.Var(bounds=(0, 2))
+        m.budget = pyo.Constraint(expr=sum(m.z.values()) <= m.most)
+        m.w[0].setlb(-50)
+        return m
+
+    table = compare(DATA, ["zero_one_relaxed", "conic_sdp"], parameters=SETTINGS, edit=shared)
+    assert table.upper == pytest.approx(FEW, rel=1e-5)
+    assert all(row.bound <= FEW * (1 + 1e-6) for row in table.rows)
+
+
+@pytest.mark.parametrize(
+    "loosen",
+    [
+        lambda m: (m.hinge if m.find_component("hinge") is not None else m.margin)[0].deactivate(),
+        lambda m: m.objective.set_value(m.objective.expr + 0.1 * m.z[0]),
+    ],
+)
+def test_rows_taken_away_and_other_objectives_have_no_gap(loosen: Any) -> None:
+    table = compare(DATA, ["conic_sdp"], parameters=SETTINGS, edit=loosen)
+    assert has_no_gap(table)
+    unedited = compare(
+        DATA,
+        ["conic_sdp"],
+        parameters=SETTINGS,
+        exact=edited("zero_one_big_m", loosen, big_m=500.0),
+    )
+    assert has_no_gap(unedited), "the bound of the unedited problem is none for a looser one"
+
+
+def test_an_unedited_row_bounds_a_restricted_problem() -> None:
+    exact = edited("zero_one_big_m", big_m=500.0)
+    table = compare(DATA, ["conic_sdp"], parameters=SETTINGS, exact=exact)
+    (row,) = table.rows
+    assert row.bound <= reference_solutions.zero_one_optimum(DATA, "penalised", 0.6) <= FEW
+    assert table.relative_gap(row) == pytest.approx(1 - row.bound / FEW, abs=1e-5)
+
+
+def test_an_exact_model_is_edited_on_a_copy() -> None:
+    exact = tm.zero_one_big_m(DATA, penalty=0.6, big_m=500.0)
+    table = compare(DATA, ["conic_sdp"], parameters=SETTINGS, exact=exact, edit=few)
+    assert table.upper == pytest.approx(FEW, rel=1e-5)
+    assert table.rows[0].bound is not None
+    assert exact.find_component("budget") is None
+
+
+def test_a_result_of_an_edited_model_is_no_optimum_of_the_catalogue() -> None:
+    found = solve(edited("zero_one_big_m", big_m=500.0))
+    assert has_no_gap(compare(DATA, ["conic_sdp"], parameters=SETTINGS, exact=found))
+    with pytest.raises(ValueError, match="a result cannot be edited"):
+        compare(DATA, ["conic_sdp"], parameters=SETTINGS, exact=found, edit=few)
+
+
+def test_an_edited_dual_is_no_bound() -> None:
+    dual = tm.conic_sdp_dual(DATA, penalty=0.6)
+    dual.cap = pyo.Constraint(expr=sum(dual.gamma.values()) <= 0.1)
+    table = compare(DATA, [dual, "conic_sdp_dual"], parameters=SETTINGS)
+    assert has_no_gap(table)
+    assert table.rows[1].bound is not None
+    with pytest.raises(AttributeError, match="'z'") as raised:
+        compare(DATA, ["conic_sdp_dual"], parameters=SETTINGS, edit=few)
+    assert any("conic_sdp_dual" in note for note in raised.value.__notes__)
+
+
+def test_an_edit_that_returns_something_else_is_refused() -> None:
+    with pytest.raises(ValueError, match="must change the model or return it"):
+        compare(DATA, ["conic_sdp"], parameters=SETTINGS, edit=lambda m: 3)
+
+
+def test_a_foreign_model_keeps_its_remark_beside_an_edited_optimum() -> None:
+    foreign = pyo.ConcreteModel(name="mine")
+    foreign.x = pyo.Var(bounds=(0.25, 1))
+    foreign.goal = pyo.Objective(expr=foreign.x)
+    table = compare(DATA, [foreign], parameters=SETTINGS, edit=few)
+    assert table.rows[0].bound == pytest.approx(0.25)
+    assert "the user's word" in table.to_frame()["certificate"][0]
+    beside = compare(DATA, [edited("conic_sdp")], parameters=SETTINGS, exact=foreign)
+    assert has_no_gap(beside), "that an edited row relaxes a foreign model is said nowhere"
+
+
+def test_a_derived_m_that_the_edit_excludes_enters_no_gap() -> None:
+    data = outlier_data("clustered", n=14, d=2, sigma=0.3, seed=4)
+
+    def steep(m: pyo.ConcreteModel) -> None:
+        m.edit = pyo.Constraint(expr=m.w[0] >= 3.0)
+
+    settings = {"penalty": 1.0, "big_m": "derived"}
+    for uncertified in (False, True):
+        table = compare(
+            data, ["zero_one_relaxed", "conic_sdp"], parameters=settings, edit=steep,
+            include_uncertified=uncertified,
+        )  # fmt: skip
+        assert has_no_gap(table)
+        assert "rows margin" in table.rows[0].remark
+        assert table.exact.bound is None
+        assert table.rows[1].bound <= 13.995, "SCIP with M = 500"
+
+
+def test_several_solvers_get_the_edited_rows() -> None:
+    agreement = compare(
+        DATA, ["zero_one_relaxed"], parameters=SETTINGS, solvers=["clarabel", "highs"], edit=few
+    )
+    alone = solve(edited("zero_one_relaxed", big_m=500.0))
+    for answer in agreement.rows:
+        assert answer.model.label == "zero_one_relaxed, edited"
+        assert answer.objective == pytest.approx(alone.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(0, 24, 4))
+def test_no_gap_of_a_random_edit_rests_on_a_bound_above_the_optimum(seed: int) -> None:
+    case = draw(seed)
+    best = case.witness().objective
+    rows = [
+        (name, case.settings(name))
+        for name in case.entries[1:]
+        if name != "zero_one_bilinear" and not {"price"} & set(case.words)
+    ]
+    if best is None or not rows:
+        return
+    exact = (case.exact, {**case.settings(case.exact), "big_m": 500.0})
+    table = compare(case.data, rows, exact=exact, edit=case.edit, time_limit=30)
+    for row in table.rows:
+        if table.absolute_gap(row) is not None:
+            assert row.bound <= best + 1e-5 * max(1.0, abs(best)), (row.label, case.words)
+    assert table.violations() == []

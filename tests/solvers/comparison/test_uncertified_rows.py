@@ -1,0 +1,226 @@
+"""Rows that are not certified: marked everywhere, in no gap unless asked for, flags and no numbers.
+
+A result is injected into the comparison: what a solver that stopped early would have left.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+import tightmargin as tm
+from tests.support.command_line import Answer, run
+from tightmargin.experiments.gap_study.study import Study
+from tightmargin.experiments.plots import gaps
+from tightmargin.solvers.comparison import compare as comparing
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
+ROWS = ("conic_sdp", "zero_one_hinge:big_m=derived", "zero_one_hinge:big_m=1")
+WHY = "the proven gap is 3.00e-02, 1.00e-02 of the objective's size"
+
+Change = Callable[[SolveResult], SolveResult]
+Inject = Callable[[str, Change], None]
+
+
+@pytest.fixture
+def inject(monkeypatch: pytest.MonkeyPatch) -> Inject:
+    """Change the result of one formulation on its way into the table."""
+
+    def of(formulation: str, change: Change) -> None:
+        for way in ("solve", "solve_by_conflicts"):
+            honest = getattr(comparing, way)
+
+            def answer(model: Any, *rest: Any, honest: Any = honest, **more: Any) -> SolveResult:
+                result = honest(model, *rest, **more)
+                return change(result) if result.formulation == formulation else result
+
+            monkeypatch.setattr(comparing, way, answer)
+
+    return of
+
+
+def stopped_early(result: SolveResult) -> SolveResult:
+    certificate = replace(result.certificate, verdict=Verdict.NOT_CERTIFIED, reason=WHY)
+    return replace(result, status=Status.INACCURATE, certificate=certificate)
+
+
+def without_bound(result: SolveResult) -> SolveResult:
+    result = stopped_early(result)
+    return replace(result, bound=None, certificate=replace(result.certificate, bound=None))
+
+
+def table(*words: str | Path) -> Answer:
+    return run("compare", *ROWS, "--data", SPEC, "--set", "penalty=1", "big_m=derived", *words)
+
+
+def line(text: str, name: str) -> str:
+    (found,) = [line for line in text.splitlines() if line.startswith(f"{name} ")]
+    return found
+
+
+# --- every way out --------------------------------------------------------------------------------
+
+
+def test_the_page_marks_it_and_gives_no_gap(inject: Inject) -> None:
+    inject("conic_sdp", stopped_early)
+    answer = table()
+    assert answer.code == 1
+    row = line(answer.stdout, "conic_sdp")
+    assert "no bound" in row
+    assert "inaccurate" in row
+    assert f"NOT_CERTIFIED: {WHY}" in row
+    assert f"conic_sdp: NOT_CERTIFIED: {WHY}" in answer.stderr
+    assert "?" not in answer.stdout
+
+
+def test_the_page_shows_its_gap_when_asked_and_marks_it_still(inject: Inject) -> None:
+    plain = table("--json").json["studies"][0]["rows"][0]
+    inject("conic_sdp", stopped_early)
+    answer = table("--include-uncertified")
+    assert answer.code == 1, "a table with such a row is no success"
+    row = line(answer.stdout, "conic_sdp")
+    assert f"{plain['certified_bound']:#.6g} ?" in row
+    assert f"{100 * plain['relative_gap']:.1f}" in row.split()
+    assert "NOT_CERTIFIED" in row
+
+
+def test_json_csv_and_latex_mark_it(inject: Inject, tmp_path: Path) -> None:
+    inject("conic_sdp", stopped_early)
+    files = {suffix: tmp_path / f"table.{suffix}" for suffix in ("csv", "tex")}
+    for asked in (False, True):
+        words = ["--include-uncertified"] if asked else []
+        answer = table("--json", *words, "--csv", files["csv"], "--latex", files["tex"])
+        row = answer.json["studies"][0]["rows"][0]
+        assert row["certificate"]["verdict"] == "NOT_CERTIFIED"
+        assert row["certificate"]["reason"] == WHY
+        assert row["status"] == "inaccurate"
+        assert row["included"] is asked
+        loose = answer.json["studies"][0]["rows"][2]
+        assert loose["included"] is False, "an unproven M is no bound, whoever asks"
+        assert loose["relative_gap"] is None
+        assert row["certified_bound"] is None
+        assert (row["relative_gap"] is None) is (row["absolute_gap"] is None) is (not asked)
+        record = next(csv.DictReader(io.StringIO(files["csv"].read_text())))
+        assert record["certificate"] == f"NOT_CERTIFIED: {WHY}"
+        assert record["status"] == "inaccurate"
+        assert record["certified bound"] == ""
+        assert bool(record["relative gap"]) is asked
+        latex = line(files["tex"].read_text().replace(f"{SPEC} & ", ""), "conic\\_sdp")
+        cells = [cell.strip() for cell in latex.rstrip("\\ ").split("&")]
+        assert cells[-1].startswith("NOT\\_CERTIFIED")
+        assert cells[-3] == "inaccurate"
+        assert bool(cells[4]) is asked
+
+
+def test_the_table_for_python_marks_it(inject: Inject) -> None:
+    data = tm.TrainingData([[0.0], [1.0], [0.4], [0.6]], [-1, 1, 1, -1])
+    inject("conic_sdp", without_bound)
+    common = {"penalty": 1.0, "big_m": "derived"}
+    left_out = tm.compare(data, ["conic_sdp"], parameters=common)
+    (row,) = left_out.rows
+    assert left_out.absolute_gap(row) is left_out.relative_gap(row) is None
+    frame, latex = left_out.to_frame(), left_out.to_latex()
+    assert frame["certificate"][0] == f"NOT_CERTIFIED: {WHY}"
+    assert "NOT\\_CERTIFIED" in latex
+    asked = tm.compare(data, ["conic_sdp"], parameters=common, include_uncertified=True)
+    (row,) = asked.rows
+    assert asked.bound_of(row) == row.value == row.claimed, "no bound is proven: its value"
+    assert row.bound is None
+    assert asked.upper is not None
+    assert asked.absolute_gap(row) == pytest.approx(asked.upper - row.value)
+    with pytest.raises(ValueError, match="include_uncertified is about gaps"):
+        tm.compare(data, ["c_svc"], parameters={"C": 1.0}, solvers="all", include_uncertified=True)
+
+
+def test_the_picture_hatches_it(
+    inject: Inject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Figure] = []
+    honest = gaps.gap_figure
+
+    def kept(studies: list[Study]) -> Figure:
+        drawn.append(honest(studies))
+        return drawn[-1]
+
+    monkeypatch.setattr(gaps, "gap_figure", kept)
+    inject("conic_sdp", stopped_early)
+    table("--plot", tmp_path / "left_out.svg")
+    table("--plot", tmp_path / "included.svg", "--include-uncertified")
+    for figure, words, width in zip(
+        drawn, ("no bound", "%, not certified"), (100, None), strict=True
+    ):
+        (axes,) = figure.axes
+        texts = {round(t.get_position()[1]): t.get_text() for t in axes.texts[:-1]}
+        assert texts[0].endswith(words)
+        (bar,) = [b for b in axes.patches if b.get_hatch() and abs(b.get_y() + 0.31) < 1e-9]
+        shown = 100.0 if width else float(texts[0].split(" %")[0])
+        assert bar.get_width() == pytest.approx(shown, abs=0.05)
+
+
+def test_an_inaccurate_exact_value_is_the_upper_end_of_no_gap(inject: Inject) -> None:
+    inject("zero_one_big_m", stopped_early)
+    answer = table("--json")
+    assert answer.code == 1
+    (study,) = answer.json["studies"]
+    assert study["upper"] is None
+    assert all(row["relative_gap"] is None for row in study["rows"])
+    assert line(table().stdout, "zero_one_big_m").split().count("-") == 2
+    (study,) = table("--json", "--include-uncertified").json["studies"]
+    assert study["upper"] is not None
+    assert study["rows"][1]["relative_gap"] > 0
+
+
+# --- negative gaps --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_bound_above_the_incumbent_is_flagged_by_name_and_never_a_number(
+    asked: bool, inject: Inject
+) -> None:
+    def too_good(result: SolveResult) -> SolveResult:
+        return replace(result, bound=1e3, certificate=replace(result.certificate, bound=1e3))
+
+    inject("conic_sdp", too_good)
+    words = ["--include-uncertified"] if asked else []
+    answer = table("--json", *words)
+    assert answer.code == 1
+    (study,) = answer.json["studies"]
+    row = study["rows"][0]
+    assert row["relative_gap"] is row["absolute_gap"] is None
+    assert any(
+        v.startswith("conic_sdp: bound 1000 exceeds the best point") for v in study["violations"]
+    )
+    assert "conic_sdp: bound 1000 exceeds the best point" in answer.stderr
+    page = table(*words).stdout
+    assert "WRONG: conic_sdp: bound 1000 exceeds the best point" in page
+    assert line(page, "conic_sdp").split().count("-") == 2, "neither gap is a number"
+
+
+def test_a_claim_above_the_incumbent_is_flagged_when_it_is_included(inject: Inject) -> None:
+    inject("conic_sdp", lambda result: replace(without_bound(result), objective=1e3))
+    assert "exceeds" not in table().stdout
+    page = table("--include-uncertified").stdout
+    assert "WRONG: conic_sdp: bound 1000 exceeds the best point" in page
+
+
+def test_a_small_objective_is_flagged_in_its_own_units() -> None:
+    """Points in units 2^-13: the bound exceeds an optimum of 1e-7 by 1e-8, not by 1e-6."""
+    c = 2.0**13
+    data = tm.TrainingData([[0.0], [c], [0.4 * c], [0.6 * c], [0.8 * c]], [-1, 1, 1, -1, 1])
+    common = {"penalty": 1.0 / c**2, "big_m": "derived", "intercept": "none"}
+    rows = tm.compare(data, ["zero_one_relaxed"], parameters=common)
+    assert rows.upper is not None
+    assert 0 < rows.upper < 1e-6
+    assert rows.violations() == []
+    wrong = replace(rows.rows[0], bound=1.1 * rows.upper)
+    flagged = replace(rows, rows=(wrong,))
+    assert flagged.absolute_gap(wrong) is None
+    assert "exceeds the best point" in flagged.violations()[0]

@@ -1,0 +1,450 @@
+"""The conic estimator along its penalty and its budget, against cvxpy, Clarabel and hand proofs."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.conic import low_rank_minimum
+from tightmargin.solvers.conic import path_rows as steps
+from tightmargin.solvers.conic.budget_search import within_budget
+from tightmargin.solvers.conic.hard_margin_limit import hard_margin_limit
+from tightmargin.solvers.conic.path import conic_path, penalty_grid
+from tightmargin.solvers.conic.path_result import (
+    HARD_MARGIN,
+    INTERIOR,
+    LOW_RANK,
+    ConicPath,
+    ConicRow,
+)
+from tightmargin.solvers.conic.penalty_grid import low_rank_problem
+from tightmargin.solvers.errors import SolverNotInstalledError
+from tightmargin.solvers.result import Verdict
+
+PENALTIES = (0.02, 0.3, 1.3, 6.0, 40.0)
+BUDGETS = (0.5, 0.2, 0.02)
+TOLERANCE = 1e-6
+
+
+@functools.cache
+def small(seed: int) -> TrainingData:
+    return points("overlapping", seed, n=12)
+
+
+@functools.cache
+def path_of(seed: int, mode: str) -> ConicPath:
+    return conic_path(small(seed), penalties=PENALTIES, intercept=mode)
+
+
+@functools.cache
+def optimum(seed: int, mode: str, penalty: float) -> float:
+    return reference_solutions.theorem_2(small(seed), mode, penalty=penalty).value
+
+
+@functools.cache
+def clustered(n: int = 60, d: int = 4) -> TrainingData:
+    return outlier_data("clustered", n=n, d=d, sigma=0.5, seed=7)
+
+
+def by_hand(data: TrainingData, row: ConicRow, mode: str) -> tuple[float, float]:
+    """(trace W, sum z) from the data and the row's w, b and W."""
+    X = data.X if mode == "none" else np.column_stack([data.X, np.ones(data.n)])
+    weight = row.w if mode == "none" else np.append(row.w, row.b)
+    assert np.linalg.eigvalsh(row.W - np.outer(weight, weight))[0] >= -1e-12 * np.trace(row.W)
+    v = np.maximum(1 - data.y * (X @ weight), 0.0)
+    T = np.array([x @ row.W @ x for x in X]) - 2 * data.y * (X @ weight) + 1
+    return float(np.trace(row.W)), float((v**2 / T).sum())
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (1, "none"), (4, "penalised")])
+def test_every_value_is_that_of_theorem_2(seed: int, mode: str) -> None:
+    path = path_of(seed, mode)
+    assert path.certified
+    assert [row.penalty for row in path.rows] == list(PENALTIES)
+    for row in path.rows:
+        expected = optimum(seed, mode, row.penalty)
+        assert row.value == pytest.approx(expected, rel=TOLERANCE)
+        assert row.lower_bound <= expected * (1 + 1e-8)
+        assert row.gap <= TOLERANCE * row.value
+        trace, spent = by_hand(small(seed), row, mode)
+        assert row.value == pytest.approx(trace + row.penalty * spent, rel=1e-12)
+        assert spent == pytest.approx(row.z.sum(), rel=1e-12)
+        assert row.budget == row.spent == pytest.approx(spent / 12, rel=1e-12)
+        assert row.errors == (small(seed).y * (small(seed).X @ row.w + row.b) <= 0).sum()
+
+
+def test_a_larger_instance_has_the_values_of_clarabel() -> None:
+    data = clustered()
+    path = conic_path(data, penalties=PENALTIES)
+    assert path.certified
+    assert path.fallbacks == 0
+    for row in path.rows:
+        result = tm.solve(tm.conic_sdp_dual(data, penalty=row.penalty), "clarabel")
+        assert result.certificate.verdict is Verdict.CERTIFIED
+        assert row.value == pytest.approx(-float(result.objective or 0.0), rel=2e-6)
+        w, b = tm.catalogue["conic_sdp_dual"].classifier(  # type: ignore[misc]
+            tm.conic_sdp_dual(data, penalty=row.penalty).origin, result.values, result.duals
+        )
+        assert np.append(row.w, row.b) == pytest.approx(np.append(w, b), abs=2e-3)
+
+
+def test_sum_z_falls_and_the_value_is_concave_in_the_penalty() -> None:
+    rows = conic_path(clustered(), penalties=np.geomspace(1e-3, 1e3, 25).tolist()).rows
+    assert all(a.spent > b.spent for a, b in itertools.pairwise(rows[3:]))
+    for one, other in itertools.permutations(rows, 2):  # the slope is sum z
+        tangent = one.value + (other.penalty - one.penalty) * one.z.sum()
+        assert other.lower_bound <= tangent * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("mode", "budgets"), [("penalised", BUDGETS), ("none", BUDGETS[1::2])])
+def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[float, ...]) -> None:
+    data = small(1)
+    path = conic_path(data, budgets=budgets, intercept=mode)
+    assert path.certified
+    assert [row.budget for row in path.rows] == list(budgets)
+    for row in path.rows:
+        expected = reference_solutions.theorem_2(data, mode, budget=row.budget).value
+        assert row.value == pytest.approx(expected, rel=2e-6)
+        assert row.lower_bound <= expected * (1 + 1e-7)
+        trace, spent = by_hand(data, row, mode)
+        assert trace == pytest.approx(row.value, rel=1e-12)
+        assert spent <= row.budget * data.n * (1 + 1e-12)
+        # Weak duality by hand: the value at the penalty, less what the budget costs there.
+        dual = optimum(1, mode, row.penalty) - row.penalty * row.budget * data.n
+        assert row.lower_bound <= dual + 1e-6 * expected
+
+
+def test_clarabel_agrees_on_a_budget_and_on_its_multiplier() -> None:
+    data = clustered()
+    (row,) = conic_path(data, budgets=[0.15]).rows
+    result = tm.solve(tm.conic_sdp_budget(data, budget=0.15), "clarabel")
+    assert row.value == pytest.approx(result.objective, rel=2e-6)
+    assert row.penalty == pytest.approx(-float(result.duals["spend"]), rel=1e-3)
+
+
+def test_the_kernel_matrix_of_the_points_gives_their_path() -> None:
+    data = small(1)
+    gram = tm.GramData(data.X @ data.X.T, data.y)
+    found = conic_path(gram, penalties=PENALTIES)
+    assert found.certified
+    for row, other in zip(found.rows, path_of(1, "penalised").rows, strict=True):
+        assert row.value == pytest.approx(other.value, rel=TOLERANCE)
+
+
+def test_the_same_path_twice_is_the_same_to_the_last_bit() -> None:
+    one, other = (conic_path(clustered(), penalties=PENALTIES) for _ in range(2))
+    for a, b in zip(one.rows, other.rows, strict=True):
+        assert np.array_equal(a.factor, b.factor)
+        assert (a.value, a.lower_bound) == (b.value, b.lower_bound)
+
+
+def test_the_order_and_repeats_of_the_penalties_do_not_matter() -> None:
+    given_twice = [*PENALTIES[::-1], PENALTIES[0]]
+    found = conic_path(small(1), penalties=given_twice)
+    assert [row.penalty for row in found.rows] == list(PENALTIES)
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 10_000), n=st.integers(4, 14), d=st.integers(1, 4))
+def test_any_data_gives_a_proven_path(seed: int, n: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    data = TrainingData(rng.standard_normal((n, d)) * 10 ** rng.uniform(-2, 2, d), y)
+    path = conic_path(data, penalties=(0.05, 1.0, 20.0))
+    assert path.certified
+    for row in path.rows:
+        assert row.lower_bound <= row.value
+        loss = row.penalty * (data.y * (data.X @ row.w + row.b) < 1).sum()  # as a 0-1 machine
+        assert row.lower_bound <= row.w @ row.w + row.b**2 + loss
+
+
+# --- certificates --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-2, 1e-1, 1.0])
+def test_a_falsified_point_still_gives_a_bound_and_a_larger_gap(noise: float) -> None:
+    data, rng = small(1), np.random.default_rng(5)
+    problem = low_rank_problem(data, "penalised")
+    for row in path_of(1, "penalised").rows:
+        true = optimum(1, "penalised", row.penalty)
+        false = row.factor + noise * rng.standard_normal(row.factor.shape)
+        proof = problem.proof(false, row.penalty)
+        if proof is not None:
+            assert proof.value <= true * (1 + 1e-7)
+        value = problem.value_and_gradient(false, row.penalty)[0]
+        assert value >= true * (1 - 1e-7)
+        assert proof is None or value - proof.value > row.gap
+
+
+@pytest.fixture
+def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The low-rank result is a fifth too long, for penalties and for budgets."""
+    minimum, of_spend = steps.low_rank_minimum, steps.point_of_spend
+
+    def too_long(*words: Any) -> Any:
+        return 1.2 * minimum(*words)
+
+    def too_long_too(*words: Any, **more: Any) -> Any:
+        found = of_spend(*words, **more)
+        return steps.Spent(found.penalty, 1.2 * found.F, words[0].spent(1.2 * found.F))
+
+    monkeypatch.setattr(steps, "low_rank_minimum", too_long)
+    monkeypatch.setattr(steps, "point_of_spend", too_long_too)
+
+
+@pytest.mark.usefixtures("spoiled")
+def test_a_spoiled_point_goes_to_the_interior_point_solver() -> None:
+    path = conic_path(small(1), penalties=PENALTIES[1:4])
+    assert path.certified
+    assert path.fallbacks == 3
+    for row in path.rows:
+        assert row.method == INTERIOR
+        assert "clarabel" in row.stop
+        assert row.value == pytest.approx(optimum(1, "penalised", row.penalty), rel=TOLERANCE)
+
+
+@pytest.mark.usefixtures("spoiled")
+def test_a_spoiled_budget_goes_to_the_interior_point_solver() -> None:
+    (row,) = conic_path(small(1), budgets=[0.2]).rows
+    expected = reference_solutions.theorem_2(small(1), "penalised", budget=0.2).value
+    assert row.method == INTERIOR
+    assert row.verdict is Verdict.CERTIFIED
+    assert row.value == pytest.approx(expected, rel=2e-6)
+    assert by_hand(small(1), row, "penalised")[1] <= 0.2 * 12 * (1 + 1e-12)
+
+
+@pytest.mark.usefixtures("spoiled")
+def test_without_a_solver_the_row_says_so_and_claims_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(*words: Any) -> Any:
+        raise SolverNotInstalledError("nothing here takes an SDP")
+
+    monkeypatch.setattr(steps, "by_penalty", missing)
+    path = conic_path(small(1), penalties=[1.3])
+    (row,) = path.rows
+    assert not path.certified
+    assert (row.verdict, row.method) == (Verdict.NOT_CERTIFIED, LOW_RANK)
+    assert row.stop == "nothing here takes an SDP"
+    assert row.lower_bound <= optimum(1, "penalised", 1.3) <= row.value
+
+
+def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> None:
+    """All multipliers are on the margin there, and v / T says nothing."""
+    data = points("separable", 0, n=14)
+    (row,) = conic_path(data, penalties=[300.0]).rows
+    machine = tm.solve(tm.hard_margin_svc(data, intercept="penalised")).values
+    norm = machine["w"] @ machine["w"] + machine["b"] ** 2
+    assert (row.verdict, row.method, row.stop) == (Verdict.CERTIFIED, HARD_MARGIN, "")
+    assert row.value == pytest.approx(norm, rel=TOLERANCE)
+    assert row.value == pytest.approx(
+        reference_solutions.theorem_2(data, "penalised", penalty=300.0).value, rel=1e-5
+    )
+    assert np.append(row.w, row.b) == pytest.approx(np.append(machine["w"], machine["b"]), rel=1e-4)
+
+
+def test_beyond_the_hard_margin_a_bound_is_carried_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "hard_margin_limit", lambda problem: None)
+    data = points("separable", 0, n=14)
+    path = conic_path(data, penalties=np.geomspace(1.0, 1e5, 12).tolist())
+    assert path.certified
+    assert path.fallbacks <= 1
+    assert path.rows[-1].spent < 1e-12
+
+
+def test_only_separable_points_have_a_hard_margin_machine() -> None:
+    rng = np.random.default_rng(0)
+    wide = TrainingData(rng.standard_normal((9, 20)), np.where(np.arange(9) < 4, 1.0, -1.0))
+    for data in (points("separable", 0, n=14), wide):
+        problem = low_rank_problem(data, "none" if data is wide else "penalised")
+        found = hard_margin_limit(problem)
+        assert found is not None
+        u = problem.signed @ found.F[0]
+        assert u.min() >= 1 - 1e-12
+        assert found.alpha.min() >= 0
+        assert found.alpha @ (u - 1) == pytest.approx(0.0, abs=1e-9 * found.alpha.sum())
+        assert problem.signed.T @ found.alpha == pytest.approx(found.F[0], rel=1e-6, abs=1e-9)
+    assert hard_margin_limit(low_rank_problem(small(1), "penalised")) is None
+    assert hard_margin_limit(low_rank_problem(ORIGIN, "none")) is None
+
+
+def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
+    path = conic_path(small(1), penalties=[1.3, 6.0], time_limit=1e-9)
+    assert [row.verdict for row in path.rows] == [Verdict.NOT_CERTIFIED] * 2
+    for row in path.rows:
+        assert row.lower_bound <= optimum(1, "penalised", row.penalty) <= row.value
+        assert row.stop == "time limit"
+
+
+# --- how the points are found --------------------------------------------------------------------
+
+
+def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(low_rank_minimum, "LARGE", 0)
+    monkeypatch.setattr(low_rank_minimum, "_newton", None)
+    path = conic_path(small(1), penalties=PENALTIES)
+    assert path.certified
+    assert path.fallbacks == 0
+    for row, other in zip(path.rows, path_of(1, "penalised").rows, strict=True):
+        assert row.value == pytest.approx(other.value, rel=TOLERANCE)
+
+
+def test_a_large_point_that_lbfgs_leaves_unproven_is_refined(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    minimum = steps.low_rank_minimum
+    monkeypatch.setattr(steps, "LARGE", 0)
+    monkeypatch.setattr(steps, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
+    path = conic_path(small(1), penalties=PENALTIES)
+    assert path.certified
+    assert path.fallbacks == 0
+
+
+def test_the_rank_grows_where_one_row_is_not_enough() -> None:
+    data = outlier_data("spread", n=60, d=8, sigma=0.5, seed=7)
+    (row,) = conic_path(data, penalties=[20.0], intercept="none").rows
+    assert row.verdict is Verdict.CERTIFIED
+    assert row.rank == np.linalg.matrix_rank(row.W - np.outer(row.w, row.w), tol=1e-6) > 1
+
+
+@pytest.mark.parametrize("r", [0, 1, 2, 3])
+def test_derivatives_are_those_of_the_value(r: int) -> None:
+    rng = np.random.default_rng(r)
+    problem = low_rank_problem(clustered(30, 2), "penalised")
+    F, step = rng.standard_normal((1 + r, 3)), 1e-6
+    gradient = problem.value_and_gradient(F, 1.7)[1]
+    hessian = problem.hessian(F, 1.7)
+    assert hessian == pytest.approx(hessian.T)
+    for i in range(F.size):
+        move = step * np.eye(F.size)[i].reshape(F.shape)
+        ahead, behind = (problem.value_and_gradient(G, 1.7) for G in (F + move, F - move))
+        assert gradient.ravel()[i] == pytest.approx((ahead[0] - behind[0]) / (2 * step), abs=1e-5)
+        assert hessian[i] == pytest.approx((ahead[1] - behind[1]).ravel() / (2 * step), abs=1e-4)
+
+
+# --- grids and ends ------------------------------------------------------------------------------
+
+
+def test_the_grid_runs_from_half_the_points_to_a_hundredth() -> None:
+    data = clustered()
+    grid = penalty_grid(data, 7)
+    assert np.diff(np.log(grid)) == pytest.approx(np.log(grid[1] / grid[0]))
+    rows = conic_path(data, penalties=grid.tolist()).rows
+    assert rows[0].spent == pytest.approx(0.5, rel=1e-2)
+    assert rows[-1].spent == pytest.approx(0.01, rel=1e-2)
+    assert len(conic_path(data).rows) == 100
+
+
+def test_all_points_may_be_given_up() -> None:
+    """Up to 1 / ||sum x~ x~'|| nothing pays, and a budget of 1 costs nothing."""
+    data = small(1)
+    X = np.column_stack([data.X, np.ones(12)])
+    idle = 1 / np.linalg.eigvalsh(X.T @ X)[-1]
+    below, above = conic_path(data, penalties=[0.999 * idle, 1.01 * idle]).rows
+    assert below.value == pytest.approx(12 * 0.999 * idle)
+    assert not below.factor.any()
+    assert above.value < 12 * 1.01 * idle
+    (row,) = conic_path(data, budgets=[1.0]).rows
+    assert (row.value, row.lower_bound, row.verdict) == (0.0, 0.0, Verdict.CERTIFIED)
+    assert row.penalty <= idle
+
+
+def test_a_point_over_its_budget_is_brought_back_by_as_little_as_it_takes() -> None:
+    problem = low_rank_problem(small(1), "penalised")
+    F = path_of(1, "penalised").rows[2].factor
+    spend = 0.9 * problem.spent(F)
+    found = within_budget(problem, F, spend)
+    assert found.shape == F.shape
+    assert np.array_equal(found[0], F[0])
+    assert 0.999 * spend <= problem.spent(found) <= spend
+    alone = within_budget(problem, F[:1], spend)  # no rows to make longer
+    assert problem.spent(F[:1]) > spend >= problem.spent(alone) >= 0.99 * spend
+    assert within_budget(problem, F, 12.0) is F
+
+
+def interrupting(after: int, visit: Callable[..., None]) -> Callable[..., None]:
+    visits = itertools.count()
+
+    def interrupted(self: Any, number: float) -> None:
+        if next(visits) >= after:
+            raise KeyboardInterrupt
+        visit(self, number)
+
+    return interrupted
+
+
+def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps.ConicRows, "visit", interrupting(2, steps.ConicRows.visit))
+    path = conic_path(small(1), penalties=PENALTIES)
+    assert [row.penalty for row in path.rows] == list(PENALTIES[:2])
+    assert path.left_out == PENALTIES[2:]
+    assert not path.certified
+    monkeypatch.setattr(steps.ConicRows, "visit", interrupting(0, steps.ConicRows.visit))
+    with pytest.raises(KeyboardInterrupt):
+        conic_path(small(1), penalties=PENALTIES)
+
+
+ORIGIN = TrainingData(np.array([[0.0], [1.0], [2.0], [0.0]]), np.array([1.0, 1.0, -1.0, -1.0]))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"penalties": [1.0, 0.0]}, "penalty must be a positive finite number"),
+        ({"penalties": [np.nan]}, "penalty must be a positive finite number"),
+        ({"penalties": [np.inf]}, "penalty must be a positive finite number"),
+        ({"penalties": ["1"]}, "penalty must be a number"),
+        ({"penalties": []}, "penalties is empty"),
+        ({"budgets": []}, "budgets is empty"),
+        ({"budgets": [0.2, 0]}, "hard-margin problem"),
+        ({"budgets": [1.5]}, r"budget must lie in \(0, 1\]"),
+        ({"budgets": [-0.1]}, "budget must be a positive"),
+        ({"penalties": [1.0], "budgets": [0.2]}, "not both"),
+        ({"penalties": [1.0], "intercept": "free"}, "conic_sdp_dual with intercept_bound"),
+        ({"penalties": [1.0], "intercept": "fre"}, "intercept must be one of"),
+        ({"penalties": [1.0], "tolerance": 0.0}, "tolerance"),
+        ({"penalties": [1.0], "time_limit": -1.0}, "time_limit"),
+        ({"penalties": [1.0], "solver": "clarable"}, "did you mean clarabel"),
+        ({"budgets": [0.5], "intercept": "none"}, "2 of 4 points are 0"),
+    ],
+)
+def test_bad_input_is_refused_by_name(words: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        conic_path(ORIGIN, **words)
+
+
+def test_points_at_the_origin_can_be_paid_for_by_a_larger_budget() -> None:
+    (row,) = conic_path(ORIGIN, budgets=[0.6], intercept="none").rows
+    assert row.verdict is Verdict.CERTIFIED
+    expected = reference_solutions.theorem_2(ORIGIN, "none", budget=0.6).value
+    assert row.value == pytest.approx(expected, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"count": 1}, "count must be a whole number"),
+        ({"count": 2.5}, "count must be a whole number"),
+        ({"intercept": "free"}, "needs intercept=penalised"),
+        ({"budgets": (0.1, 0.5)}, "budgets must fall"),
+        ({"budgets": (0.5, 0.0)}, "hard-margin"),
+    ],
+)
+def test_a_grid_that_is_none_is_refused(words: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        penalty_grid(small(1), **words)

@@ -1,0 +1,378 @@
+"""The explicit dual: the optimum of the model, its point and its multipliers, and few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers.backends import clarabel, highs, piqp
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.canonical_form.classification import Classification, classify
+from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.dualization.dual_form import dual_form
+from tightmargin.solvers.dualization.layout import dual_size
+from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.standard_form.names import Label
+from tightmargin.solvers.standard_form.quadratic import Quadratic
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+INF = np.inf
+LP, QP = Classification(ProblemClass.LP, ()), Classification(ProblemClass.QP, ())
+NU_BOX = 0.57
+
+
+class Numbered(Sequence[Any]):
+    """Columns or rows called x0, x1, ..."""
+
+    def __init__(self, letter: str, count: int) -> None:
+        self.letter, self.count = letter, count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, k: Any) -> Any:
+        return Label(self.name(range(self.count)[k]))
+
+    def name(self, k: int) -> str:
+        return f"{self.letter}{k}"
+
+    def names(self) -> list[str]:
+        return [self.name(k) for k in range(self.count)]
+
+
+class Program(NamedTuple):
+    """min 1/2 x'Px + c'x + k with sides and bounds, dense."""
+
+    P: np.ndarray
+    c: np.ndarray
+    k: float
+    A: np.ndarray
+    sides: np.ndarray
+    bounds: np.ndarray
+
+    def form(self) -> StandardForm:
+        m, n = self.A.shape
+        return StandardForm(
+            columns=Numbered("x", n),  # type: ignore[arg-type]
+            lower=self.bounds[:, 0],
+            upper=self.bounds[:, 1],
+            integer=np.zeros(n, dtype=bool),
+            objective=Quadratic(sp.csr_matrix(self.P / 2), self.c, self.k),
+            sense=1,
+            matrix=sp.csc_matrix(self.A),
+            row_lower=self.sides[:, 0],
+            row_upper=self.sides[:, 1],
+            rows=Numbered("r", m),  # type: ignore[arg-type]
+            quadratic=(),
+            psd=(),
+            nonlinear=(),
+        )
+
+    def linprog(self, c: np.ndarray) -> Any:
+        """The same linear program written for scipy."""
+        low, high = self.sides.T
+        equal = low == high
+        under, over = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
+        return linprog(
+            c,
+            A_ub=np.vstack([self.A[under], -self.A[over]]),
+            b_ub=np.r_[high[under], -low[over]],
+            A_eq=self.A[equal],
+            b_eq=low[equal],
+            bounds=self.bounds,
+        )
+
+
+_small = st.integers(-3, 3).map(float)
+_positive = st.integers(1, 3).map(float)
+_interval = st.one_of(
+    st.just((-INF, INF)),
+    st.just((0.0, INF)),
+    st.just((-INF, 0.0)),
+    st.tuples(_small, st.just(INF)),
+    st.tuples(st.just(-INF), _small),
+    st.tuples(_small, _positive).map(lambda p: (p[0], p[0] + p[1])),
+    st.just((0.0, 2.0)),
+    _small.map(lambda v: (v, v)),
+)
+
+
+@st.composite
+def programs(draw: st.DrawFn, quadratic: bool = False) -> Program:
+    """Small integer data, so that degenerate, infeasible and unbounded ones are common.
+
+    The last columns stand in one row each, as the slacks of margin rows do.
+    """
+    m, n, extra = draw(st.integers(1, 5)), draw(st.integers(1, 4)), draw(st.integers(0, 6))
+    numbers = st.lists(_small, min_size=n, max_size=n)
+    A = np.array(draw(st.lists(numbers, min_size=m, max_size=m)))
+    slack = np.zeros((m, extra))
+    for j in range(extra):
+        slack[draw(st.integers(0, m - 1)), j] = draw(st.sampled_from([-2.0, -1.0, 1.0, 2.0]))
+    rays = st.sampled_from([(0.0, INF), (0.0, INF), (-INF, 0.0), (-INF, INF), (0.0, 1.0)])
+    bounds = draw(st.lists(_interval, min_size=n, max_size=n))
+    bounds += draw(st.lists(rays, min_size=extra, max_size=extra))
+    sides = draw(st.lists(_interval, min_size=m, max_size=m))
+    total = n + extra
+    P = np.zeros((total, total))
+    if quadratic:
+        rank = draw(st.integers(1, n))
+        root = np.array(draw(st.lists(numbers, min_size=rank, max_size=rank)))
+        P[:n, :n] = root.T @ root
+    c = np.array(draw(st.lists(_small, min_size=total, max_size=total)))
+    return Program(P, c, draw(_small), np.hstack([A, slack]), np.array(sides), np.array(bounds))
+
+
+def through_the_dual(
+    form: StandardForm, kind: Classification, run: Callable[..., Claim] = highs.run
+) -> Claim:
+    dual = dual_form(form)
+    assert dual is not None
+    assert dual.form.columnwise.shape == dual_size(form)
+    options = HIGHS_OPTIONS if run is highs.run else {}
+    return dual.recovered(run(dual.form, kind, Limits(options=options)))
+
+
+def assert_optimal(p: Program, claim: Claim, tolerance: float) -> None:
+    """Feasible, stationary, complementary, multipliers on the right side: that is the optimum."""
+    x, duals = claim.x, claim.duals
+    assert x is not None
+    assert duals is not None
+    np.testing.assert_allclose(
+        p.P @ x + p.c - p.A.T @ duals.rows, duals.bounds, atol=tolerance, rtol=0
+    )
+    for value, (low, high), y in zip(
+        np.r_[p.A @ x, x], np.vstack([p.sides, p.bounds]), np.r_[duals.rows, duals.bounds],
+        strict=True,
+    ):  # fmt: skip
+        assert low - tolerance <= value <= high + tolerance
+        room = value - low if y > 0 else high - value
+        assert abs(y) <= tolerance or abs(y) * room <= tolerance
+
+
+@settings(max_examples=100)
+@given(programs())
+def test_linear_programs_have_the_optimum_of_scipy(p: Program) -> None:
+    assume(dual_size(p.form())[1] > 0)  # HiGHS says "empty" without columns, rows or not
+    claim = through_the_dual(p.form(), LP)
+    known = p.linprog(p.c)
+    if known.status == 0:
+        assert claim.status is Status.OPTIMAL
+        assert claim.bound == pytest.approx(known.fun + p.k, abs=1e-6)
+        assert_optimal(p, claim, 1e-6)
+        return
+    assert claim.x is None
+    if p.linprog(np.zeros_like(p.c)).status == 0:
+        assert claim.status is Status.INFEASIBLE_OR_UNBOUNDED  # unbounded
+    else:
+        assert claim.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+
+
+def test_an_infeasible_model_is_told_from_an_unbounded_one_where_the_dual_can() -> None:
+    """x + s = 1, x = 3, s >= 0 has no point and a feasible dual."""
+    p = Program(
+        np.zeros((2, 2)), np.zeros(2), 0.0, np.ones((1, 2)), np.array([[1.0, 1.0]]),
+        np.array([[3.0, 3.0], [0.0, INF]]),
+    )  # fmt: skip
+    assert through_the_dual(p.form(), LP).status is Status.INFEASIBLE
+
+
+@settings(max_examples=40)
+@given(programs(quadratic=True))
+def test_quadratic_programs_have_the_optimum_of_the_primal(p: Program) -> None:
+    form = p.form()
+    kind = QP if p.P.any() else LP
+    primal = clarabel.run(form, kind, Limits())
+    assume(primal.status is Status.OPTIMAL)
+    assert primal.x is not None
+    claim = through_the_dual(form, kind, clarabel.run)
+    assert claim.x is not None, claim.message
+    scale = max(1.0, abs(form.objective.at(primal.x)))
+    assert form.objective.at(claim.x) == pytest.approx(
+        form.objective.at(primal.x), abs=1e-5 * scale
+    )
+    assert claim.bound == pytest.approx(form.objective.at(primal.x), abs=1e-5 * scale)
+    assert_optimal(p, claim, 1e-4 * scale)
+
+
+def test_both_limits_of_a_row_are_kept() -> None:
+    """min 3 p + q with p, q >= 0 and w + p - q = 5 is 3 (5 - w) or w - 5: both prices bound y."""
+    for w, expected in ((1.0, 12.0), (9.0, 4.0)):
+        p = Program(
+            np.zeros((3, 3)), np.array([0.0, 3.0, 1.0]), 0.0, np.array([[1.0, 1.0, -1.0]]),
+            np.array([[5.0, 5.0]]), np.array([[w, w], [0.0, INF], [0.0, INF]]),
+        )  # fmt: skip
+        claim = through_the_dual(p.form(), LP)
+        assert dual_size(p.form()) == (1, 2)
+        assert claim.bound == pytest.approx(expected, abs=1e-9)
+        assert_optimal(p, claim, 1e-9)
+
+
+# --- models of the catalogue ---------------------------------------------------------------------
+
+DATA = points("overlapping", 1, n=12, d=3)
+SEPARABLE = points("separable", 1, n=12, d=3)
+UNIFORM = np.full(DATA.n, 1 / DATA.n)
+# model, optimum of the witness, rows the dual needs without an intercept row
+MACHINES = {
+    "c_svc": (
+        lambda mode: tm.c_svc(DATA, C=0.7, intercept=mode),
+        lambda mode: reference_solutions.hinge(DATA, mode, 0.5, 0.7).value,
+        DATA.d,
+    ),
+    "nu_svc": (
+        lambda mode: tm.nu_svc(DATA, nu=0.6, intercept=mode),
+        lambda mode: reference_solutions.nu_machine(DATA, mode, 0.6, UNIFORM).value,
+        DATA.d + 1,
+    ),
+    "hard_margin_svc": (
+        lambda mode: tm.hard_margin_svc(SEPARABLE, intercept=mode),
+        lambda mode: reference_solutions.hard_margin(SEPARABLE, mode).value,
+        DATA.d,
+    ),
+}
+
+
+@pytest.mark.parametrize("run", [clarabel.run, piqp.run], ids=lambda r: r.__module__)
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("name", MACHINES)
+def test_machines_are_certified_from_their_low_rank_dual(
+    name: str, mode: str, run: Callable[..., Claim]
+) -> None:
+    if run is piqp.run:
+        pytest.importorskip("piqp", reason="piqp is an extra")
+    build, optimum, rows = MACHINES[name]
+    model = build(mode)
+    form = standard_form(model)
+    curved = DATA.d + (mode == "penalised")
+    assert dual_size(form) == (rows + (mode != "none"), DATA.n + curved)
+    claim = through_the_dual(form, classify(form), run)
+    expected = optimum(mode)
+    found = certify(Case(model, form, classify(form)), claim)
+    assert found.certificate.verdict is Verdict.CERTIFIED, found.certificate
+    assert found.objective == pytest.approx(expected, abs=1e-6 * max(1.0, abs(expected)))
+    assert claim.bound == pytest.approx(expected, abs=1e-5 * max(1.0, abs(expected)))
+
+
+def nu_lp(n: int = 40, d: int = 3) -> pyo.ConcreteModel:
+    """Takeda & Sugiyama's nu-LP with |w_j| <= 1 in place of the norm."""
+    data = points("overlapping", 2, n=n, d=d)
+    model = tm.nu_svc(data, nu=NU_BOX)
+    model.w.setlb(-1)
+    model.w.setub(1)
+    model.rho.setlb(None)
+    model.rho.domain = pyo.Reals
+    model.objective.expr = -NU_BOX * model.rho + sum(model.xi[i] for i in model.I) / n
+    return model
+
+
+def test_the_nu_lp_has_d_plus_2_rows_and_a_proven_optimum() -> None:
+    model = nu_lp()
+    form = standard_form(model)
+    assert dual_size(form) == (5, 40 + 2 * 3)
+    claim = through_the_dual(form, LP)
+    optimum = reference_solutions.pyomo_optimum(model)
+    found = certify(Case(model, form, classify(form)), claim)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert "exact" in found.certificate.bound_method
+    assert found.objective == pytest.approx(optimum, abs=1e-9)
+
+
+def test_columns_and_rows_of_the_dual_say_what_they_are() -> None:
+    dual = dual_form(standard_form(nu_lp(6, 2)))
+    assert dual is not None
+    names = dual.form.columns.names()
+    assert names[0] == "multiplier of the lower side of margin[0]"
+    assert names[-1] == "multiplier of the upper bound of w[1]"
+    assert dual.form.rows.name(0) == "condition of w[0]"
+    assert dual.form.columns[-1].name == names[-1]
+
+
+def test_rounding_beside_large_numbers_does_not_become_a_coefficient() -> None:
+    """1e-15 beside 1e3 is rounding in its row, and would be all there is in its column."""
+    A = np.array([[1e3, 1e-15], [2e3, -1e-15]])
+    p = Program(
+        np.zeros((2, 2)), np.array([1.0, 1.0]), 0.0, A, np.array([[1e3, INF], [-INF, 5e3]]),
+        np.array([[0.0, INF], [0.0, INF]]),
+    )  # fmt: skip
+    claim = through_the_dual(p.form(), LP)
+    assert claim.bound == pytest.approx(1.0, abs=1e-9)
+    assert_optimal(p, claim, 1e-9)
+
+
+# --- what a solver may say of the dual -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (Status.UNBOUNDED, Status.INFEASIBLE),
+        (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED),
+        (Status.INFEASIBLE_OR_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED),
+        (Status.LIMIT_NO_SOLUTION, Status.LIMIT_NO_SOLUTION),
+        (Status.ERROR, Status.ERROR),
+    ],
+)
+def test_statuses_are_those_of_the_model(said: Status, meant: Status) -> None:
+    dual = dual_form(standard_form(nu_lp(6, 2)))
+    assert dual is not None
+    claim = dual.recovered(Claim(said, message="words of the solver", version="1"))
+    assert (claim.status, claim.x, claim.bound) == (meant, None, None)
+    assert claim.message == "dual form: words of the solver"
+
+
+@pytest.mark.parametrize("said", [Status.FEASIBLE, Status.INTERRUPTED])
+def test_a_point_of_the_dual_alone_is_no_point_of_the_model(said: Status) -> None:
+    dual = dual_form(standard_form(nu_lp(6, 2)))
+    assert dual is not None
+    claim = dual.recovered(Claim(said, x=np.zeros(dual.form.n)))
+    assert claim.x is None
+    stopped = said if said is Status.INTERRUPTED else Status.LIMIT_NO_SOLUTION
+    assert (claim.status, claim.bound) == (stopped, 0.0)
+
+
+# --- when it pays --------------------------------------------------------------------------------
+
+
+def test_models_with_cones_or_integers_have_no_such_dual() -> None:
+    for model in (tm.max_margin_svc(SEPARABLE), tm.zero_one_big_m(DATA, penalty=1.0, big_m=20.0)):
+        form = standard_form(model)
+        assert dual_form(form) is None
+        assert dual_size(form) is None
+        assert worthwhile(form) == ""
+
+
+def margin_program(n: int, d: int, low: float = 1.0, hessian: float = 0.0) -> StandardForm:
+    """Rows <x_i, w> + s_i >= low with slacks s_i >= 0 of price 1."""
+    A = np.hstack([np.random.default_rng(0).standard_normal((n, d)), np.eye(n)])
+    P = np.diag(np.r_[np.full(d, hessian), np.zeros(n)])
+    bounds = np.vstack([np.tile([-INF, INF], (d, 1)), np.tile([0.0, INF], (n, 1))])
+    c = np.r_[np.zeros(d), np.ones(n)]
+    return Program(P, c, 0.0, A, np.tile([low, INF], (n, 1)), bounds).form()
+
+
+def test_the_dual_is_preferred_by_size() -> None:
+    reason = worthwhile(margin_program(400, 5))
+    assert reason == "in dual form, which has 5 rows where the model has 400"
+    assert worthwhile(margin_program(100, 5)) == ""
+    assert worthwhile(margin_program(400, 200)) == ""
+    assert worthwhile(margin_program(400, 5, hessian=1.0)) == ""
+    assert worthwhile(margin_program(1100, 5, hessian=1.0)) != ""
+
+
+def test_numbers_that_would_lose_their_meaning_stay_in_the_primal() -> None:
+    assert worthwhile(margin_program(400, 5, low=1e16)) == ""  # a side becomes a cost
+    assert worthwhile(margin_program(1100, 5, hessian=1e-10)) == ""  # dropped as a coefficient

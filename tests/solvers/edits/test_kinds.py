@@ -1,0 +1,292 @@
+"""Every kind of edit of a model with something derived, and models without a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.gdp import Disjunct, Disjunction
+
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tests.support.command_line import run
+from tests.support.edited_models import CLUSTERED, DATA, build, says_nothing, steep
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.experiments.data.specs import load
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.edits.derived import difference_of
+from tightmargin.solvers.result import Status, Verdict
+
+# --- every other kind of edit --------------------------------------------------------------------
+
+
+def drop_rows(m: pyo.ConcreteModel) -> None:
+    m.margin[3].deactivate()
+
+
+def delete_rows(m: pyo.ConcreteModel) -> None:
+    m.del_component(m.margin)
+
+
+def replace_row(m: pyo.ConcreteModel) -> None:
+    m.margin[3] = m.w[0] + m.z[3] >= 0
+
+
+def loosen_row(m: pyo.ConcreteModel) -> None:
+    row = m.margin[3]
+    row.set_value((0.5, row.body, None))
+
+
+def relax_integers(m: pyo.ConcreteModel) -> None:
+    for z in m.z.values():
+        z.domain = pyo.NonNegativeReals
+        z.setub(1)
+
+
+def widen(m: pyo.ConcreteModel) -> None:
+    m.z[2].domain = pyo.Integers
+    m.z[2].setub(2)
+
+
+def add_to_objective(m: pyo.ConcreteModel) -> None:
+    m.objective.set_value(m.objective.expr + 0.1 * m.w[0])
+
+
+def replace_objective(m: pyo.ConcreteModel) -> None:
+    m.objective.deactivate()
+    m.goal = pyo.Objective(expr=m.w[0] ** 2 + m.w[1] ** 2 + m.b**2 + sum(m.z.values()))
+
+
+def flip(m: pyo.ConcreteModel) -> None:
+    m.objective.deactivate()
+    m.goal = pyo.Objective(expr=-m.objective.expr, sense=pyo.maximize)
+
+
+def fix_outside(m: pyo.ConcreteModel) -> None:
+    m.z[2].fix(2)
+
+
+def swap_variable(m: pyo.ConcreteModel) -> None:
+    other = pyo.ConcreteModel()
+    other.w = pyo.Var([0])
+    m.objective.set_value(m.objective.expr + other.w[0] ** 2)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        drop_rows, delete_rows, replace_row, loosen_row, relax_integers, widen, add_to_objective,
+        replace_objective, fix_outside, swap_variable,
+    ],
+)  # fmt: skip
+def test_an_edit_that_is_no_restriction_leaves_no_bound(edit: Callable[[Any], None]) -> None:
+    for big_m, nothing in (("derived", True), (500.0, False)):
+        model = build("zero_one_big_m", penalty=0.6, big_m=big_m)
+        edit(model)
+        result = solve(model)
+        assert result.certificate.unproven.startswith("rows margin")
+        assert says_nothing(result) is nothing, edit.__name__
+
+
+def test_a_maximised_objective_is_another_one() -> None:
+    model = build("zero_one_relaxed", penalty=0.6, big_m="derived")
+    flip(model)
+    assert says_nothing(solve(model))
+
+
+def test_an_unfixed_variable_and_its_rows() -> None:
+    """Two points far on the right side are kept for sure; letting go of one is an edit."""
+    data = points("overlapping", 4, n=8)
+    bounds = closed_slack_bounds(data, penalty=0.05, intercept="penalised")
+    model = build("conic_sdp_strengthened", data, penalty=0.05, slack_bounds=bounds)
+    model.z[0].fix(0.5)
+    assert says_nothing(solve(model))
+
+
+def test_looking_and_undoing_are_no_edits() -> None:
+    model = build("zero_one_relaxed", penalty=0.6, big_m="derived")
+    assert model.margin[2].expr is not None
+    model.w[0].fix(1.0)
+    model.w[0].unfix()
+    steep(model)
+    model.del_component(model.edit)
+    result = solve(model)
+    assert result.certificate.level == "paper"
+    assert result.certificate.unproven == ""
+    what = difference_of(model)
+    assert what is not None
+    assert what.is_restriction
+    assert what.added == ()
+
+
+def test_a_clone_is_edited_like_its_model() -> None:
+    data = outlier_data("clustered", **CLUSTERED, seed=4)
+    model = build("zero_one_relaxed", data, penalty=1.0, big_m="derived")
+    assert says_nothing(solve(steep(model).clone()))
+
+
+def test_an_edit_inside_a_block_or_a_disjunction_of_the_users_counts() -> None:
+    data = outlier_data("clustered", **CLUSTERED, seed=4)
+    model = build("zero_one_relaxed", data, penalty=1.0, big_m="derived")
+    model.inner = pyo.Block()
+    model.inner.row = pyo.Constraint(expr=model.w[0] >= 3.0)
+    assert says_nothing(solve(model))
+    either = build("zero_one_big_m", data, penalty=1.0, big_m="derived")
+    either.left, either.right = Disjunct(), Disjunct()
+    either.left.row = pyo.Constraint(expr=either.w[0] >= 3.0)
+    either.right.row = pyo.Constraint(expr=either.w[0] <= -3.0)
+    for x in either.w.values():
+        x.setlb(-100)
+        x.setub(100)
+    either.choice = Disjunction(expr=[either.left, either.right])
+    assert says_nothing(solve(either))
+
+
+@pytest.mark.parametrize("transformation", ["bigm", "hull", "indicator"])
+def test_a_disjunctive_model_is_edited_before_it_is_transformed(transformation: str) -> None:
+    data = outlier_data("clustered", n=8, d=2, sigma=0.3, seed=4)
+    settings = {"penalty": 1.0, "transformation": transformation}
+    model = build("zero_one_disjunctive", data, **settings)
+    model.edit = pyo.Constraint(expr=model.w[0] <= 0.3)
+    exact = build("zero_one_big_m", data, penalty=1.0, big_m=500.0)
+    exact.edit = pyo.Constraint(expr=exact.w[0] <= 0.3)
+    result, best = solve(model, "scip"), solve(exact, "scip").objective
+    assert result.certificate.unproven == ""
+    assert result.objective == pytest.approx(best, rel=1e-4)
+    far = steep(build("zero_one_disjunctive", data, **settings))
+    found = solve(far, "scip")
+    assert found.bound is None
+    assert "bounds of w and b" in found.certificate.unproven
+
+
+def test_a_model_inside_another_one_says_what_it_rests_on() -> None:
+    outer = pyo.ConcreteModel()
+    outer.inner = build("zero_one_relaxed", penalty=0.6, big_m="derived")
+    result = solve(outer)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "block inner is zero_one_relaxed with its big_m" in result.certificate.unproven
+
+
+def test_a_variable_of_another_model_with_the_same_name_is_another_variable() -> None:
+    other = pyo.ConcreteModel()
+    other.w = pyo.Var([0], bounds=(0, 1))
+    model = build("zero_one_relaxed", penalty=0.6, big_m="derived")
+    model.row = pyo.Constraint(expr=other.w[0] + model.w[0] >= 0.1)
+    what = difference_of(model)
+    assert what is not None
+    assert what.is_restriction
+    assert [part.statement for part in what.added if part.name == "row"] == [None]
+
+
+# --- prices --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "none", "free"])
+@pytest.mark.parametrize("factor", [0.1, 0.5, 4.0, 20.0])
+def test_m_of_another_price_counts_only_where_it_is_proven_again(
+    factor: float, intercept: str
+) -> None:
+    data = points("overlapping", 4, n=7)
+    expected = reference_solutions.zero_one_optimum(data, intercept, 0.6 * factor)
+    for name in ("zero_one_big_m", "zero_one_relaxed"):
+        model = build(name, data, penalty=0.6, big_m="derived", intercept=intercept)
+        model.penalty = 0.6 * factor
+        result = solve(model)
+        if result.certificate.unproven:
+            assert says_nothing(result)
+        else:
+            assert result.bound <= expected * (1 + 1e-6)
+            if name == "zero_one_big_m":
+                assert result.objective == pytest.approx(expected, rel=1e-5)
+
+
+def test_slack_bounds_of_another_price_are_lost() -> None:
+    bounds = closed_slack_bounds(DATA, penalty=0.6, intercept="penalised")
+    model = build("zero_one_big_m", penalty=0.6, big_m="derived", slack_bounds=bounds)
+    assert solve(model).certificate.unproven == ""
+    model.penalty = 0.05
+    result = solve(model)
+    assert says_nothing(result)
+    assert "penalty was set anew" in result.certificate.unproven
+
+
+def test_an_m_that_is_set_by_hand_counts_like_a_stated_one() -> None:
+    data = outlier_data("clustered", **CLUSTERED, seed=4)
+    model = steep(build("zero_one_relaxed", data, penalty=1.0, big_m="derived"))
+    for i in model.big_m:
+        model.big_m[i] = 500.0
+    result = solve(model)
+    best = solve(steep(build("zero_one_big_m", data, penalty=1.0, big_m=500.0)), "scip").objective
+    assert result.certificate.unproven == ""
+    assert result.bound <= best
+
+
+# --- no point ------------------------------------------------------------------------------------
+
+FOUR = TrainingData([[0.1], [0.2], [-0.1], [-0.2]], [1, -1, 1, -1])
+TIGHT_SLACKS = {
+    "lower": [0.5] * 4, "upper": [0.6] * 4, "norm2": 1e-4, "intercept": (0.9, 1.0), "cutoff": 4.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("zero_one_big_m", {"penalty": 1.0, "big_m": 1e-3}),
+        ("zero_one_relaxed", {"penalty": 1.0, "big_m": 1e-3}),
+        ("zero_one_big_m", {"penalty": 1.0, "big_m": 1e-3, "intercept": "free"}),
+        (
+            "conic_sdp_strengthened",
+            {"penalty": 1.0, "slack_bounds": {**TIGHT_SLACKS, "norm2": 1e-9}},
+        ),
+    ],
+)
+def test_no_point_for_a_stated_quantity_is_a_statement_about_the_model(
+    name: str, settings: dict[str, Any]
+) -> None:
+    result = solve(build(name, FOUR, **settings))
+    assert result.status is Status.INFEASIBLE
+    assert result.certificate.level == "model"
+    assert "may be why it has no point" in result.certificate.unproven
+
+
+def test_a_saved_one_is_proven_again_and_an_edited_one_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "four.csv"
+    table.write_text("y,a\n1,0.1\n-1,0.2\n1,-0.1\n-1,-0.2\n")
+    saved = tmp_path / "saved.json"
+    words = ["zero_one_big_m", "--data", str(table), "--set", "penalty=1", "big_m=0.001"]
+    assert run("solve", *words, "--out", str(saved)).code == 3
+    again = run("certify", str(saved))
+    assert again.code == 3
+    assert "infeasible proven again" in again.stdout
+    model = build("zero_one_relaxed", load(str(table)), penalty=1.0, big_m="derived")
+    model.w[0].fix(1000.0)
+    solve(model).save(saved)
+    refused = run("certify", str(saved))
+    assert refused.code not in (0, 3)
+    assert "model that was edited" in refused.stdout + refused.stderr
+
+
+def test_no_point_of_separable_rows_is_still_the_papers() -> None:
+    result = solve(build("hard_margin_svc", FOUR))
+    assert result.status is Status.INFEASIBLE
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert (result.certificate.level, result.certificate.unproven) == ("paper", "")
+
+
+def test_no_point_after_an_edit_says_which_rows_leave_points_out() -> None:
+    """w_0 = 40 excludes nothing from the 0-1 problem, and everything from its big-M form."""
+    model = build("zero_one_relaxed", penalty=0.6, big_m="derived")
+    model.w[0].fix(40.0)
+    result = solve(model)
+    assert result.certificate.level == "model"
+    assert result.certificate.unproven.startswith("rows margin")
+    paid = build("zero_one_big_m", penalty=0.6, big_m=5000.0)
+    paid.w[0].fix(40.0)
+    assert np.isfinite(solve(paid, "scip").objective)

@@ -1,0 +1,477 @@
+"""That a model is unbounded is proven by a ray and a point in exact arithmetic, or not at all."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+import tightmargin as tm
+from tests.references.reference_solutions import points
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.exact import ray_check, unboundedness
+from tightmargin.solvers.exact.ray_check import is_exactly_feasible, proves_unbounded
+from tightmargin.solvers.exact.unboundedness import Unbounded, ray_proof, unboundedness_proof
+from tightmargin.solvers.exact_arithmetic import is_semidefinite
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+Array = NDArray[np.float64]
+INF = np.inf
+
+
+def proof_of(model: pyo.ConcreteModel) -> Unbounded | None:
+    """The proof, which must also stand when it is told again."""
+    form = standard_form(model)
+    proof = unboundedness_proof(form, Limits())
+    if proof is not None:
+        again = ray_proof(form, proof.ray, proof.point)
+        assert again is not None
+        assert_rows_hold_along(form, proof)
+    return proof
+
+
+def assert_rows_hold_along(form: StandardForm, proof: Unbounded) -> None:
+    """Far along the ray the residual is no larger and the objective lower, in plain arithmetic."""
+    values = []
+    for step in (0.0, 1.0, 1e3, 1e6):
+        x = proof.point + step * proof.ray / np.abs(proof.ray).max()
+        slack = 1e-6 * max(1.0, step)
+        ax = form.A @ x
+        assert (ax >= form.row_lower - slack).all()
+        assert (ax <= form.row_upper + slack).all()
+        assert (x >= form.lower).all()
+        assert (x <= form.upper).all()
+        for row in form.quadratic:
+            size = 1e-9 * row.body.magnitude(x) + slack
+            assert row.lower - size <= row.body.at(x) <= row.upper + size
+        values.append(form.objective.at(x))
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < values[0]
+
+
+def linear(
+    A: Any, low: Any, high: Any, c: Any, lower: float | None = 0.0, integer: bool = False
+) -> pyo.ConcreteModel:
+    """min c'x, low <= A x <= high, x >= lower."""
+    A, m = np.atleast_2d(np.array(A, dtype=float)), pyo.ConcreteModel()
+    domain = pyo.Integers if integer else pyo.Reals
+    m.x = pyo.Var(range(len(c)), bounds=(lower, None), within=domain)
+    m.row = pyo.ConstraintList()
+    for line, below, above in zip(A.tolist(), low, high, strict=True):
+        ends = [None if np.isinf(end) else float(end) for end in (below, above)]
+        if any(line):
+            body = pyo.quicksum(a * x for a, x in zip(line, m.x.values(), strict=True))
+            m.row.add((ends[0], body, ends[1]))
+    m.goal = pyo.Objective(
+        expr=pyo.quicksum(float(a) * x for a, x in zip(c, m.x.values(), strict=True))
+    )
+    return m
+
+
+# --- linear programs -----------------------------------------------------------------------------
+
+# Found by hypothesis: the presolve of HiGHS 1.15.1 calls this unbounded program infeasible.
+# By hand: d = (0, 0, 2, 0, 1) has A d = (0, 1, 1, 0) and c'd = -4, and x = d is feasible.
+CALLED_INFEASIBLE: dict[str, Any] = {
+    "A": [[1, 1, 0, 0, 0], [1, 0, 1, 0, -1], [3, 0, 0, 1, 1], [0, -1, 0.5, 0, -1]],
+    "low": [-1, 1, 1, -INF],
+    "high": [2, INF, INF, 1],
+    "c": [2, 2, -2, 2, 0],
+}
+
+
+def test_the_program_that_highs_calls_infeasible_is_proven_unbounded() -> None:
+    proof = proof_of(linear(**CALLED_INFEASIBLE))
+    assert proof is not None
+    ray = [Fraction(number) for number in proof.ray.tolist()]
+    A = [[Fraction(a) for a in line] for line in CALLED_INFEASIBLE["A"]]
+    first, second, third, fourth = (
+        sum(a * d for a, d in zip(line, ray, strict=True)) for line in A
+    )
+    assert first == 0
+    assert second >= 0
+    assert third >= 0
+    assert fourth <= 0
+    assert min(ray) >= 0
+    assert 2 * ray[0] + 2 * ray[1] - 2 * ray[2] + 2 * ray[3] < 0
+    assert "feasible in exact arithmetic" in proof.words
+
+
+WHOLE = st.integers(-3, 3)
+
+
+@given(data=st.data(), n=st.integers(1, 4), m=st.integers(1, 4), free=st.booleans())
+@settings(max_examples=120)
+def test_a_proof_is_found_exactly_when_linprog_finds_a_ray(
+    data: st.DataObject, n: int, m: int, free: bool
+) -> None:
+    """Whole numbers, so that what is unbounded or infeasible is so by far."""
+    A = np.array([[data.draw(WHOLE) for _ in range(n)] for _ in range(m)], dtype=float)
+    low = np.array([data.draw(WHOLE) for _ in range(m)], dtype=float)
+    high = low + data.draw(st.sampled_from([0.0, 2.0, INF]))
+    c = np.array([data.draw(WHOLE) for _ in range(n)], dtype=float)
+    A = A[A.any(axis=1)] if A.any() else np.zeros((0, n))
+    low, high = low[: len(A)], high[: len(A)]
+    lower = None if free else 0.0
+    finite = np.isfinite(high)
+    expected = is_unbounded(np.vstack([-A, A[finite]]), np.r_[-low, high[finite]], c, lower)
+    assert (proof_of(linear(A, low, high, c, lower)) is not None) == expected
+
+
+def is_unbounded(A: Array, b: Array, c: Array, lower: float | None) -> bool:
+    """Whether A x <= b has a point and a ray along which c falls, by two bounded programs."""
+    bounds, plain = (lower, None), {"presolve": False}
+    point = linprog(np.zeros(len(c)), A, b, bounds=bounds, options=plain)
+    ray = linprog(c, A, np.zeros(len(b)), bounds=(-1 if lower is None else 0, 1), options=plain)
+    return point.status == 0 and ray.fun < -1e-6
+
+
+@given(data=st.data(), n=st.integers(2, 4), seed=st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_rays_of_equations_with_odd_coefficients_are_exact(
+    data: st.DataObject, n: int, seed: int
+) -> None:
+    """The equations determine the ray, whose numbers no float holds: still not off by a bit."""
+    rng = np.random.default_rng(seed)
+    A, size = rng.standard_normal((n - 1, n)), 10.0 ** data.draw(st.integers(-3, 3))
+    proof = proof_of(linear(A * size, A @ np.ones(n) * size, A @ np.ones(n) * size,
+                            rng.standard_normal(n), lower=None))  # fmt: skip
+    assert proof is not None
+    line = np.linalg.svd(A)[2][-1]
+    ray = proof.ray / np.linalg.norm(proof.ray)
+    assert abs(abs(line @ ray) - 1) < 1e-9
+
+
+def test_numbers_of_very_different_sizes_keep_their_ray() -> None:
+    """x + 1e-7 y - 1e6 z = 1 with a price on each: along (0, 1e13, 1) for instance."""
+    proof = proof_of(linear([[1, 1e-7, -1e6]], [1], [1], [1.0, -1e-6, 1.0]))
+    assert proof is not None
+    x, y, z = (Fraction(number) for number in proof.ray.tolist())
+    assert x - Fraction(1e-6) * y + z < 0
+
+
+def test_a_free_variable_without_rows_is_the_ray_itself() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(0, 1))
+    m.y = pyo.Var()
+    m.goal = pyo.Objective(expr=m.x[0] + 3 * m.y)
+    proof = proof_of(m)
+    assert proof is not None
+    assert proof.ray.tolist() == [0, 0, -1]
+
+
+def test_the_side_on_which_a_maximisation_is_unbounded_is_its_own() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, None))
+    m.goal = pyo.Objective(expr=m.x, sense=pyo.maximize)
+    assert proof_of(m) is not None
+    m.goal.sense = pyo.minimize
+    assert proof_of(m) is None
+
+
+# --- a ray is not enough -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gap", [1.0, 1e-3])
+def test_a_ray_without_a_point_proves_nothing(gap: float) -> None:
+    """x - y >= 1 and x - y <= 1 - gap; far out along (1, 1) the gap is small beside the terms."""
+    model = linear([[1, -1], [1, -1]], [1, -INF], [INF, 1 - gap], [-1, 0])
+    assert proof_of(model) is None
+    form = standard_form(model)
+    assert proves_unbounded(form, np.zeros(2), [1, 1]), "the ray is there"
+    assert ray_proof(form, np.ones(2), np.full(2, 1e3)) is None
+    assert ray_proof(form, np.ones(2), np.array([1 - gap / 2, 0.0])) is None
+    assert ray_proof(form, np.ones(2), np.full(2, 1e9)) is None
+
+
+def test_a_bend_without_a_straight_ray_stays_unproven() -> None:
+    """y down, x >= y^2: unbounded along a parabola, on which no straight line leads."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    psd(m, "matrix", [[m.x], [m.y, 1.0]])
+    m.goal = pyo.Objective(expr=m.y)
+    assert proof_of(m) is None
+
+
+def test_whole_numbers_that_meet_no_equation_are_no_point() -> None:
+    """6 x - 4 y = 1 has no whole solution, and a ray (2, 3)."""
+    before = unboundedness.POINT_SECONDS
+    unboundedness.POINT_SECONDS = 0.3
+    try:
+        assert proof_of(linear([[6, -4]], [1], [1], [-1, 0], integer=True)) is None
+    finally:
+        unboundedness.POINT_SECONDS = before
+
+
+def test_whole_numbers_have_a_whole_point_and_a_whole_ray() -> None:
+    """3 x - 7 y = 1 from (5, 2) along (7, 3)."""
+    model = linear([[3, -7]], [1], [1], [-1, 0], integer=True)
+    proof = proof_of(model)
+    assert proof is not None
+    assert proof.ray.tolist() == [7, 3]
+    x, y = (int(number) for number in proof.point)
+    assert 3 * x - 7 * y == 1
+    assert (x, y) == tuple(proof.point)
+
+
+def test_a_nearly_whole_number_is_made_whole() -> None:
+    """x whole, 0.3 y = 0.1 x + 1/7: where no float meets the row, the point is near, not exact."""
+    model = linear([[-0.1, 0.3]], [1 / 7], [1 / 7], [-1, 0], lower=None)
+    model.x[0].domain = pyo.Integers
+    form = standard_form(model)
+    proof = proof_of(model)
+    assert proof is not None
+    almost = ray_proof(form, proof.ray, np.array([1 + 1e-8, (1 / 7 + 0.1) / 0.3]))
+    assert almost is not None
+    assert almost.point[0].is_integer()
+    assert "feasible to" in almost.words
+
+
+# --- quadratic objectives ------------------------------------------------------------------------
+
+
+@given(data=st.data(), n=st.integers(1, 4), rank=st.integers(0, 3))
+@settings(max_examples=80)
+def test_a_convex_quadratic_falls_only_where_it_is_flat(
+    data: st.DataObject, n: int, rank: int
+) -> None:
+    """||L x||^2 + c'x on x >= 0 or free: unbounded when c falls on some d with L d = 0."""
+    L = np.array([[data.draw(WHOLE) for _ in range(n)] for _ in range(rank)]).reshape(rank, n)
+    c = np.array([data.draw(WHOLE) for _ in range(n)], dtype=float)
+    lower = data.draw(st.sampled_from([None, 0.0]))
+    m = linear(np.zeros((0, n)), [], [], c, lower)
+    for line in L.tolist():
+        m.goal.expr += pyo.quicksum(a * x for a, x in zip(line, m.x.values(), strict=True)) ** 2
+    ray = linprog(c, A_eq=L if rank else None, b_eq=np.zeros(rank) if rank else None,
+                  bounds=(-1 if lower is None else 0, 1))  # fmt: skip
+    assert (proof_of(m) is not None) == (ray.fun < -1e-6)
+
+
+@pytest.mark.parametrize(("nu", "unbounded"), [(0.5, False), (0.58, True), (0.9, True)])
+def test_nu_svc_is_unbounded_above_nu_max(nu: float, unbounded: bool) -> None:
+    """nu_max = 2 * 4 / 14 = 0.571...: shifting b and rho together costs 8 / 14 and gains nu."""
+    model = tm.nu_svc(points("unbalanced", 1), nu=0.5)
+    model.nu.set_value(nu)
+    proof = proof_of(model)
+    assert (proof is not None) == unbounded
+    if proof is not None:
+        assert proof.ray[:2].tolist() == [0, 0]
+
+
+def bounded_models() -> dict[str, pyo.ConcreteModel]:
+    data, few = points("overlapping", 1, n=10), points("overlapping", 2, n=8)
+    return {
+        # HiGHS called such a dual unbounded (solvers/backends/highs.py tells of it).
+        "c_svc_dual": tm.c_svc_dual(few, C=1.0),
+        "c_svc": tm.c_svc(data, C=0.7),
+        "nu_svc_dual": tm.nu_svc_dual(data, nu=0.6),
+        "max_margin_svc": tm.max_margin_svc(data),
+        "extended_nu_svc": tm.extended_nu_svc(data, nu=0.3),
+        "extended_nu_svc_ball": tm.extended_nu_svc_ball(data, nu=0.6),
+        "extended_nu_svc_linearised_dual": tm.extended_nu_svc_linearised_dual(
+            data, nu=0.3, w_ref=np.array([0.9, 0.3])
+        ),
+        "extended_nu_svc_reverse": tm.extended_nu_svc_reverse(data, nu=0.3),
+        "zero_one_big_m": tm.zero_one_big_m(few, penalty=1.3, big_m=20.0),
+        "conic_fixed": tm.conic_fixed(data, penalty=1.3, strengthening="equal"),
+        "conic_sdp": tm.conic_sdp(few, penalty=1.3),
+        "conic_sdp_dual": tm.conic_sdp_dual(few, penalty=1.3),
+    }
+
+
+@pytest.mark.parametrize("name", bounded_models())
+def test_a_false_unbounded_gets_no_proof(name: str) -> None:
+    assert proof_of(bounded_models()[name]) is None
+
+
+def test_above_nu_bar_the_reverse_form_is_unbounded() -> None:
+    proof = proof_of(tm.extended_nu_svc_reverse(points("overlapping", 1), nu=0.9))
+    assert proof is not None
+
+
+# --- cones ---------------------------------------------------------------------------------------
+
+
+def rotated(price: float) -> pyo.ConcreteModel:
+    """min price (s + t) - x, x^2 <= s t: x <= (s + t) / 2, so unbounded below price 1/2 only."""
+    m = pyo.ConcreteModel()
+    m.x, m.s, m.t = pyo.Var(), pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
+    m.cone = pyo.Constraint(expr=m.x**2 <= m.s * m.t)
+    m.goal = pyo.Objective(expr=price * (m.s + m.t) - m.x)
+    return m
+
+
+def norm_cone(price: float) -> pyo.ConcreteModel:
+    """min price t - x - y, ||(x, y)|| <= t: unbounded below price sqrt(2) only."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.t = pyo.Var(), pyo.Var(), pyo.Var(bounds=(0, None))
+    m.cone = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.t**2)
+    m.goal = pyo.Objective(expr=price * m.t - m.x - m.y)
+    return m
+
+
+def trace(price: float) -> pyo.ConcreteModel:
+    """min price (x + z) - 2 y over semidefinite [[x, y], [y, z]]: unbounded below price 1 only."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = pyo.Var(), pyo.Var(), pyo.Var()
+    psd(m, "matrix", [[m.x], [m.y, m.z]])
+    m.goal = pyo.Objective(expr=price * (m.x + m.z) - 2 * m.y)
+    return m
+
+
+def half_plane(price: float) -> pyo.ConcreteModel:
+    """min price x - y, x^2 <= y: bounded for every price. Ray (0, 1) where y is cheap instead."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.bowl = pyo.Constraint(expr=m.x**2 <= m.y)
+    m.goal = pyo.Objective(expr=m.x + (price - 1) * m.y)
+    return m
+
+
+@pytest.mark.parametrize(
+    ("build", "price"), [(rotated, 0.5), (norm_cone, 2**0.5), (trace, 1.0), (half_plane, 1.0)]
+)
+def test_a_cone_is_left_downwards_below_its_price_only(build: Any, price: float) -> None:
+    assert proof_of(build(0.9 * price)) is not None
+    assert proof_of(build(1.1 * price)) is None
+
+
+# --- not convex ----------------------------------------------------------------------------------
+
+
+def test_products_and_concave_squares_fall_from_a_point() -> None:
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var(bounds=(1, 2))
+    m.goal = pyo.Objective(expr=m.x * m.y)
+    proof = proof_of(m)
+    assert proof is not None
+    assert proof.ray.tolist() == [-1, 0]
+    m.goal.expr = m.y - m.x**2
+    assert proof_of(m) is not None
+    m.x.setlb(-1)
+    assert proof_of(m) is not None
+    m.x.setub(1)
+    assert proof_of(m) is None
+
+
+def test_a_reverse_convex_row_is_left_behind() -> None:
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var(bounds=(0, None))
+    m.outside = pyo.Constraint(expr=m.x**2 + m.y**2 >= 100)
+    m.goal = pyo.Objective(expr=m.x + m.y)
+    proof = proof_of(m)
+    assert proof is not None
+    assert proof.point @ proof.point >= 100
+
+
+# --- what becomes of a claim ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "claimed", [Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED]
+)
+def test_whatever_a_solver_calls_it_the_proof_decides(claimed: Status) -> None:
+    """A ray and no point is infeasible; a ray and a point is unbounded; neither is the claim."""
+    impossible = linear([[1, -1], [1, -1]], [1, -INF], [INF, 0], [-1, 0])
+    endless, least = linear([[1, -1]], [1], [INF], [-1, 0]), linear([[1, 1]], [1], [INF], [1, 1])
+    for model, expected in ((impossible, Status.INFEASIBLE), (endless, Status.UNBOUNDED)):
+        form = standard_form(model)
+        found = certify(Case(model, form, classify(form)), Claim(claimed, message="so be it"))
+        assert found.status is expected
+        assert found.certificate.verdict is Verdict.CERTIFIED
+    form = standard_form(least)
+    found = certify(Case(least, form, classify(form)), Claim(claimed, message="so be it"))
+    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+
+
+# --- told again ----------------------------------------------------------------------------------
+
+
+def test_an_altered_ray_or_point_proves_nothing() -> None:
+    form = standard_form(linear(**CALLED_INFEASIBLE))
+    proof = unboundedness_proof(form, Limits())
+    assert proof is not None
+    wrong_way, upwards = proof.ray.copy(), proof.ray.copy()
+    wrong_way[0] = 1.0
+    upwards[3] = 10.0
+    for ray in (-proof.ray, wrong_way, upwards, proof.ray[:4], proof.ray * np.nan, 0 * proof.ray):
+        assert ray_proof(form, ray, proof.point) is None
+    assert ray_proof(form, proof.ray, -np.ones(5)) is not None, "along the ray it becomes feasible"
+    assert ray_proof(form, proof.ray, np.full(5, INF)) is None
+    assert ray_proof(form, proof.ray, np.array([0.0, 9.0, 0.0, 0.0, 0.0])) is None
+
+
+def test_a_ray_that_a_bound_stops_proves_nothing() -> None:
+    form = standard_form(linear([[1, 1]], [0], [INF], [-1, -1]))
+    assert ray_proof(form, np.ones(2), np.zeros(2)) is not None
+    assert ray_proof(form, np.array([2.0, -1.0]), np.zeros(2)) is None
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(None, 1))
+    m.goal = pyo.Objective(expr=m.x)
+    assert ray_proof(standard_form(m), np.array([-1.0]), np.zeros(1)) is not None
+    m.goal.expr = -m.x
+    assert ray_proof(standard_form(m), np.array([1.0]), np.zeros(1)) is None
+
+
+def test_a_ray_that_is_off_by_a_bit_is_moved_back() -> None:
+    """0.1 x = 0.3 y + 0.7 z in floats: the ray of the result is rounded, its proof is not."""
+    model = linear([[0.1, -0.3, -0.7]], [0.0], [0.0], [-1.0, 0.5, 0.5])
+    form = standard_form(model)
+    proof = proof_of(model)
+    assert proof is not None
+    bent = proof.ray / np.abs(proof.ray).max()
+    bent[0] = np.nextafter(np.nextafter(bent[0], 9), 9)
+    again = ray_proof(form, bent, proof.point)
+    assert again is not None
+    assert again.ray / np.abs(again.ray).max() == pytest.approx(bent, rel=1e-12)
+
+
+# --- exact arithmetic itself ---------------------------------------------------------------------
+
+
+@given(data=st.data(), k=st.integers(1, 4), rank=st.integers(0, 4), shift=st.integers(-1, 0))
+@settings(max_examples=80)
+def test_semidefinite_means_no_negative_eigenvalue(
+    data: st.DataObject, k: int, rank: int, shift: int
+) -> None:
+    L = np.array([[data.draw(WHOLE) for _ in range(k)] for _ in range(rank)]).reshape(rank, k)
+    matrix = L.T @ L
+    matrix[0, 0] += shift
+    smallest = np.linalg.eigvalsh(matrix.astype(float))[0]
+    assume(shift == 0 or abs(smallest) > 1e-9)
+    exact = [[Fraction(int(a)) for a in line] for line in matrix]
+    assert is_semidefinite(exact) == (shift == 0 or smallest > 0)
+
+
+def test_feasible_in_exact_arithmetic_is_feasible_to_the_last_bit() -> None:
+    form = standard_form(linear([[0.1, 0.2]], [0.3], [0.3], [1, 1]))
+    assert not is_exactly_feasible(form, np.ones(2)), "0.1 + 0.2 is not 0.3 in floats"
+    form = standard_form(linear([[0.1, 0.2]], [0.3], [INF], [1, 1]))
+    assert is_exactly_feasible(form, np.ones(2)), "but more than it"
+    assert not is_exactly_feasible(form, np.array([3.0, np.nextafter(0, -1)]))
+    m = rotated(1.0)
+    form = standard_form(m)
+    assert is_exactly_feasible(form, np.array([0.5, 0.5, 0.5]))
+    assert not is_exactly_feasible(form, np.array([np.nextafter(0.5, 1), 0.5, 0.5]))
+    form = standard_form(trace(1.0))
+    assert is_exactly_feasible(form, np.array([1.0, 1.0, 1.0]))
+    assert not is_exactly_feasible(form, np.array([1.0, np.nextafter(1.0, 2), 1.0]))
+    integer = standard_form(linear([[1, 1]], [0], [INF], [1, 1], integer=True))
+    assert not is_exactly_feasible(integer, np.array([0.5, 0.0]))
+
+
+def test_a_matrix_beyond_the_limit_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert proof_of(trace(0.5)) is not None
+    monkeypatch.setattr(ray_check, "ORDER_LIMIT", 1)
+    assert proof_of(trace(0.5)) is None

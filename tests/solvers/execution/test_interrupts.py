@@ -1,0 +1,361 @@
+"""Ctrl-C: every solver keeps its point and bound, a second press ends the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.support import command_line, long_runs
+from tests.support.long_runs import MODELS, finish, press, start, wait_for
+from tightmargin.solvers.backends.base import Claim, Limits, reported
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.execution.interrupts import Finished, supervised
+from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.standard_form.residuals import primal_residual
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+GAP_IN_A_HIGHS_ROW = r"%\s+\S+\s+\d+\s+\d+\.\d+%"
+NEVER = json.dumps({"eps_abs": 0.0, "eps_rel": 0.0})
+
+
+def installed(solver: str) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+
+
+def stopped(solver: str, model: str, marker: str, *options: str, pause: float = 0.0) -> Any:
+    """What a solver in a process of its own says after Ctrl-C, pressed after a line of its log."""
+    installed(solver)
+    process = start(solver, model, *options)
+    wait_for(marker, process.stdout)
+    time.sleep(pause)
+    press(process)
+    code, stdout, stderr = finish(process)
+    assert code == 0, stderr
+    assert stderr == ""
+    said = json.loads(stdout.splitlines()[-1])
+    assert "interrupt" in said["message"].lower()
+    return said
+
+
+def assert_feasible(said: Any, model: str) -> None:
+    form = standard_form(MODELS[model]())
+    assert primal_residual(form, np.array(said["x"]))[0] <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("solver", "model", "marker"),
+    [
+        ("highs", "milp", GAP_IN_A_HIGHS_ROW),
+        ("scip", "miqp", r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%"),
+        ("gurobi", "miqp", r"\s\d+\.\d%\s"),
+    ],
+)
+def test_branch_and_bound_keeps_incumbent_and_bound(solver: str, model: str, marker: str) -> None:
+    said = stopped(solver, model, marker)
+    assert said["status"] == "interrupted"
+    assert_feasible(said, model)
+    assert 0 < said["bound"] < said["objective"] * (1 - 1e-3)
+
+
+@pytest.mark.slow
+def test_a_simplex_stopped_by_the_user_leaves_multipliers_that_prove_a_bound() -> None:
+    said = stopped("highs", "lp", r"\bPr: ", pause=0.7)
+    assert said["status"] == "interrupted"
+    assert said["x"] is None, "the dual simplex has no feasible point before its end"
+    whole, form = long_runs.claim_of("clarabel", MODELS["lp"](), Limits())
+    assert whole.x is not None
+    assert 0 < said["proven"] <= form.objective.at(whole.x) * (1 + 1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("solver", "marker", "options"),
+    [("clarabel", r"^ +1 ", ()), ("scs", r"inaccurate", (NEVER,))],
+)
+def test_a_conic_solver_keeps_its_last_iterate(
+    solver: str, marker: str, options: tuple[str, ...]
+) -> None:
+    said = stopped(solver, "sdp", marker, *options)
+    assert said["status"] == "interrupted"
+    assert np.isfinite(said["x"]).all()
+    assert said["bound"] is None, "the dual objective of an iterate is no bound"
+
+
+HELD = """
+import tightmargin.solvers.backends.piqp
+from tightmargin.solvers.execution.interrupts import supervised
+def announced(work, **words):
+    def told():
+        print("solver starts", flush=True)
+        return work()
+    return supervised(told, **words)
+tightmargin.solvers.backends.piqp.supervised = announced
+from tests.support.long_runs import *
+claim, form = claim_of("piqp", MODELS["qp"](), Limits())
+print(json.dumps(summary(claim, form)), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_piqp_cannot_be_stopped_and_its_whole_result_says_that_it_was_asked_to() -> None:
+    installed("piqp")
+    process = start(script=HELD)
+    wait_for("solver starts", process.stdout)
+    press(process)
+    code, stdout, stderr = finish(process)
+    assert code == 0, stderr
+    said = json.loads(stdout.splitlines()[-1])
+    assert said["status"] == "optimal"
+    assert said["message"].startswith("interrupted, PIQP_SOLVED")
+
+
+# --- the second press, and exits ------------------------------------------------------------------
+
+DEAF = """
+import highspy
+from tests.support.long_runs import main
+highspy.Highs.cancelSolve = lambda h: print("asked to stop", flush=True)
+main()
+"""
+
+
+@pytest.mark.slow
+def test_the_second_press_ends_a_process_whose_solver_does_not_stop() -> None:
+    process = start("highs", "milp", script=DEAF)
+    wait_for(GAP_IN_A_HIGHS_ROW, process.stdout)
+    press(process)
+    wait_for("asked to stop", process.stdout)
+    pressed = time.monotonic()
+    press(process)
+    code, _, stderr = finish(process)
+    assert time.monotonic() - pressed < 50, "the solver had 100 seconds"
+    assert code == 130, stderr
+    assert stderr.rstrip().endswith("KeyboardInterrupt")
+
+
+IGNORING = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+
+
+@pytest.mark.slow
+def test_a_process_that_ignores_the_signal_goes_on_ignoring_it() -> None:
+    script = (
+        f"{IGNORING}from tests.support.long_runs import *\n"
+        "claim, form = claim_of('scip', MODELS['miqp'](), Limits(2.0, log=True))\n"
+        "print(json.dumps(summary(claim, form)))"
+    )
+    process = start(script=script)
+    wait_for("presolving", process.stdout)
+    press(process)
+    code, stdout, stderr = finish(process)
+    assert code == 0, stderr
+    assert json.loads(stdout.splitlines()[-1])["message"] == "timelimit"
+
+
+# --- supervised() itself --------------------------------------------------------------------------
+
+
+def interrupt_this_process() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_first_press_asks_the_work_to_stop_and_its_value_is_returned() -> None:
+    asked = threading.Event()
+
+    def work() -> str:
+        interrupt_this_process()
+        assert asked.wait(30)
+        return "what there is"
+
+    before = signal.getsignal(signal.SIGINT)
+    found = supervised(work, asked.set)
+    assert (found.value, found.interrupted) == ("what there is", True)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_second_press_raises_and_gives_the_handler_back() -> None:
+    released = threading.Event()
+    presses: list[int] = []
+
+    def stop() -> None:
+        presses.append(1)
+        if len(presses) == 1:
+            interrupt_this_process()
+
+    def work() -> None:
+        interrupt_this_process()
+        released.wait(30)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        supervised(work, stop)
+    assert signal.getsignal(signal.SIGINT) is before
+    released.set()
+
+
+def test_an_error_of_the_work_is_raised_where_it_was_asked_for() -> None:
+    def work() -> None:
+        raise ValueError("no such row")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ValueError, match="no such row"):
+        supervised(work)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_solve_after_solve_runs_on_the_same_thread() -> None:
+    """SCIP's automatic differentiation has room for some fifty threads and crashes beyond."""
+    before = threading.active_count()
+    threads = {supervised(threading.get_ident).value for _ in range(100)}
+    assert threading.active_count() <= before + 1
+    assert len(threads) <= 2, "a thread may be a moment late in becoming idle"
+
+
+FORKED = """
+import os
+from tightmargin.solvers.execution.interrupts import supervised
+assert supervised(os.getpid).value == os.getpid()
+child = os.fork()
+if child == 0:
+    os._exit(int(supervised(os.getpid).value != os.getpid()))
+print(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    code, stdout, stderr = finish(start(script=FORKED))
+    assert (code, stdout) == (0, "0\n"), stderr
+
+
+def test_a_handler_of_the_caller_comes_back_after_a_solve() -> None:
+    def mine(number: int, frame: object) -> None:
+        raise AssertionError("not during this test")
+
+    before = signal.signal(signal.SIGINT, mine)
+    try:
+        tm.solve(tm.c_svc(long_runs.data(12, 2), C=1.0), "clarabel")
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "scip", "scs", "piqp", "gurobi"])
+def test_a_solve_outside_the_main_thread_sets_no_handler(
+    solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(solver)
+
+    def refused(*_: object) -> None:
+        raise AssertionError("signal handlers belong to the main thread")
+
+    monkeypatch.setattr(signal, "signal", refused)
+    found: list[SolveResult] = []
+    model = tm.c_svc(long_runs.data(12, 2), C=1.0)
+    thread = threading.Thread(target=lambda: found.append(tm.solve(model, solver)))
+    thread.start()
+    thread.join(60)
+    (result,) = found
+    assert result.objective is not None
+    assert result.status in (Status.OPTIMAL, Status.INACCURATE)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "becomes"),
+    [
+        (Status.FEASIBLE, Status.INTERRUPTED),
+        (Status.LIMIT_NO_SOLUTION, Status.INTERRUPTED),
+        (Status.INACCURATE, Status.INTERRUPTED),
+        (Status.OPTIMAL, Status.OPTIMAL),
+        (Status.INFEASIBLE, Status.INFEASIBLE),
+    ],
+)
+def test_only_an_unfinished_solve_becomes_interrupted(claimed: Status, becomes: Status) -> None:
+    claim = reported(Claim(claimed, message="word"), Finished(None, interrupted=True))
+    assert claim.status is becomes
+    assert claim.message == "interrupted, word"
+    assert reported(Claim(claimed, message="word"), Finished(None)).status is claimed
+
+
+# --- the command line and the notebook ------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_command_line_writes_what_there_is_and_ends_with_130(tmp_path: Path) -> None:
+    data = command_line.write_csv(tmp_path / "d.csv", long_runs.data(60, 5))
+    words = ["--set", "penalty=1", "big_m=100", "--solver", "scip", "--time-limit", "100", "--log"]
+    process = command_line.start(
+        "solve", "zero_one_big_m", "--data", data, *words, "--out", "f.json", cwd=tmp_path
+    )
+    wait_for(r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%", process.stderr)
+    press(process)
+    answer = command_line.finish(process)
+    assert answer.code == 130, answer.stderr
+    (sentence,) = [line for line in answer.stderr.splitlines() if "zero_one_big_m:" in line]
+    assert sentence.startswith("zero_one_big_m: interrupted; kept objective ")
+    assert sentence.endswith(" in f.json")
+    kept = SolveResult.load(tmp_path / "f.json")
+    assert kept.status is Status.INTERRUPTED
+    assert kept.objective is not None
+    assert kept.bound is not None
+    assert kept.certificate.solver_bound is not None
+    assert 0 < kept.bound < kept.objective
+    assert kept.certificate.solver_bound < kept.objective
+
+
+CELL = """
+from tests.support.long_runs import *
+claim, form = claim_of("highs", MODELS["milp"](), Limits(100.0, log=True))
+print("END", json.dumps(summary(claim, form) | {"log": ""}))
+"""
+
+
+@pytest.mark.slow
+def test_interrupting_a_notebook_keeps_the_incumbent_and_the_log_is_live_there() -> None:
+    manager_of = pytest.importorskip("jupyter_client.manager", reason="notebooks are optional")
+    manager, client = manager_of.start_new_kernel(
+        cwd=str(long_runs.ROOT), env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    try:
+        client.execute(CELL)
+        text = _stream(client, lambda text: re.search(GAP_IN_A_HIGHS_ROW, text) is not None)
+        manager.interrupt_kernel()
+        text = _stream(client, lambda text: "END" in text and text.endswith("}\n"))
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    said = json.loads(text.split("END", 1)[1])
+    assert said["status"] == "interrupted"
+    assert 0 < said["bound"] < said["objective"]
+
+
+def _stream(client: Any, enough: Callable[[str], bool]) -> str:
+    text = ""
+    while not enough(text):
+        message = client.get_iopub_msg(timeout=60)
+        assert message["msg_type"] != "error", message["content"]
+        if message["msg_type"] == "stream":
+            text += message["content"]["text"]
+    return text
+
+
+def test_scip_outlives_its_room_for_threads() -> None:
+    """It numbers the threads that evaluate a quadratic, has room for 64, and crashes beyond."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(-2, 2))
+    m.ring = pyo.Constraint(expr=m.x[0] ** 2 + m.x[1] ** 2 >= 1)
+    m.goal = pyo.Objective(expr=m.x[0] ** 2 + 2 * m.x[1] ** 2)
+    for _ in range(70):
+        assert tm.solve(m, "scip").objective == pytest.approx(1.0, abs=1e-5)

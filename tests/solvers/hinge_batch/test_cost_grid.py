@@ -1,0 +1,363 @@
+"""The hinge grid at once: the values of the model and of scikit-learn, true bounds, ways out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.svm import SVC, LinearSVC
+
+from tests.references import reference_solutions
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.experiments.validation import loss_grids
+from tightmargin.experiments.validation.loss_grids import fits
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.hinge_batch import cost_grid
+from tightmargin.solvers.hinge_batch.binary import Machines
+from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
+from tightmargin.solvers.result import Status, Verdict
+
+Array = NDArray[np.float64]
+
+MODES = ("free", "penalised", "none")
+BETAS = [1 / 101, 0.3, 0.8, 100 / 101]
+POINTS = outlier_data("clustered", n=40, d=3, sigma=0.4, seed=2)
+
+
+def cost(beta: float) -> float:
+    """The paper's penalty beta / (1 - beta) of twice the objective."""
+    return beta / (1 - beta) / 2
+
+
+def value_by_hand(data: TrainingData, w: Array, b: float, C: float, mode: str) -> float:
+    """Objective of c_svc, one point after the other."""
+    total = 0.5 * (float(w @ w) + (b * b if mode == "penalised" else 0.0))
+    for x, y in zip(data.X, data.y.tolist(), strict=True):
+        total += C * max(0.0, 1 - y * (float(x @ w) + b))
+    return total
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss_grids, "solve", lambda *a, **k: pytest.fail("a model was solved"))
+
+
+@pytest.fixture
+def solved(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The costs at which the model is solved, which it is."""
+    costs: list[float] = []
+
+    def seen(model: Any, **limits: Any) -> Any:
+        costs.append(model.C.value)
+        return solve(model, **limits)
+
+    monkeypatch.setattr(loss_grids, "solve", seen)
+    return costs
+
+
+def difficult(kind: str) -> TrainingData:
+    """Points that repeat, contradict one another, are separable, unbalanced, or few in many
+    dimensions.
+    """
+    rng = np.random.default_rng(4)
+    match kind:
+        case "repeated":
+            return TrainingData(np.repeat(POINTS.X[:8], 4, axis=0), np.repeat(POINTS.y[:8], 4))
+        case "contradictory":
+            y = np.concatenate([POINTS.y, -POINTS.y[:30]])
+            return TrainingData(np.vstack([POINTS.X, POINTS.X[:30]]), y)
+        case "more columns than points":
+            return TrainingData(
+                rng.standard_normal((12, 25)), np.where(np.arange(12) < 5, 1.0, -1.0)
+            )
+        case "an empty column":
+            return TrainingData(POINTS.X * [1.0, 0.0, 1.0], POINTS.y)
+    return reference_solutions.points(kind, 3, n=20)
+
+
+KINDS = (
+    "overlapping", "separable", "unbalanced", "repeated", "contradictory",
+    "more columns than points", "an empty column",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_machines_of_a_grid_are_those_of_another_layer(kind: str, mode: str) -> None:
+    """cvxpy's optimum lies between the bound and the objective, which meet."""
+    data = difficult(kind)
+    machines = hinge_block(data, np.array([cost(beta) for beta in BETAS]), mode)
+    for beta, machine in zip(BETAS, machines, strict=True):
+        best = reference_solutions.hinge(data, mode, 0.5, cost(beta)).value
+        slack = 1e-7 * best  # of the witness
+        assert machine.lower_bound <= best + slack
+        assert machine.objective >= best - slack
+        assert machine.objective == pytest.approx(best, rel=1e-6)
+        by_hand = value_by_hand(data, machine.w, machine.b, cost(beta), mode)
+        assert machine.objective == pytest.approx(by_hand, rel=1e-12)
+        assert machine.proven
+        assert machine.certificate.verdict is Verdict.CERTIFIED
+        assert machine.certificate.level == "paper"
+        if mode == "none":
+            assert machine.b == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_fits_are_those_of_the_model(mode: str, no_model: None) -> None:
+    for beta, fit in zip(BETAS, fits("hinge", POINTS, BETAS, intercept=mode), strict=True):
+        expected = solve(c_svc(POINTS, C=cost(beta), intercept=mode))
+        assert expected.certificate.verdict is Verdict.CERTIFIED
+        assert fit.objective == pytest.approx(expected.objective, rel=1e-6)
+        np.testing.assert_allclose(fit.w, expected.values["w"], atol=1e-5)
+        assert fit.certified
+        assert fit.status is Status.OPTIMAL
+        assert fit.bound is not None
+        assert fit.bound <= expected.objective * (1 + 1e-12)
+        facts = expected.certificate.facts
+        assert fit.certificate.facts["errors"] == facts["errors"]
+        assert fit.certificate.facts["unit"] == pytest.approx(facts["unit"])
+        assert fit.certificate.gap == pytest.approx(
+            (fit.objective - fit.bound) / fit.objective, rel=1e-12, abs=1e-15
+        )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_fits_are_those_of_scikit_learn(mode: str, no_model: None) -> None:
+    for beta, fit in zip(BETAS, fits("hinge", POINTS, BETAS, intercept=mode), strict=True):
+        if mode == "free":
+            machine = SVC(C=cost(beta), kernel="linear", tol=1e-9).fit(POINTS.X, POINTS.y)
+            w, b = machine.coef_[0], float(machine.intercept_[0])
+        else:
+            ones = np.ones((POINTS.n, 1 if mode == "penalised" else 0))
+            linear = LinearSVC(
+                C=cost(beta), loss="hinge", fit_intercept=False, tol=1e-9, max_iter=2_000_000
+            ).fit(np.hstack([POINTS.X, ones]), POINTS.y)
+            w, b = linear.coef_[0, :3], float(linear.coef_[0, 3:].sum())
+        np.testing.assert_allclose(fit.w, w, atol=2e-4)
+        theirs = value_by_hand(POINTS, w, b, cost(beta), mode)
+        assert fit.objective == pytest.approx(theirs, rel=1e-6)
+
+
+def test_a_free_intercept_is_the_middle_of_the_best_ones(no_model: None) -> None:
+    """Points -3, -1 and 1, 2 at a cost that leaves all of them inside the margin.
+
+    Every multiplier is C, so w = 7 C; 2 w + b <= 1 and 3 w - b <= 1 are the ends of the interval.
+    """
+    data = TrainingData(np.array([[-3.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0]))
+    (fit,) = fits("hinge", data, [0.04], intercept="free")
+    C = cost(0.04)
+    assert fit.w == pytest.approx([7 * C], rel=1e-5)
+    assert fit.b == pytest.approx(((1 - 14 * C) + (21 * C - 1)) / 2, rel=1e-4)
+
+
+def test_a_machine_that_puts_all_points_into_one_class_is_kept(no_model: None) -> None:
+    """Outliers that outweigh the rest leave w = 0, b = 1 or -1: its value is a closed form."""
+    data = outlier_data("clustered", n=500, d=10, sigma=0.5, seed=1)
+    fit = fits("hinge", data, [0.5, 0.9])[1]
+    smaller = min(data.n_pos, data.n_neg)
+    assert fit.objective == pytest.approx(0.5 + cost(0.9) * 2 * smaller, rel=1e-9)
+    np.testing.assert_allclose(fit.w, 0.0, atol=1e-5)
+    assert abs(fit.b) == pytest.approx(1.0, abs=1e-5)
+    assert fit.certified
+
+
+def test_blocks_do_not_change_the_machines_and_are_announced(
+    monkeypatch: pytest.MonkeyPatch, no_model: None
+) -> None:
+    said: list[str] = []
+    together = fits("hinge", POINTS, BETAS, say=said.append)
+    assert said == ["beta 0.009901 to 0.9901, 1 of 4"]
+    one = (POINTS.n + 4) * 16
+    monkeypatch.setattr(cost_grid, "WORK", 3.5 * one)
+    said.clear()
+    for whole, part in zip(together, fits("hinge", POINTS, BETAS, say=said.append), strict=True):
+        assert part.hyperparameter == whole.hyperparameter
+        assert part.objective == pytest.approx(whole.objective, rel=1e-9)
+        np.testing.assert_allclose(part.w, whole.w, atol=1e-6)
+    assert said == ["beta 0.009901 to 0.8, 1 of 4", "beta 0.9901, 4 of 4"]
+
+
+# --- the ways out --------------------------------------------------------------------------------
+
+
+def test_a_named_solver_solves_the_model(
+    solved: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss_grids, "hinge_block", lambda *a: pytest.fail("not asked for"))
+    assert all(fit.certified for fit in fits("hinge", POINTS, [0.2, 0.6], solver="clarabel"))
+    assert solved == pytest.approx([cost(0.2), cost(0.6)])
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, how: Any) -> None:
+    """Let the batch end in something else at the second of its costs."""
+    found = cost_grid.hinge_machines
+
+    def wrong(*given: Any) -> Machines:
+        v, lower = found(*given)
+        v, lower = v.copy(), lower.copy()
+        how(v, lower)
+        return Machines(v, lower)
+
+    monkeypatch.setattr(cost_grid, "hinge_machines", wrong)
+
+
+def moved(v: Array, lower: Array) -> None:
+    v[1] += 0.01
+
+
+def unbounded(v: Array, lower: Array) -> None:
+    lower[1] = -np.inf
+
+
+def above(v: Array, lower: Array) -> None:
+    lower[1] *= 1.001
+
+
+def lost(v: Array, lower: Array) -> None:
+    v[1], lower[1] = np.nan, np.nan
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", [moved, unbounded, above, lost])
+def test_a_wrong_batch_is_not_certified_and_goes_to_the_model(
+    how: Any, mode: str, solved: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = fits("hinge", POINTS, BETAS, intercept=mode)
+    assert not solved
+    spoil(monkeypatch, how)
+    costs = np.array([cost(beta) for beta in BETAS])
+    machines = hinge_block(POINTS, costs, mode)
+    assert [machine.proven for machine in machines] == [True, False, True, True]
+    assert machines[1].certificate.verdict is Verdict.NOT_CERTIFIED
+    assert machines[1].certificate.reason.startswith("the proven gap is")
+    said: list[str] = []
+    again = fits("hinge", POINTS, BETAS, intercept=mode, say=said.append)
+    assert solved == pytest.approx([costs[1]])
+    assert said[-1] == "beta 0.3 once more, by a solver of the model"
+    for one, other in zip(again, honest, strict=True):
+        assert one.certified
+        assert one.objective == pytest.approx(other.objective, rel=1e-7)
+
+
+def test_the_better_one_is_kept_where_the_model_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil(monkeypatch, moved)
+    costs = np.array([cost(beta) for beta in BETAS])
+    moved_to = hinge_block(POINTS, costs, "penalised")[1]
+
+    def failing(add: float) -> Any:
+        def doubtful(model: Any, **limits: Any) -> Any:
+            result = solve(model, **limits)
+            doubt = replace(result.certificate, verdict=Verdict.NOT_CERTIFIED, reason="in doubt")
+            return replace(result, objective=result.objective + add, certificate=doubt)
+
+        return doubtful
+
+    for add, kept in ((1e6, True), (0.0, False)):
+        monkeypatch.setattr(loss_grids, "solve", failing(add))
+        fit = fits("hinge", POINTS, BETAS)[1]
+        assert not fit.certified
+        assert (fit.objective == pytest.approx(moved_to.objective, rel=1e-12)) is kept
+        assert ("in doubt" in fit.complaint) is not kept
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tiny_points_have_the_value_of_none_and_their_own_w(mode: str) -> None:
+    """At 1e-8 the loss of w is all but C n; without an intercept w = C sum y_i x_i."""
+    data, C = TrainingData(1e-8 * POINTS.X, POINTS.y), cost(0.5)
+    (fit,) = fits("hinge", data, [0.5], intercept=mode)
+    assert fit.certified
+    at_zero = reference_solutions.hinge(TrainingData(0 * POINTS.X, POINTS.y), mode, 0.5, C).value
+    assert fit.objective == pytest.approx(at_zero, rel=1e-6)
+    if mode == "none":
+        np.testing.assert_allclose(fit.w, C * (data.y @ data.X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_huge_points_have_the_machine_of_the_model(mode: str) -> None:
+    data = TrainingData(1e8 * POINTS.X, POINTS.y)
+    expected = solve(c_svc(data, C=cost(0.5), intercept=mode))
+    assert expected.certificate.verdict is Verdict.CERTIFIED
+    (fit,) = fits("hinge", data, [0.5], intercept=mode)
+    assert fit.certified
+    assert fit.objective == pytest.approx(expected.objective, rel=1e-6)
+
+
+def test_a_gap_that_does_not_tell_w_asks_the_model(solved: list[float]) -> None:
+    """1/2 ||w||^2 is 1e-14 of C n on points of size 1e-7: the closed form is C sum y_i x_i."""
+    data = TrainingData(1e-7 * POINTS.X, POINTS.y)
+    machine = hinge_block(data, np.array([cost(0.1)]), "none")[0]
+    assert machine.proven
+    assert not machine.near
+    (fit,) = fits("hinge", data, [0.1], intercept="none")
+    assert solved == pytest.approx([cost(0.1)])
+    np.testing.assert_allclose(fit.w, cost(0.1) * (data.y @ data.X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("X", "beta"),
+    [(1e-160 * POINTS.X, 0.5), (POINTS.X, 1e-80)],
+)
+def test_numbers_without_a_square_are_left_to_the_model(
+    X: Array, beta: float, solved: list[float]
+) -> None:
+    data = TrainingData(X, POINTS.y)
+    assert block_size(data, np.array([cost(beta)])) == 0
+    fits("hinge", data, [beta])
+    assert len(solved) == 1
+
+
+def test_very_large_machines_are_left_to_the_model() -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(60) < 30, 1.0, -1.0)
+    wide = TrainingData(rng.standard_normal((60, 900)), y)
+    assert block_size(wide, np.ones(2)) == 0
+    assert block_size(POINTS, np.ones(2)) > 100
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_time_limit_keeps_what_was_found(mode: str, no_model: None) -> None:
+    found = fits("hinge", POINTS, BETAS, intercept=mode, time_limit=1e-9)
+    for fit in found:
+        assert not fit.certified
+        assert fit.w is not None
+        assert fit.objective == pytest.approx(
+            value_by_hand(POINTS, fit.w, fit.b, cost(fit.hyperparameter), mode)
+        )
+        assert fit.status is Status.INACCURATE
+        assert fit.bound == 0
+        assert "the proven gap is" in fit.complaint
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), "1"])
+def test_a_limit_that_is_none_is_refused_first(limit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss_grids, "hinge_block", lambda *a: pytest.fail("something was solved"))
+    with pytest.raises(ValueError, match="time_limit must be positive"):
+        fits("hinge", POINTS, BETAS, time_limit=limit)
+
+
+def test_ctrl_c_leaves_no_half_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*given: Any) -> list[HingeMachine]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loss_grids, "hinge_block", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        fits("hinge", POINTS, BETAS)
+
+
+def test_ctrl_c_in_a_solver_ends_the_grid_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver hands its last iterate over then; the grid must not go on to the next value."""
+    count = []
+
+    def stopped(model: Any, **limits: Any) -> Any:
+        count.append(1)
+        return replace(solve(model, **limits), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(loss_grids, "solve", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fits("hinge", POINTS, BETAS, solver="clarabel")
+    assert len(count) == 1

@@ -1,0 +1,370 @@
+"""Solves in a child process: the same result, and an end to whatever does not end by itself."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.support import command_line, long_runs
+from tests.support.long_runs import finish, press, start, wait_for
+from tests.support.lying_solver import DATA, SUBJECTS, telling
+from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.isolated.child import (
+    Absent,
+    Answer,
+    Request,
+    load_snapshot,
+    packed,
+    snapshot,
+    unpacked,
+)
+from tightmargin.solvers.isolated.parent import solve_isolated
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+ABOUT_THE_RUN = ("seconds", "log")
+
+
+def foreign() -> pyo.ConcreteModel:
+    """Rules that no other process finds, an integer, a fixed variable, a block."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3), within=pyo.Integers, bounds=lambda m, i: (0, 5))
+    m.held = pyo.Var(initialize=1.5)
+    m.held.fix()
+    m.part = pyo.Block()
+    m.part.y = pyo.Var(bounds=(-1, 1))
+    m.rows = pyo.Constraint(range(2), rule=lambda m, i: m.x[i] + m.x[i + 1] >= 2.5 + m.part.y)
+    m.objective = pyo.Objective(rule=lambda m: sum(m.x.values()) + m.held * m.part.y)
+    return m
+
+
+def numbers(model: pyo.ConcreteModel) -> dict[str, Any]:
+    return {v.name: v.value for v in model.component_data_objects(pyo.Var)}
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal up to the last digits, which depend on where arrays happen to lie in memory."""
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, float | np.ndarray):
+        return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True))
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and bool(a == b)
+
+
+def timeless(part: Any) -> Any:
+    """Facts without the seconds of their trace, anything else as it is."""
+    if not isinstance(part, Mapping) or "trace" not in part:
+        return part
+    return {**part, "trace": [row[1:] for row in part["trace"]]}
+
+
+@pytest.mark.parametrize(
+    ("build", "solver"),
+    [
+        (SUBJECTS["QP"].build, "auto"),
+        (foreign, "highs"),
+        (lambda: tm.zero_one_disjunctive(DATA, penalty=1.0), "scip"),
+    ],
+    ids=["arrays", "foreign rules", "disjunctive"],
+)
+def test_the_result_and_the_values_of_the_model_are_those_of_solve(
+    build: Callable[[], pyo.ConcreteModel], solver: str
+) -> None:
+    here, there = build(), build()
+    expected = tm.solve(here, solver, seed=1)
+    found = solve_isolated(there, solver, seed=1)
+    for item in fields(SolveResult):
+        if item.name not in (*ABOUT_THE_RUN, "certificate"):
+            assert same(getattr(found, item.name), getattr(expected, item.name)), item.name
+    for item in fields(expected.certificate):
+        name = item.name
+        assert same(timeless(getattr(found.certificate, name)),
+                    timeless(getattr(expected.certificate, name))), name  # fmt: skip
+    assert expected.objective is not None
+    assert same(numbers(there), numbers(here))
+
+
+def test_a_refusal_comes_back_as_itself() -> None:
+    with pytest.raises(ProblemClassError, match="piqp cannot take MIQP") as caught:
+        solve_isolated(SUBJECTS["MIQP"].build(), "piqp")
+    assert any("in choose" in note for note in caught.value.__notes__), "where it arose is lost"
+
+
+class OddError(Exception):
+    """Made from two things, and from its message alone it cannot be made again."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def raise_odd() -> None:
+    raise OddError(1, 2)
+
+
+def test_an_error_that_does_not_travel_is_told_in_its_words() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        solve_isolated(foreign(), "highs", setup=raise_odd)
+    assert str(caught.value) == "OddError: 1 and 2"
+    assert any("in raise_odd" in note for note in caught.value.__notes__)
+
+
+# --- crashes and hangs ----------------------------------------------------------------------------
+
+
+def test_a_crash_is_a_result_that_says_how_it_ended() -> None:
+    """Killed by a signal: tests/faults/test_fault_19_killed_worker.py."""
+    model = SUBJECTS["QP"].build()
+    result = solve_isolated(model, "liar", time_limit=30.0, seed=7, setup=telling("leaves"))
+    words = "the process ended with exit code 3 and without a result"
+    assert result.status is Status.ERROR
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.certificate.reason.startswith(words)
+    assert "; solvers that take such models are clarabel, " in result.message, "what would work"
+    assert (result.objective, result.bound, dict(result.values)) == (None, None, {})
+    assert (result.formulation, result.problem_class) == ("c_svc", "QP")
+    assert (result.solver, result.seed, result.time_limit) == ("liar", 7, 30.0)
+    assert result.data["sha256"] == DATA.sha256
+    assert {"pyomo", "numpy"} <= set(result.versions)
+    assert model.w[0].value is None
+
+
+def refuse_to_leave(mark: Path) -> None:
+    """Deaf to the polite signal, and with a child of its own that is deaf too."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = os.fork()
+    if child == 0:
+        time.sleep(300)
+        os._exit(0)
+    mark.write_text(f"{os.getpid()} {child}", encoding="utf-8")
+    time.sleep(300)
+
+
+def test_what_is_deaf_to_the_polite_signal_is_killed_with_all_it_has_started(
+    tmp_path: Path,
+) -> None:
+    mark = tmp_path / "pids"
+    setup = functools.partial(refuse_to_leave, mark)
+    for grace in (4.0, 16.0, 64.0):  # a busy machine may need longer to come to the setup
+        started = time.monotonic()
+        result = solve_isolated(foreign(), "highs", time_limit=1.0, grace=grace, setup=setup)
+        assert 1.0 + grace <= result.seconds <= time.monotonic() - started < grace + 30.0
+        assert result.status is Status.LIMIT_NO_SOLUTION
+        words = f"no answer within the deadline of {1 + grace:g} s"
+        assert result.certificate.reason.startswith(words)
+        if mark.exists():
+            break
+    assert [pid for pid in map(int, mark.read_text().split()) if is_running(pid)] == []
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and no zombie, after a moment to go."""
+    for _ in range(200):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def test_more_memory_than_allowed_is_a_named_error() -> None:
+    setup = telling("eats_memory", "QP")
+    result = solve_isolated(SUBJECTS["QP"].build(), "liar", memory_limit=4 * 10**8, setup=setup)
+    assert result.status is Status.ERROR
+    assert result.certificate.reason.startswith(
+        "the solve asked for more than memory_limit=400000000 bytes"
+    )
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+PARENT = """
+import json, sys, time
+from tightmargin.solvers.isolated.parent import solve_isolated
+from tests import long_runs
+from tests.support.lying_solver import SUBJECTS, telling
+if sys.argv[1] == "scip":
+    found = solve_isolated(long_runs.MODELS["miqp"](), "scip", time_limit=100.0, log=True)
+else:
+    import threading
+    from pathlib import Path
+    def announce():
+        while not Path(sys.argv[2]).exists():
+            time.sleep(0.02)
+        print("it hangs", flush=True)
+    threading.Thread(target=announce).start()
+    found = solve_isolated(
+        SUBJECTS["QP"].build(), "liar", grace=float(sys.argv[3]),
+        setup=telling("hangs", mark=Path(sys.argv[2])),
+    )
+print(json.dumps([found.status, found.objective, found.certificate.solver_bound, found.message]))
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_reaches_the_child_and_its_incumbent_comes_back() -> None:
+    process = start("scip", script=PARENT)
+    wait_for(r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%", process.stdout)
+    press(process)
+    code, stdout, stderr = finish(process)
+    assert code == 0, stderr
+    status, objective, bound, message = json.loads(stdout.splitlines()[-1])
+    assert status == "interrupted"
+    assert 0 < bound < objective
+    assert "interrupted" in message
+
+
+def test_a_child_that_is_deaf_to_ctrl_c_is_ended_after_the_grace(tmp_path: Path) -> None:
+    """The hanging liar holds the solver's thread, which nothing can stop."""
+    mark = tmp_path / "pid"
+    process = start("liar", str(mark), "1.0", script=PARENT)
+    wait_for("it hangs", process.stdout)
+    press(process)
+    code, stdout, stderr = finish(process)
+    assert code == 0, stderr
+    status, objective, _, message = json.loads(stdout.splitlines()[-1])
+    assert (status, objective) == ("interrupted", None)
+    assert message.startswith("interrupted, and no answer within 1 s")
+    assert not is_running(int(mark.read_text()))
+
+
+def test_the_second_ctrl_c_ends_parent_and_child(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    process = start("liar", str(mark), "100", script=PARENT)
+    wait_for("it hangs", process.stdout)
+    press(process)
+    time.sleep(2.0)  # two signals that nobody has heard yet are one
+    press(process)
+    code, _, stderr = finish(process)
+    assert code in (130, -signal.SIGINT), stderr
+    assert stderr.rstrip().endswith("KeyboardInterrupt")
+    assert not is_running(int(mark.read_text()))
+
+
+def test_a_child_does_not_outlive_its_parent(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    process = start("liar", str(mark), "100", script=PARENT)
+    wait_for("it hangs", process.stdout)
+    process.kill()
+    finish(process)
+    assert not is_running(int(mark.read_text()))
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def test_the_command_line_isolates_when_asked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tightmargin.experiments.cli import solve
+
+    asked: list[dict[str, Any]] = []
+
+    def recorded(model: pyo.ConcreteModel, solver: str, **words: Any) -> SolveResult:
+        asked.append(words | {"solver": solver})
+        return solve_isolated(model, solver, **words)
+
+    monkeypatch.setattr(solve, "solve_isolated", recorded)
+    file = command_line.write_csv(tmp_path / "d.csv", DATA)
+    words = ("solve", "c_svc", "--data", file, "--set", "C=1", "--time-limit", 30, "--json")
+    plain, isolated = command_line.run(*words), command_line.run(*words, "--isolate")
+    assert isolated.code == plain.code == 0
+    (settings,) = asked
+    assert (settings["solver"], settings["time_limit"]) == ("auto", 30.0)
+    (a, b) = (plain.json, isolated.json)
+    assert a.pop("seconds") > 0 < b.pop("seconds")
+    assert same(a, b)
+
+
+# --- what travels ---------------------------------------------------------------------------------
+
+
+def test_only_functions_that_another_process_cannot_find_are_left_behind() -> None:
+    import pickle
+
+    def local() -> None:
+        """Of this test."""
+
+    model = foreign()
+    model.tools = (np.linalg.norm, json.dumps, local)
+    copy = pickle.loads(packed(Request(model, {}))).model
+    assert copy.tools[:2] == (np.linalg.norm, json.dumps)
+    assert isinstance(copy.tools[2], Absent)
+    with pytest.raises(RuntimeError, match=r"local is called during the solve and cannot be found"):
+        copy.tools[2](1)
+
+
+def test_a_setup_of_the_main_script_or_of_a_function_is_refused() -> None:
+    with pytest.raises(ValueError, match="setup must be a function of a module"):
+        solve_isolated(foreign(), setup=lambda: None)
+
+
+@pytest.mark.parametrize("word", ["grace", "deadline", "memory_limit"])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), True, "1"])
+def test_limits_that_are_no_positive_numbers_are_refused(word: str, value: Any) -> None:
+    limits: dict[str, Any] = {word: value}
+    with pytest.raises(ValueError, match=f"{word} must be a positive number"):
+        solve_isolated(foreign(), **limits)
+
+
+@pytest.mark.parametrize("value", [0, -5.0, float("nan"), "1"])
+def test_a_time_limit_that_is_none_is_refused_before_a_child_starts(value: Any) -> None:
+    with pytest.raises(ValueError, match="time_limit must be positive") as caught:
+        solve_isolated(foreign(), time_limit=value)
+    assert not hasattr(caught.value, "__notes__"), "the child found out"
+
+
+def test_an_argument_that_solve_does_not_know_is_refused_here() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'treads'"):
+        solve_isolated(foreign(), treads=2)
+
+
+def test_an_answer_that_was_cut_off_is_none() -> None:
+    from tightmargin.solvers.isolated.child import _LENGTH, _sendable
+
+    sent = _sendable(Answer(values={"x": [1.0]}))
+    whole = len(sent).to_bytes(_LENGTH, "big") + sent
+    found = unpacked(whole)
+    assert found is not None
+    assert found.values == {"x": [1.0]}
+    for length in range(len(whole)):
+        assert unpacked(whole[:length]) is None
+
+
+def test_values_travel_by_name_and_missing_ones_change_nothing() -> None:
+    source, target = foreign(), foreign()
+    source.x[1].set_value(3)
+    target.x[0].set_value(2)
+    load_snapshot(target, snapshot(source))
+    assert [v.value for v in target.x.values()] == [2, 3, None]
+    arrays = tm.c_svc(DATA, C=1.0)
+    arrays.xi[0].set_value(0.5)
+    other = tm.c_svc(DATA, C=1.0)
+    load_snapshot(other, snapshot(arrays))
+    assert [other.xi[0].value, other.xi[1].value] == [0.5, None]
+
+
+def test_a_solve_in_another_thread_is_isolated_too() -> None:
+    """Signals belong to the main thread; everything else works."""
+    found: list[SolveResult] = []
+    thread = threading.Thread(target=lambda: found.append(solve_isolated(foreign(), "highs")))
+    thread.start()
+    thread.join(60)
+    assert found[0].status is Status.OPTIMAL
+    assert long_runs.ROOT.is_dir()

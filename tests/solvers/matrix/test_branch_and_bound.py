@@ -1,0 +1,282 @@
+"""The search over cones of directions: its bounds hold for any multipliers, and it ends proven."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.references.matrix import matrix_points, rank_one_on_circle, rank_two_on_sphere
+from tests.references.reference_solutions import INTERCEPTS
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.matrix import closing_bounds, direction_cells
+from tightmargin.solvers.matrix.alternating import fixed_columns
+from tightmargin.solvers.matrix.branch_and_bound import _halves, is_searchable, matrix_search
+from tightmargin.solvers.matrix.direction_cells import CellProblem
+from tightmargin.solvers.matrix.methods import solve_by_matrix_search
+from tightmargin.solvers.result import Status, Verdict
+
+RIDGE = 0.5
+SMALL = matrix_points(1, n=10, shape=(2, 3))
+DATA = matrix_points(2)
+
+
+def objective(data: tm.TrainingData, w: np.ndarray, b: float, mode: str) -> float:
+    losses = np.maximum(0, 1 - data.y * (data.X @ w + b))
+    return float(losses.sum() + RIDGE / 2 * (w @ w + (b * b if mode == "penalised" else 0)))
+
+
+def cell_problem(kind: str, mode: str, data: tm.TrainingData = DATA) -> CellProblem:
+    return CellProblem(data, data.X.reshape(-1, 3, 3), RIDGE, mode, kind, 100.0)
+
+
+def best_in_direction(problem: CellProblem, u: np.ndarray) -> float:
+    basis = u[:, None] if problem.kind == "line" else np.linalg.svd(u[:, None])[0][:, 1:]
+    words = (problem.data, problem.predictors, basis, RIDGE, problem.intercept)
+    return objective(problem.data, *fixed_columns(*words), problem.intercept)
+
+
+# --- what is proven ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "turned"), [("free", True), ("penalised", False), ("none", True)])
+def test_rank_one_is_proven_for_wide_and_tall_matrices(mode: str, turned: bool) -> None:
+    data, shape = SMALL, (2, 3)
+    if turned:
+        X = SMALL.X.reshape(-1, 2, 3).transpose(0, 2, 1).reshape(-1, 6)
+        data, shape = tm.TrainingData(X, SMALL.y), (3, 2)
+    found = matrix_search(data, ridge=RIDGE, shape=shape, rank=1, intercept=mode)
+    best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
+    assert found.stop == "proven"
+    assert found.lower_bound <= best * (1 + 1e-9)
+    assert found.objective == pytest.approx(best, rel=2e-6)
+    assert found.objective - found.lower_bound <= 6e-7 * max(1.0, best)
+    assert objective(data, found.w, found.b, mode) == pytest.approx(found.objective, rel=1e-9)
+    assert np.linalg.matrix_rank(found.w.reshape(shape), tol=1e-9) == 1
+
+
+def test_one_below_full_rank_is_proven() -> None:
+    found = matrix_search(DATA, ridge=RIDGE, shape="3x3", rank=2)
+    best = rank_two_on_sphere(DATA, 3, "free", RIDGE)
+    assert found.stop == "proven"
+    assert found.lower_bound <= best * (1 + 1e-9)
+    assert found.objective == pytest.approx(best, rel=1e-5)
+    assert np.linalg.matrix_rank(found.w.reshape(3, 3), tol=1e-9) == 2
+
+
+@pytest.mark.parametrize("ridge", [0.02, 10.0])
+def test_cones_are_few_at_any_ridge(ridge: float) -> None:
+    """The solver's multipliers of Q in the cone count in full, whatever the closed form divides."""
+    data = matrix_points(4, n=14, shape=(2, 3), noise=3.0)
+    found = matrix_search(data, ridge=ridge, shape="2x3", rank=1)
+    assert (found.stop, found.cells < 100) == ("proven", True)
+    best = rank_one_on_circle(data, 3, "free", ridge)
+    assert found.lower_bound <= best * (1 + 1e-9)
+    assert found.objective == pytest.approx(best, rel=2e-6)
+    problem = CellProblem(data, data.X.reshape(-1, 2, 3), ridge, "free", "line", 100.0)
+    x, _ = problem._solve(np.array([[1.0, 0.0], [0.0, -1.0]]))
+    relaxed = float(problem._rows[4] @ x)
+    assert problem.bound(np.diag([1.0, -1.0])).lower == pytest.approx(relaxed, rel=1e-6)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-8, 0.0), (1e8, 0.0), (1.0, 1e6)])
+def test_units_and_a_place_far_from_0_change_nothing(scale: float, shift: float) -> None:
+    moved = tm.TrainingData(scale * SMALL.X + shift, SMALL.y)
+    found = matrix_search(moved, ridge=RIDGE * scale**2, shape="2x3", rank=1, cell_limit=200)
+    assert found.stop == "proven"
+    assert found.objective == pytest.approx(rank_one_on_circle(SMALL, 3, "free", RIDGE), rel=2e-6)
+
+
+def test_a_time_limit_ends_the_orthants_of_a_large_matrix() -> None:
+    small = matrix_points(0, n=12, shape=(7, 7))
+    found = matrix_search(
+        small, ridge=RIDGE, shape="7x7", rank=1, time_limit=1e-6, incumbent=(np.zeros(49), 0.0)
+    )
+    relaxed = tm.solve(tm.matrix_svc_projection(small, ridge=RIDGE, shape="7x7", rank=1))
+    assert (found.stop, found.cells) == ("time_limit", 1)
+    assert found.lower_bound == pytest.approx(relaxed.objective, rel=1e-6)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=12)
+def test_no_multipliers_bound_a_cone_above_any_of_its_directions(seed: int) -> None:
+    """Far from optimal ones too: the closed form is proven, the solver only proposes."""
+    rng = np.random.default_rng(seed)
+    kind, mode = rng.choice(["line", "complement"]), rng.choice(INTERCEPTS)
+    problem = cell_problem(str(kind), str(mode))
+    cone = rng.standard_normal((3, 1)) + 0.7 * rng.standard_normal((3, 3))
+    cone /= np.linalg.norm(cone, axis=0)
+    normals = np.linalg.inv(cone)
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    inside = cone @ rng.exponential(size=(3, 6))
+    least = min(best_in_direction(problem, u / np.linalg.norm(u)) for u in inside.T)
+    tight = problem.bound(cone).lower
+    assert tight <= least + 1e-7
+    for scale in (0.1, 1.0, 10.0):
+        Z = scale * rng.exponential(size=(3, 3)) * (1 - np.eye(3))
+        loose = problem.proven(rng.random(DATA.n), Z, normals)
+        assert loose <= tight + 1e-6, "the solver's own are the best"
+
+
+def test_a_small_cone_is_nearly_its_direction() -> None:
+    rng = np.random.default_rng(5)
+    u = rng.standard_normal(3)
+    for kind, mode in itertools.product(("line", "complement"), ("free", "penalised")):
+        problem = cell_problem(kind, mode)
+        cone = u[:, None] + 1e-3 * rng.standard_normal((3, 3))
+        cone /= np.linalg.norm(cone, axis=0)
+        middle = cone.sum(axis=1) / np.linalg.norm(cone.sum(axis=1))
+        value = best_in_direction(problem, middle)
+        assert problem.bound(cone).lower == pytest.approx(value, rel=0.02)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=30)
+def test_the_halves_of_a_cone_hold_all_of_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cone = rng.standard_normal((3, 3))
+    cone /= np.linalg.norm(cone, axis=0)
+    halves = _halves(cone)
+    for u in (cone @ rng.exponential(size=(3, 10))).T:
+        assert max(np.linalg.solve(half, u).min() for half in halves) >= -1e-9
+    for half in halves:
+        assert np.linalg.solve(cone, half).min() >= -1e-9
+
+
+# --- stopped on the way --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("after", [1, 2, 4, 5, 6, 9])
+def test_ctrl_c_keeps_the_point_and_a_bound_that_holds(
+    after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1)
+    calls, whole = [], CellProblem.bound
+
+    def pressed(self: CellProblem, cone: np.ndarray) -> Any:
+        calls.append(cone)
+        if len(calls) == after:
+            raise KeyboardInterrupt
+        return whole(self, cone)
+
+    monkeypatch.setattr(CellProblem, "bound", pressed)
+    found = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1, incumbent=(np.ones(6), 0.0))
+    assert found.stop == "interrupted"
+    assert found.lower_bound <= best.objective <= found.objective + 1e-6
+    assert found.cells == after - 1
+
+
+def test_limits_of_cells_and_time_leave_a_proven_bound() -> None:
+    best = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1)
+    few = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1, cell_limit=6)
+    assert (few.stop, best.stop) == ("cell_limit", "proven")
+    assert few.cells in (6, 7)
+    assert 0.5 * best.objective < few.lower_bound < best.objective - 1e-3
+    late = matrix_search(
+        SMALL, ridge=RIDGE, shape="2x3", rank=1, time_limit=1e-6, incumbent=(best.w, best.b)
+    )
+    assert late.stop == "time_limit"
+    assert late.lower_bound < best.objective
+    assert late.objective == pytest.approx(best.objective, rel=1e-9)
+
+
+def test_a_solver_that_breaks_down_proves_less_and_nothing_false(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nothing(self: CellProblem, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        x, z = whole(self, normals)
+        return direction_cells._finite(np.full(len(x), np.nan)), direction_cells._finite(z * np.inf)
+
+    whole = CellProblem._solve
+    monkeypatch.setattr(CellProblem, "_solve", nothing)
+    found = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1, cell_limit=20)
+    assert found.stop == "cell_limit"
+    assert found.lower_bound <= 1e-9
+
+
+@pytest.mark.parametrize(("shape", "rank"), [("3x3", 3), ("1x9", 1), ("9x1", 1)])
+def test_full_rank_is_not_searched(shape: str, rank: int) -> None:
+    assert not is_searchable((3, 3), 3)
+    with pytest.raises(ValueError, match=rf"rank {rank} of a matrix {shape} is not searched"):
+        matrix_search(DATA, ridge=RIDGE, shape=shape, rank=rank)
+
+
+# --- as the bound of a certificate ---------------------------------------------------------------
+
+
+def test_a_bound_from_a_bad_point_is_that_of_the_optimum() -> None:
+    origin = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1).origin
+    best = rank_one_on_circle(SMALL, 3, "free", RIDGE)
+    bound, method = closing_bounds.matrix_bound(origin, {"w": np.ones(6), "b": np.array(0.0)})
+    assert method.startswith("search over")
+    assert bound is not None
+    assert best - 2e-6 <= bound <= best * (1 + 1e-9)
+
+
+def test_full_rank_and_larger_problems_get_the_bound_of_the_projection() -> None:
+    whole = tm.solve(tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="1x9", rank=1), "scip")
+    assert whole.certificate.verdict is Verdict.CERTIFIED
+    assert whole.status is Status.OPTIMAL
+    assert whole.certificate.bound_method == closing_bounds.RELAXATION_METHOD
+    wide = matrix_points(0, n=12, shape=(4, 4))
+    origin = tm.matrix_svc_bilinear(wide, ridge=RIDGE, shape="4x4", rank=2).origin
+    bound, method = closing_bounds.matrix_bound(origin)
+    relaxed = tm.solve(tm.matrix_svc_projection(wide, ridge=RIDGE, shape="4x4", rank=2))
+    assert method == closing_bounds.RELAXATION_METHOD
+    assert bound == pytest.approx(relaxed.objective, rel=1e-6)
+
+
+def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    origin = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1).origin
+    monkeypatch.setattr(type(SOLVERS["clarabel"]), "installed", property(lambda self: False))
+    assert closing_bounds.matrix_bound(origin) == (None, "")
+
+
+def test_a_single_cone_is_called_one() -> None:
+    nothing = tm.TrainingData(0 * SMALL.X, SMALL.y)
+    model = tm.matrix_svc_bilinear(nothing, ridge=RIDGE, shape="2x3", rank=1)
+    assert "1 cone of" in solve_by_matrix_search(model).certificate.bound_method
+
+
+# --- as a solver ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["free", "none"])
+def test_the_search_solves_a_model_without_a_solver(mode: str) -> None:
+    model = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode)
+    found = solve_by_matrix_search(model, seed=3, threads=1)
+    assert (found.status, found.solver) == (Status.OPTIMAL, "tightmargin")
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
+    assert found.objective == pytest.approx(best, rel=2e-6)
+    assert found.bound is not None
+    assert found.bound <= best * (1 + 1e-9)
+    assert [v.value for v in model.w.values()] == found.values["w"].tolist()
+    assert (found.seed, found.threads, found.message) == (3, 1, "")
+
+
+def test_a_search_that_is_stopped_keeps_its_gap() -> None:
+    model = tm.build("matrix_svc_bilinear", DATA, ridge=RIDGE, shape="3x3", rank=1)
+    found = solve_by_matrix_search(model, time_limit=1e-6)
+    assert found.status is Status.FEASIBLE
+    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert found.objective is not None
+    assert found.bound is not None
+    assert found.bound < found.objective - 0.1
+    assert found.message.startswith("time limit: the gap is")
+
+
+def test_other_and_edited_models_are_refused() -> None:
+    with pytest.raises(ValueError, match="matrix-search takes a model of matrix_svc_bilinear"):
+        solve_by_matrix_search(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
+    model = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
+    model.w[0].fix(0.0)
+    with pytest.raises(ValueError, match="as it was built"):
+        solve_by_matrix_search(model)
+    with pytest.raises(ValueError, match="rank 3 of a matrix 3x3 is not searched"):
+        solve_by_matrix_search(tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=3))

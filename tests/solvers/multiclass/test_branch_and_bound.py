@@ -1,0 +1,144 @@
+"""Branch and bound for the truncated hinge loss of several classes, and the bounds it uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.formulations.multiclass.test_big_m import brute_force, drawn
+from tests.references.multiclass import Machine, class_points
+from tests.references.reference_solutions import INTERCEPTS
+from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
+from tightmargin.solvers.hinge_batch.multiclass import hinge_multipliers, machine_space
+from tightmargin.solvers.multiclass import branch_and_bound as searching
+from tightmargin.solvers.multiclass.branch_and_bound import Stop, truncated_search
+from tightmargin.solvers.multiclass.dca import truncated_dca
+from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
+from tightmargin.solvers.result import Verdict
+
+FIFTEEN = class_points(27, n=15)
+WORDS: dict[str, Any] = {"ridge": 0.02, "truncation": -0.5}
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**31))
+def test_the_search_encloses_the_optimum_of_brute_force(seed: int) -> None:
+    data, words = drawn(seed)
+    value, _ = brute_force(data, words)
+    found = truncated_search(data, **words)
+    assert found.stop is Stop.PROVEN
+    assert found.objective == pytest.approx(value, rel=1e-6, abs=1e-9)
+    assert found.lower_bound <= value * (1 + 1e-8) + 1e-10
+    assert found.lower_bound >= value * (1 - 1e-6) - 1e-9
+    assert found.objective == truncated_objective(data, found.B, found.b, **words)
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**31), mode=st.sampled_from(INTERCEPTS))
+def test_any_multipliers_give_a_bound(seed: int, mode: str) -> None:
+    """Noise, infinities and negative numbers included; those of the method give the optimum."""
+    rng = np.random.default_rng(seed)
+    data = class_points(seed % 7, n=8)
+    ridge = float(rng.choice([0.01, 0.3]))
+    costs = rng.random((1, 8)) * (rng.random((1, 8)) < 0.8) / 8
+    machine = Machine(data, mode, ridge, top=50.0)
+    value = machine.value(costs[0])
+    space = machine_space(data, ridge, mode)
+    centre = np.zeros((1, 2, 2 if mode == "none" else 3))
+    multipliers = hinge_multipliers(space, costs, centre)[1]
+    reach = 50.0 * np.sqrt(3)
+    best = hinge_bounds(space, costs, multipliers, reach)[0]
+    assert best <= value + 1e-8
+    assert best >= value - 1e-4 * max(value, 0.01)
+    noise = multipliers * rng.lognormal(0, 2, multipliers.shape) + rng.normal(size=(1, 8, 3)) * 0.05
+    noise[0, 0, 0] = np.inf
+    assert hinge_bounds(space, costs, noise, reach)[0] <= value + 1e-8
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_fifteen_points_of_three_classes_are_proven_twice(mode: str) -> None:
+    """By SCIP, and by the search that does not know of it."""
+    words = WORDS | {"intercept": mode}
+    model = tm.build("multiclass_truncated", FIFTEEN, **words, big_m="derived")
+    result = tm.solve(model, "scip")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.solver_bound == pytest.approx(result.objective, rel=1e-5)
+    assert "branch and bound over" in result.certificate.bound_method
+    found = truncated_search(FIFTEEN, **words)
+    assert found.objective == pytest.approx(result.objective, rel=1e-6)
+    assert found.lower_bound == pytest.approx(result.objective, rel=2e-6)
+
+
+def test_the_hinge_start_of_the_dc_algorithm_misses_the_optimum() -> None:
+    found = truncated_search(FIFTEEN, **WORDS)
+    one = truncated_dca(FIFTEEN, **WORDS)
+    assert one.value > 1.05 * found.objective
+    assert found.lower_bound > 0.999999 * found.objective
+
+
+def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = truncated_search(FIFTEEN, **WORDS)
+    few = truncated_search(FIFTEEN, **WORDS, node_limit=9)
+    assert few.stop is Stop.NODE_LIMIT
+    assert 0 < few.lower_bound < whole.lower_bound
+    assert few.objective >= whole.objective - 1e-12
+    none = truncated_search(FIFTEEN, **WORDS, time_limit=0.0)
+    assert none.stop is Stop.TIME_LIMIT
+    assert 0 < none.lower_bound <= few.lower_bound + 1e-12
+    solve, count = searching._Search._solve, iter(range(100))
+
+    def interrupted(*arguments: Any) -> None:
+        if next(count) == 3:
+            raise KeyboardInterrupt
+        solve(*arguments)
+
+    monkeypatch.setattr(searching._Search, "_solve", interrupted)
+    broken = truncated_search(FIFTEEN, **WORDS)
+    assert broken.stop is Stop.INTERRUPTED
+    assert 0 < broken.lower_bound <= whole.objective
+
+
+def test_the_reach_of_the_intercepts_holds_at_the_optimum() -> None:
+    for seed in range(6):
+        data = class_points(seed, n=9)
+        found = truncated_search(data, **WORDS)
+        space = machine_space(data, WORDS["ridge"])
+        reach = intercept_reach(space, WORDS["ridge"], WORDS["truncation"], found.objective)
+        assert np.linalg.norm(found.b) <= reach
+
+
+def test_nodes_left_at_a_wide_gap_keep_their_bounds() -> None:
+    """The point is not the optimum then, and what was left undone is what is proven."""
+    whole = truncated_search(FIFTEEN, **WORDS)
+    wide = truncated_search(FIFTEEN, **WORDS, gap=0.6)
+    assert wide.stop is Stop.PROVEN
+    assert wide.nodes < whole.nodes
+    assert wide.objective > whole.objective * 1.001
+    assert 0.4 * wide.objective <= wide.lower_bound <= whole.objective
+
+
+def test_multipliers_that_cannot_be_balanced_pay_for_the_intercepts() -> None:
+    """A chain from class 0 to 1 to 2 and nothing back: without that price it proves too much."""
+    data = tm.MulticlassData([[0.34558419], [0.82161814], [0.33043708]], [0, 1, 2])
+    costs, chain = np.array([[1.0, 1.0, 0.0]]), np.zeros((1, 3, 3))
+    chain[0, 0, 1] = chain[0, 1, 2] = 1.0
+    value = Machine(data, "free", 0.3, top=50.0).value(costs[0])
+    space = machine_space(data, 0.3)
+    assert hinge_bounds(space, costs, chain, 0.0)[0] > value + 0.05
+    assert hinge_bounds(space, costs, chain, 50 * np.sqrt(3))[0] <= value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"gap": float("nan")}, {"gap": -1.0}, {"node_limit": -5}, {"node_limit": 1.5},
+     {"time_limit": -1.0}, {"time_limit": float("nan")}],
+)  # fmt: skip
+def test_a_limit_that_is_none_is_refused_by_its_name(words: dict[str, Any]) -> None:
+    data = tm.MulticlassData([[0.0], [1.0], [2.0]], [0, 1, 2])
+    with pytest.raises(ValueError, match=next(iter(words))):
+        truncated_search(data, ridge=0.1, truncation=-0.5, **words)

@@ -1,0 +1,60 @@
+"""nu_bar and its proven bounds where coefficients are too small or too large for HiGHS."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.nu import nu_range as ranges
+from tightmargin.solvers.nu.nu_range import nu_bar_bounds, nu_range
+
+
+def two_clouds() -> TrainingData:
+    rng = np.random.default_rng(3)
+    X = rng.normal(0, 0.5, (28, 2))
+    X[:, 0] += np.repeat([0.5, -0.5], 14)
+    return TrainingData(X, np.repeat([1.0, -1.0], 14))
+
+
+def test_a_coefficient_that_highs_drops_does_not_stop_the_bounds() -> None:
+    """All components of a Gaussian kernel separate different points: nu_bar is 0."""
+    points = fit_kernel_pca(two_clouds(), keep="full", kernel="rbf", width=1.0).data
+    assert (np.abs(points.X[points.X != 0]) < 1e-9).any()
+    low, high = nu_bar_bounds(points)
+    assert low == 0
+    assert 0 <= high < 1e-9
+
+
+def test_a_dropped_coefficient_counts_in_both_bounds() -> None:
+    """With entries of 1e-12 the sign of x separates, and nu_bar is 0; with 0 for them it is 0.7."""
+    y, costs = np.repeat([1.0, -1.0], [4, 3]), np.array([0.2, 0.17, 0.1, 0.08, 0.2, 0.15, 0.1])
+    ends = {}
+    for tiny in (0.0, 1e-12):
+        X = np.array([tiny, tiny, tiny, 1.0, -tiny, -tiny, -1.0])[:, None]
+        ends[tiny] = nu_bar_bounds(TrainingData(X, y), class_balance=costs)
+    assert ends[0.0] == pytest.approx((0.7, 0.7), abs=1e-12)
+    low, high = ends[1e-12]
+    assert low == 0
+    assert 0 <= high < 0.7
+
+
+@pytest.mark.parametrize("powers", [(-40, -40), (-40, 0), (60, 0), (40, -20)])
+def test_nu_bar_is_the_same_in_every_unit(powers: tuple[int, int]) -> None:
+    """2^k is an exact factor: the hyperplanes are the same."""
+    data = two_clouds()
+    known = nu_range(data).nu_bar
+    assert 0.05 < known < 0.95 * nu_range(data).nu_max
+    other = TrainingData(data.X * 2.0 ** np.array(powers), data.y)
+    assert nu_range(other).nu_bar == pytest.approx(known, abs=1e-9)
+    low, high = nu_bar_bounds(other)
+    assert known - 1e-9 <= low <= high + 1e-15
+    assert high <= known + 1e-9
+
+
+def test_the_lower_bound_is_0_where_no_multipliers_can_be_repaired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ranges, "exact_lp_bound", lambda form, y: None)
+    assert nu_bar_bounds(two_clouds())[0] == 0

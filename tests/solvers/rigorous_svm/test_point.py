@@ -1,0 +1,131 @@
+"""The point every method for the rigorous SVM ends in: its bound holds, its value is a loss."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.references.reference_solutions import points
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.rigorous_svm.checks import hinge_sum
+from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.rigorous_svm.point import rsvm_point
+
+
+def optimum(data: TrainingData, norm_bound: float) -> tuple[float, np.ndarray, np.ndarray, float]:
+    """(3)-(5) in another modelling layer: value, multipliers of the margin rows, w and b."""
+    w, b, xi = cp.Variable(data.d), cp.Variable(), cp.Variable(data.n, nonneg=True)
+    margin = cp.multiply(data.y, data.X @ w + b) >= 1 - xi
+    problem = cp.Problem(cp.Minimize(cp.sum(xi)), [margin, cp.norm(w) <= norm_bound])
+    exact = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    problem.solve(solver="CLARABEL", **exact)
+    assert problem.status == "optimal"
+    return float(problem.value), margin.dual_value, w.value, float(b.value)
+
+
+@pytest.mark.parametrize("kind", ["separable", "overlapping", "unbalanced"])
+@pytest.mark.parametrize("norm_bound", [0.05, 0.4, 1.0, 20.0])
+def test_the_bound_and_the_value_enclose_the_optimum(kind: str, norm_bound: float) -> None:
+    data = points(kind, 3, n=16)
+    value, alpha, w, b = optimum(data, norm_bound)
+    found = rsvm_point(data, norm_bound, alpha, (w, b))
+    assert found.lower_bound <= value + 1e-7
+    assert found.value >= value - 1e-7
+    assert found.gap <= 1e-6
+    assert np.linalg.norm(found.w) <= norm_bound * (1 + 1e-14)
+    assert found.value == hinge_sum(data, found.w, found.b)
+
+
+@given(st.integers(0, 10**6), st.floats(0.01, 30.0))
+def test_any_multipliers_prove_a_bound_and_any_hyperplane_a_value(seed: int, bound: float) -> None:
+    data = points("overlapping", seed % 7, n=12)
+    rng = np.random.default_rng(seed)
+    found = rsvm_point(
+        data, bound, rng.uniform(-0.2, 1.2, data.n), (5 * rng.standard_normal(2), rng.normal())
+    )
+    value, *_ = optimum(data, bound)
+    assert found.lower_bound <= value + 1e-7 * max(1.0, value)
+    assert found.value >= value - 1e-7 * max(1.0, value)
+    assert float(found.alpha.min()) >= 0
+    assert float(found.alpha.max()) <= 1
+    assert abs(data.y @ found.alpha) <= 1e-12
+
+
+def test_without_any_multiplier_the_given_hyperplane_is_kept() -> None:
+    data = points("separable", 1, n=12)
+    value, _, w, b = optimum(data, 100.0)
+    assert value == pytest.approx(0, abs=1e-7)
+    found = rsvm_point(data, 100.0, np.zeros(data.n), (w * (1 + 1e-6), b * (1 + 1e-6)))
+    assert (found.value, found.lower_bound, found.gamma) == (0.0, 0.0, 0.0)
+    assert found.verdict is Verdict.CERTIFIED
+    assert found.relative_gap is None
+
+
+def test_without_anything_the_loss_of_the_smaller_class_is_all_there_is() -> None:
+    data = points("unbalanced", 1, n=12)
+    found = rsvm_point(data, 1.0, np.zeros(data.n))
+    assert found.value == 2 * min(data.n_pos, data.n_neg)
+    assert found.verdict is Verdict.NOT_CERTIFIED
+
+
+@pytest.mark.parametrize("far", [0.0, 1e4, 2.0**27])
+def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> None:
+    """w.x and b cancel there; a loss from rounded sums was 0 with a certificate, and is not."""
+    data = points("separable", 4, n=16)
+    placed = TrainingData(data.X + far, data.y)
+    alpha = np.full(data.n, 0.1)
+    for norm_bound in (0.3, 20.0, 1e3):
+        found = rsvm_point(placed, norm_bound, alpha)
+        w, b = [Fraction(float(v)) for v in found.w], Fraction(found.b)
+        exact = Fraction(0)
+        for x, y in zip(placed.X, placed.y, strict=True):
+            score = sum((v * Fraction(float(c)) for v, c in zip(w, x, strict=True)), b)
+            exact += max(Fraction(0), 1 - int(y) * score)
+        assert found.value == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
+
+
+def test_the_bound_of_points_far_from_0_is_that_of_the_same_points_around_it() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.integers(-(2**10), 2**10, size=(20, 3)) / 2**10
+    y = np.where(X[:, 0] + rng.normal(scale=0.3, size=20) > 0, 1.0, -1.0)
+    alpha = rng.uniform(0.4, 0.6, 20)
+    near = rsvm_point(TrainingData(X, y), 0.5, alpha)
+    far = rsvm_point(TrainingData(X + 2.0**20, y), 0.5, alpha)
+    assert near.lower_bound > 1
+    assert far.lower_bound == pytest.approx(near.lower_bound, rel=1e-13)
+
+
+def test_a_kernel_matrix_and_its_points_agree() -> None:
+    data = points("overlapping", 5, n=14)
+    _, alpha, _, _ = optimum(data, 0.7)
+    linear = rsvm_point(data, 0.7, alpha)
+    gram = rsvm_point(GramData(data.X @ data.X.T, data.y), 0.7, alpha)
+    assert gram.value == pytest.approx(linear.value, rel=1e-10)
+    assert gram.lower_bound == pytest.approx(linear.lower_bound, rel=1e-10)
+
+
+def test_a_wrong_multiplier_is_not_certified() -> None:
+    data = points("overlapping", 5, n=14)
+    _, alpha, w, b = optimum(data, 0.7)
+    wrong = np.where(np.arange(data.n) == int(np.argmax(alpha)), alpha - 1e-3, alpha)
+    found = rsvm_point(data, 0.7, wrong, (w, b))
+    assert found.verdict is Verdict.NOT_CERTIFIED
+
+
+@pytest.mark.parametrize("far", [1e4, 1e6])
+def test_points_far_from_zero_are_proven_like_those_near_it(far: float) -> None:
+    drawn = points("overlapping", 1, n=60, d=3)
+    moved = TrainingData(drawn.X + far, drawn.y)
+    data = TrainingData(moved.X - far, drawn.y)  # rounded in the same way
+    _, alpha, w, b = optimum(data, 0.5)
+    near = rsvm_point(data, 0.5, alpha, (w, b))
+    there = rsvm_point(moved, 0.5, alpha, (w, b - far * float(w.sum())))
+    assert near.length > 0.1
+    assert there.lower_bound == pytest.approx(near.lower_bound, rel=1e-11)
+    assert there.length == pytest.approx(near.length, rel=1e-11)
+    assert there.value == pytest.approx(near.value, rel=1e-14 * far)

@@ -1,0 +1,429 @@
+"""Stochastic gradient descent on the soft margin: by hand, by the book, against the optimum."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tests.support.command_line import run
+from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure, sgd_study
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.solvers.fact_names import FACTS
+from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.soft_margin.methods import DESCENDED, PROOF, solve_by_sgd
+from tightmargin.solvers.soft_margin.sgd import DONE, INTERRUPTED, TIME_LIMIT, sgd
+from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate
+from tightmargin.solvers.soft_margin.sgd_steps import Walk
+
+RIDGE = 0.05
+DATA = points("overlapping", 5, n=20)
+KERNEL = gram_data(DATA, kernel="rbf", width=0.7)
+LINEAR = tm.GramData(DATA.X @ DATA.X.T, DATA.y)
+# y x = 1 at both: what happens does not depend on the draws.
+PAIR = tm.TrainingData([[1.0], [-1.0]], [1, -1])
+
+Data = tm.TrainingData | tm.GramData
+
+
+def objective(data: Data, w: np.ndarray, ridge: float = RIDGE) -> float:
+    return ridge * w @ w + np.maximum(0, 1 - data.y * (data.factor @ w)).mean()
+
+
+def by_the_book(
+    data: tm.TrainingData, ridge: float, draws: Sequence[int], rule: str
+) -> list[np.ndarray]:
+    """Iterates w_1 to w_T of Algorithm 3, line by line."""
+    theta, found = np.zeros(data.d), []
+    for t, i in enumerate(draws, start=1):
+        divisor = t if rule == "printed" else t - 1
+        w = theta / (2 * ridge * divisor) if divisor else np.zeros(data.d)
+        found.append(w)
+        if data.y[i] * (w @ data.X[i]) < 1:
+            theta = theta + data.y[i] * data.X[i]
+    return found
+
+
+@functools.cache
+def optimum(kind: str) -> float:
+    """From another modelling layer."""
+    if kind == "kernel":
+        return reference_solutions.kernel_hinge(
+            np.asarray(KERNEL.gram), KERNEL.y, RIDGE, 1 / KERNEL.n, "none"
+        )
+    return reference_solutions.hinge(DATA, "none", RIDGE, 1 / DATA.n).value
+
+
+# --- the iterates --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("T", [1, 2, 7, 5000])
+def test_two_mirrored_points_by_hand(T: int) -> None:
+    """With a large ridge both always lack margin: theta_t = t - 1, and w* = 1 / lambda."""
+    ridge, strength = 3.0, 6.0
+    H = sum(1 / t for t in range(1, T + 1))
+    words: dict[str, Any] = {"ridge": ridge, "steps": T, "seed": 1}
+    assert sgd(PAIR, **words).w == pytest.approx([(1 - H / T) / strength], rel=1e-12)
+    assert sgd(PAIR, average="last", **words).w == pytest.approx([(T - 1) / (T * strength)])
+    update = sgd(PAIR, rule="update", **words)
+    assert update.w == pytest.approx([(T - 1) / (T * strength)])
+    last = sgd(PAIR, rule="update", average="last", **words).w
+    assert last == pytest.approx([1 / strength if T > 1 else 0.0])
+    assert update.objective == pytest.approx(objective(PAIR, update.w, ridge), rel=1e-12)
+
+
+@pytest.mark.parametrize("average", ["all", "last"])
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=st.integers(0, 10**6), T=st.integers(1, 60))
+@settings(max_examples=15, deadline=None)
+def test_the_iterate_is_that_of_the_algorithm_line_by_line(
+    rule: str, average: str, seed: int, T: int
+) -> None:
+    draws = np.random.default_rng(seed).integers(DATA.n, size=10**3)
+    words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": seed, "rule": rule}
+    drawn = _draws_of(DATA, **words)
+    assert len(drawn) == T
+    assert drawn[:1] == draws[:1].tolist()
+    iterates = by_the_book(DATA, RIDGE, drawn, rule)
+    expected = np.mean(iterates, axis=0) if average == "all" else iterates[-1]
+    found = sgd(DATA, average=average, **words)
+    np.testing.assert_allclose(found.w, expected, rtol=1e-9, atol=1e-12)
+    spread = DATA.X.T @ found.coefficients
+    np.testing.assert_allclose(found.w, spread, rtol=1e-9, atol=1e-12)
+
+
+def _draws_of(data: Data, **words: Any) -> list[int]:
+    """The draws of a run, listened to."""
+    heard: list[int] = []
+    original = Walk._add
+
+    def listening(walk: Walk, draws: Any, sums: Any, moved: Any) -> None:
+        heard.extend(draws.tolist())
+        original(walk, draws, sums, moved)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Walk, "_add", listening)
+        sgd(data, **words)
+    return heard
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_on_a_kernel_matrix_it_is_the_same_step_by_step(rule: str) -> None:
+    for T in [*range(1, 41), 3000]:
+        words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": 2, "rule": rule}
+        there, here = sgd(LINEAR, **words), sgd(DATA, **words)
+        np.testing.assert_allclose(there.coefficients, here.coefficients, rtol=1e-9, atol=1e-14)
+        assert there.objective == pytest.approx(here.objective, rel=1e-9)
+        assert there.lower_bound == pytest.approx(here.lower_bound, rel=1e-9, abs=1e-12)
+
+
+def test_a_seed_is_a_run() -> None:
+    first, again, other = (sgd(DATA, ridge=RIDGE, steps=500, seed=seed) for seed in (4, 4, 5))
+    assert first.w.tolist() == again.w.tolist()
+    assert first.trace == again.trace
+    assert first.w.tolist() != other.w.tolist()
+
+
+# --- against the optimum -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("kind", "data"), [("points", DATA), ("kernel", KERNEL)])
+def test_the_averaged_iterate_approaches_the_certified_optimum(
+    kind: str, data: Data, rule: str
+) -> None:
+    best = optimum(kind)
+    build = tm.soft_margin_svc if kind == "points" else tm.kernel_soft_margin_svc
+    certified = tm.solve(build(data, ridge=RIDGE, intercept="none"))
+    assert certified.certificate.verdict is Verdict.CERTIFIED
+    assert certified.objective == pytest.approx(best, rel=1e-6)
+    found = sgd(data, ridge=RIDGE, steps=50_000, seed=0, rule=rule)
+    assert best - 1e-9 <= found.objective <= best + 2e-3
+    assert found.stop == DONE
+    assert [point.steps for point in found.trace] == sorted({p.steps for p in found.trace})
+    assert found.trace[-1].steps == found.steps == 50_000
+    bounds = [point.lower_bound for point in found.trace]
+    assert bounds == sorted(bounds)
+    assert max(bounds) <= best + 1e-9
+    assert found.gap <= 2e-2
+    assert all(point.objective >= best - 1e-9 for point in found.trace)
+
+
+@given(seed=st.integers(0, 10**6), ridge=st.floats(1e-3, 1e2), T=st.integers(1, 300))
+@settings(max_examples=20, deadline=None)
+def test_its_multipliers_are_feasible_and_their_value_is_the_bound(
+    seed: int, ridge: float, T: int
+) -> None:
+    data = points("overlapping", seed, n=8)
+    found = sgd(data, ridge=ridge, steps=T, seed=seed)
+    assert (found.alpha >= 0).all()
+    assert (found.alpha <= 1 / data.n).all()
+    v = data.X.T @ (data.y * found.alpha)
+    value = found.alpha.sum() - v @ v / (4 * ridge)
+    assert found.lower_bound == pytest.approx(value, rel=1e-9, abs=1e-12)
+    assert found.lower_bound <= value
+    assert found.lower_bound <= found.objective
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_its_multipliers_are_the_shares_of_draws_that_moved_theta(seed: int) -> None:
+    """A draw j weighs (1/T) sum_{t > j} 1/t, added up one by one."""
+    T = 2000
+    words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": seed}
+    draws = _draws_of(DATA, **words)
+    iterates = by_the_book(DATA, RIDGE, draws, "printed")
+    moved, drawn = np.zeros((2, DATA.n))
+    for j, (i, w) in enumerate(zip(draws, iterates, strict=True), start=1):
+        weight = sum(1 / t for t in range(j + 1, T + 1)) / T
+        drawn[i] += weight
+        moved[i] += weight * (DATA.y[i] * (w @ DATA.X[i]) < 1)
+    found = sgd(DATA, **words)
+    assert found.trace[-1].lower_bound > found.trace[-2].lower_bound, "the last are the best"
+    np.testing.assert_allclose(found.alpha, moved / drawn / DATA.n, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("kind", "data"), [("points", DATA), ("kernel", KERNEL)])
+def test_the_mean_over_seeds_stays_under_the_rate(kind: str, data: Data, rule: str) -> None:
+    """And falls about as 1/T: by more than 4 from 1,000 to 10,000 steps."""
+    means = []
+    for T in (30, 1000, 10_000):
+        runs = [sgd(data, ridge=RIDGE, steps=T, seed=seed, rule=rule) for seed in range(12)]
+        mean = float(np.mean([run.objective for run in runs])) - optimum(kind)
+        assert 0 <= mean <= sgd_rate(data, ridge=RIDGE, steps=T, rule=rule)
+        means.append(mean)
+    assert means[1] / means[2] > 4
+
+
+@pytest.mark.parametrize("ridge", [0.02, 0.2, 1.0])
+@pytest.mark.parametrize("rule", RULES)
+def test_the_exact_mean_over_all_draws_stays_under_the_rate(rule: str, ridge: float) -> None:
+    """Over every sequence of five draws from three points, without any chance."""
+    data = tm.TrainingData([[1.0, 0.2], [-0.6, 0.5], [0.4, -0.9]], [1, -1, -1])
+    best = reference_solutions.hinge(data, "none", ridge, 1 / 3).value
+    for T in (1, 3, 5):
+        values = [
+            objective(data, np.mean(by_the_book(data, ridge, draws, rule), axis=0), ridge)
+            for draws in itertools.product(range(3), repeat=T)
+        ]
+        rate = sgd_rate(data, ridge=ridge, steps=T, rule=rule)
+        assert 0 < np.mean(values) - best <= rate
+
+
+def test_the_rate_in_numbers() -> None:
+    """R = 2, lambda = 1/2, T = 3: 2 * 4 * 11/6 / (3/2), and 4 * (1 + 4 * 13/12) / (2 * 3/2)."""
+    data = tm.TrainingData([[2.0, 0.0], [0.0, 1.0]], [1, -1])
+    for given_data in (data, tm.GramData(data.X @ data.X.T, data.y)):
+        update = sgd_rate(given_data, ridge=0.25, steps=3, rule="update")
+        assert update == pytest.approx(8 * (11 / 6) / 1.5, rel=1e-12)
+        printed = sgd_rate(given_data, ridge=0.25, steps=3)
+        assert printed == pytest.approx(4 * (1 + 4 * 13 / 12) / 3, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 256, 257, 40_000])
+def test_harmonic_numbers(k: int) -> None:
+    assert harmonic(k) == pytest.approx(math.fsum(1 / t for t in range(1, k + 1)), rel=1e-13)
+
+
+# --- time, Ctrl-C, refusals ----------------------------------------------------------------------
+
+
+def test_a_time_limit_keeps_what_was_found() -> None:
+    found = sgd(DATA, ridge=RIDGE, steps=10**9, seed=0, time_limit=0.05)
+    assert found.stop == TIME_LIMIT
+    assert 0 < found.steps < 10**8
+    assert found.trace[-1].steps == found.steps
+    assert found.objective == pytest.approx(objective(DATA, found.w), rel=1e-12)
+    assert optimum("points") - 1e-9 <= found.objective <= 1.0
+    assert 0 < found.lower_bound <= optimum("points")
+
+
+@pytest.mark.parametrize("blocks", [0, 5, 24])
+def test_ctrl_c_keeps_what_was_found(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    advance, left = Walk.advance, iter(range(blocks))
+
+    def interrupted(walk: Walk, size: int) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        advance(walk, size)
+
+    monkeypatch.setattr(Walk, "advance", interrupted)
+    found = sgd(DATA, ridge=RIDGE, steps=10**5, seed=0)
+    assert found.stop == INTERRUPTED
+    assert found.trace[-1].steps == found.steps
+    assert (found.steps == 0) == (blocks == 0)
+    assert found.objective == pytest.approx(objective(DATA, found.w), rel=1e-12)
+    result = solve_by_sgd(tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"))
+    assert result.status is Status.INTERRUPTED
+    assert result.message.startswith("interrupted: ")
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "ridge": ({"ridge": 0.0}, "ridge must be a positive"),
+    "steps": ({"steps": 0}, "steps must be a whole number of at least 1, got 0"),
+    "half": ({"steps": 1.5}, "steps must be a whole number"),
+    "true": ({"steps": True}, "steps must be a whole number"),
+    "seed": ({"seed": -1}, "seed must be a whole number"),
+    "no seed": ({"seed": None}, "seed must be a whole number"),
+    "average": ({"average": "half"}, "average must be one of all, last"),
+    "rule": ({"rule": "prnted"}, "did you mean printed"),
+    "limit": ({"time_limit": 0}, "time_limit must be positive"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_before_the_first_step(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Walk, "advance", lambda *_: pytest.fail("a step was taken"))
+    words, sentence = BAD[case]
+    with pytest.raises(ValueError, match=sentence):
+        sgd(DATA, **({"ridge": RIDGE, "steps": 5, "seed": 0} | words))
+    rated = {word: value for word, value in words.items() if word in ("ridge", "steps", "rule")}
+    if rated:
+        with pytest.raises(ValueError, match=sentence):
+            sgd_rate(DATA, **({"ridge": RIDGE, "steps": 5} | rated))
+
+
+def test_other_data_are_refused() -> None:
+    with pytest.raises(TypeError, match="sgd takes TrainingData or GramData, got list"):
+        sgd([[1.0]], ridge=RIDGE, steps=5, seed=0)  # type: ignore[arg-type]
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", [DATA, KERNEL], ids=["points", "kernel"])
+@pytest.mark.parametrize("name", DESCENDED)
+def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data, tmp_path: Path) -> None:
+    if name == "soft_margin_svc" and isinstance(data, tm.GramData):
+        data = DATA
+    model = tm.catalogue[name].build(data, ridge=RIDGE, intercept="none")
+    result = solve_by_sgd(model, steps=3000, seed=6, threads=1)
+    found = sgd(data, ridge=RIDGE, steps=3000, seed=6)
+    assert (result.status, result.solver) == (Status.FEASIBLE, "tightmargin")
+    assert (result.seed, result.threads, result.options) == (6, 1, {"steps": 3000})
+    certificate = result.certificate
+    assert certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "the proven gap is" in certificate.reason
+    assert certificate.primal_residual is not None
+    assert certificate.primal_residual <= 1e-12
+    assert result.objective == pytest.approx(found.objective, rel=1e-12)
+    best = optimum("kernel" if isinstance(data, tm.GramData) else "points")
+    assert found.lower_bound - 1e-12 <= result.bound <= best + 1e-9
+    assert result.objective >= best - 1e-9
+    assert set(certificate.facts) <= set(FACTS)
+    assert certificate.facts["steps"] == 3000
+    assert certificate.facts["expected_gap"] == sgd_rate(data, ridge=RIDGE, steps=3000)
+    assert certificate.facts["descent"][-1] == [3000, found.objective, found.lower_bound]
+    assert result.duals["margin"] == pytest.approx(found.alpha, rel=1e-12)
+    weight = result.values["w" if name == "soft_margin_svc" else "v"]
+    np.testing.assert_allclose(weight, found.w, rtol=1e-12)
+    if name == "kernel_soft_margin_svc":
+        np.testing.assert_allclose(result.values["alpha"], found.coefficients, rtol=1e-12)
+    for variable, values in result.values.items():
+        loaded = [v.value for v in model.find_component(variable).values()]
+        assert loaded == np.atleast_1d(values).tolist()
+
+
+@pytest.mark.parametrize(("ridge", "steps", "own"), [(0.05, 3000, False), (0.001, 20, True)])
+def test_the_proven_gap_is_proven_again_from_the_saved_file(
+    ridge: float, steps: int, own: bool, tmp_path: Path
+) -> None:
+    """By weak duality at the iterate, or where the multipliers have their own w, at that."""
+    data = points("overlapping", 0, n=16)
+    model = tm.soft_margin_svc(data, ridge=ridge, intercept="none")
+    result = solve_by_sgd(model, steps=steps)
+    assert (result.certificate.bound_method == PROOF) == own
+    assert result.bound > 0
+    file = tmp_path / "fit.json"
+    result.save(file)
+    kept = tm.SolveResult.load(file)
+    assert kept.certificate.facts["descent"] == result.certificate.facts["descent"]
+    np.savez(tmp_path / "points.npz", X=data.X, y=data.y)
+    answer = run("certify", file, "--data", tmp_path / "points.npz", "--json")
+    assert answer.code == 1, "the gap is open"
+    numbers = answer.json["numbers"]
+    assert all(numbers[word]["confirmed"] for word in ("objective", "violation", "bound"))
+    assert numbers["bound"]["recomputed"] == pytest.approx(result.bound, rel=1e-9)
+
+
+def test_where_the_gap_closes_the_result_is_certified() -> None:
+    """Two mirrored points, every step the same: the gap is (H_T / T)^2 / (4 ridge)."""
+    ridge, T = 10.0, 20_000
+    result = solve_by_sgd(tm.soft_margin_svc(PAIR, ridge=ridge, intercept="none"), steps=T)
+    assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
+    assert result.bound == pytest.approx(1 - 1 / (4 * ridge), rel=1e-12)
+    gap = (harmonic(T) / T) ** 2 / (4 * ridge)
+    assert result.objective - result.bound == pytest.approx(gap, rel=1e-3)
+
+
+def _edited() -> Any:
+    model = tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none")
+    model.w[0].fix(0.1)
+    return model
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
+    "intercept": (
+        lambda: tm.soft_margin_svc(DATA, ridge=RIDGE), {},
+        "build the model with intercept=none, not 'free'",
+    ),
+    "entry": (lambda: tm.c_svc(DATA, C=1.0, intercept="none"), {}, "sgd takes a model of soft_mar"),
+    "edited": (_edited, {}, "as it was built"),
+    "steps": (lambda: tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"), {"steps": -2},
+              "steps must be"),
+    "seed": (lambda: tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"), {"seed": -2},
+             "seed must be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_other_models_are_refused(case: str) -> None:
+    build, words, sentence = REFUSED[case]
+    with pytest.raises(ValueError, match=sentence):
+        solve_by_sgd(build(), **words)
+
+
+# --- the picture ---------------------------------------------------------------------------------
+
+
+def test_the_picture_shows_the_gaps_their_mean_and_the_rate(tmp_path: Path) -> None:
+    study = sgd_study(DATA, ridge=RIDGE, steps=2000, seeds=range(3))
+    assert study.gaps.shape == study.proven_gaps.shape == (3, len(study.steps))
+    assert (study.gaps >= 0).all()
+    assert (study.proven_gaps >= study.gaps - 1e-9).all()
+    assert study.optimum.objective == pytest.approx(optimum("points"), rel=1e-7)
+    own = [p.objective - study.optimum.bound for p in study.runs[1].trace]
+    assert study.gaps[1].tolist() == own
+    axes = sgd_figure(study, "title").axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.get_lines()}
+    np.testing.assert_allclose(drawn["their mean"], study.gaps.mean(axis=0))
+    np.testing.assert_allclose(drawn["rate proven for the mean"], study.rates)
+    assert study.rates[-1] == sgd_rate(DATA, ridge=RIDGE, steps=2000)
+    assert "3 runs" in drawn
+    save_sgd(study, tmp_path / "gaps.png")
+    assert (tmp_path / "gaps.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_study_needs_a_seed() -> None:
+    with pytest.raises(ValueError, match="seeds must hold at least one"):
+        sgd_study(DATA, ridge=RIDGE, steps=10, seeds=[])
+
+
+def test_a_kernel_has_its_study() -> None:
+    study = sgd_study(KERNEL, ridge=RIDGE, steps=500, seeds=[0])
+    assert study.optimum.formulation == "kernel_soft_margin_svc"
+    assert study.optimum.objective == pytest.approx(optimum("kernel"), rel=1e-7)

@@ -1,0 +1,189 @@
+"""Expressions are read as Pyomo's own reader reads them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.repn import generate_standard_repn
+
+from tightmargin.formulations.modeling.affine_rows import dot, squares, total
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.standard_form.columns import Columns
+from tightmargin.solvers.standard_form.expressions import Polynomial, read
+
+NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0])
+
+
+def model() -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, 3)
+    m.x = ArrayVar(m.I, lower=0.0)
+    m.y = pyo.Var(range(2))
+    m.s = pyo.Var()
+    m.p = pyo.Param(initialize=1.5, mutable=True)
+    m.q = pyo.Param(m.I, initialize={i: i - 1.0 for i in range(4)}, mutable=True)
+    m.half = pyo.Expression(expr=0.5 * m.s - m.p)
+    m.x[2].fix(0.75)
+    m.y[1].fix(-2.0)
+    return m
+
+
+M = model()
+LEAVES = st.one_of(
+    NUMBERS,
+    st.sampled_from([M.p, M.q[0], M.q[3], M.half, M.s, M.y[0], M.y[1], M.x[0], M.x[2], M.x[3]]),
+    NUMBERS.map(lambda a: dot(a, M.x)),
+    st.just(M.q).map(lambda q: dot(q, M.x)),
+    st.lists(NUMBERS, min_size=4, max_size=4).map(lambda c: dot(np.array(c), M.x)),
+)
+LINEAR = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(lambda pair: pair[0] + pair[1]),
+        st.tuples(inner, inner).map(lambda pair: pair[0] - pair[1]),
+        st.tuples(inner, inner).map(lambda pair: total(*pair)),
+        st.tuples(NUMBERS, inner).map(lambda pair: pair[0] * pair[1]),
+        inner.map(lambda e: M.p * e),
+        inner.map(lambda e: e / M.p),
+        inner.map(lambda e: -e),
+    ),
+    max_leaves=6,
+)
+QUADRATIC = st.one_of(
+    LINEAR,
+    st.tuples(LINEAR, LINEAR).map(lambda pair: pair[0] * pair[1]),
+    LINEAR.map(lambda e: e**2),
+    st.tuples(LINEAR, LINEAR, LINEAR).map(lambda t: t[0] * t[1] - M.p * t[2] ** 2 + squares(M.y)),
+)
+
+
+def ours(expression: Any) -> tuple[float, dict[str, float], dict[tuple[str, ...], float]]:
+    columns = Columns(M)
+    found = read(expression, columns, "here")
+    assert isinstance(found, Polynomial)
+    linear: dict[str, float] = {}
+    for k, a in zip(*(part.tolist() for part in found.linear()), strict=True):
+        linear[columns.name(k)] = linear.get(columns.name(k), 0.0) + a
+    pairs = {tuple(sorted((columns.name(i), columns.name(j)))): a for i, j, a in found.products}
+    return found.constant, _nonzero(linear), _nonzero(pairs)
+
+
+def pyomos(expression: Any) -> tuple[float, dict[str, float], dict[tuple[str, ...], float]]:
+    repn = generate_standard_repn(expression, quadratic=True)
+    assert repn.nonlinear_expr is None
+    names = [v.name for v in repn.linear_vars]
+    linear = dict(zip(names, map(float, map(pyo.value, repn.linear_coefs)), strict=True))
+    pairs = {
+        tuple(sorted((x.name, y.name))): float(a)
+        for (x, y), a in zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True)
+    }
+    return float(pyo.value(repn.constant)), _nonzero(linear), _nonzero(pairs)
+
+
+def _nonzero(terms: dict[Any, float]) -> dict[Any, float]:
+    return {name: a for name, a in terms.items() if abs(a) > 1e-12}
+
+
+@given(expression=QUADRATIC)
+@settings(max_examples=300)
+def test_any_quadratic_is_read_as_pyomo_reads_it(expression: Any) -> None:
+    constant, linear, pairs = pyomos(expression)
+    found = ours(expression)
+    assert found[0] == pytest.approx(constant, abs=1e-9)
+    assert found[1] == pytest.approx(linear, abs=1e-9)
+    assert found[2] == pytest.approx(pairs, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda m: m.s**3,
+        lambda m: m.s * m.x[0] * m.y[0],
+        lambda m: pyo.exp(m.s),
+        lambda m: 1 / m.s,
+        lambda m: m.s**0.5,
+        lambda m: (m.s * m.x[0]) ** 2,
+        lambda m: m.s ** m.y[0],
+    ],
+)
+def test_what_is_not_quadratic_is_none(write: Any) -> None:
+    assert read(write(M), Columns(M), "here") is None
+
+
+def test_fixed_factors_make_higher_degrees_quadratic() -> None:
+    """x[2] = 0.75 and y[1] = -2 are numbers: s x0 x2 y1 = -1.5 s x0."""
+    _, linear, pairs = ours(M.s * M.x[0] * M.x[2] * M.y[1])
+    assert not linear
+    assert pairs == pytest.approx({("s", "x[0]"): -1.5})
+
+
+def test_products_that_cancel_are_gone() -> None:
+    columns = Columns(M)
+    found = read(M.s * M.x[0] - M.x[0] * M.s + 2 * M.s, columns, "here")
+    assert found is not None
+    assert found.products == []
+
+
+def test_sums_kept_as_arrays_make_no_variable() -> None:
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, 9)
+    m.x, m.s = ArrayVar(m.I), pyo.Var()
+    m.p = pyo.Param(initialize=2.0, mutable=True)
+    goal = total(m.p * dot(np.arange(10.0), m.x), -dot(1.0, m.x), dot(3.0, m.x) / m.p, m.s)
+    columns = Columns(m)
+    found = read(goal, columns, "here")
+    assert found is not None
+    index, numbers = found.linear()
+    np.testing.assert_allclose(
+        np.bincount(index, numbers, minlength=11), [*(2 * np.arange(10.0) + 0.5), 1.0]
+    )
+    assert len(m.x.touched()) == 0
+
+
+def test_a_sum_is_spelled_out_when_pyomo_looks() -> None:
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, 2)
+    m.x, m.s = ArrayVar(m.I), pyo.Var()
+    loss = dot([1.0, 2.0, 3.0], m.x)
+    assert str(loss) == "x[0] + 2.0*x[1] + 3.0*x[2]"
+    assert str(loss + m.s) == "x[0] + 2.0*x[1] + 3.0*x[2] + s"
+    assert loss.nargs() == len(loss.args) == 3
+    assert str(loss) == "x[0] + 2.0*x[1] + 3.0*x[2]"
+    m.x.load(np.array([1.0, 10.0, 100.0]))
+    assert pyo.value(loss) == 321.0
+
+
+def test_a_foreign_variable_gets_the_next_column() -> None:
+    m, other = model(), pyo.ConcreteModel()
+    other.z = pyo.Var(bounds=(0, 2))
+    columns = Columns(m)
+    n = len(columns)
+    found = read(2 * other.z + m.s, columns, "here")
+    assert found is not None
+    assert sorted(found.index) == [columns.column(m.s), n]
+    assert columns[n] is other.z
+    assert columns.name(n) == "z"
+    columns.seal()
+    other.late = pyo.Var()
+    assert columns.column(other.late) == -1
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_numbers_that_are_not_finite_are_named(bad: float) -> None:
+    m = model()
+    m.p = bad
+    for expression, sentence in (
+        (m.p * m.s, rf"coefficient of s is {bad}"),
+        (m.p * m.s * m.x[0], r"coefficient of s \* x\[0\]|coefficient of x\[0\] \* s"),
+        (m.s + m.p, rf"constant term is {bad}"),
+        (m.p * dot(1.0, m.x), rf"is {bad}|constant term"),
+    ):
+        with pytest.raises(NumberError, match=f"row 7: .*(?:{sentence})"):
+            read(expression, Columns(m), "row 7")

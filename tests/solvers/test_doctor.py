@@ -1,0 +1,205 @@
+"""The doctor: its tiny models are right, healthy solvers pass, sick ones are found out."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from rich.console import Console
+
+from tests.support.command_line import run
+from tightmargin.experiments.console import tables
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers import doctor
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.backends.unsupported import LEFT_OUT
+from tightmargin.solvers.doctor import TRIALS, attempt, examine
+
+STEP = 1 / 16
+
+
+def grid(variable: Any) -> list[float]:
+    low = -4.0 if variable.lb is None else variable.lb
+    high = 6.0 if variable.ub is None else variable.ub
+    step = 1.0 if variable.is_integer() or variable.is_binary() else STEP
+    return np.arange(low, high + step / 2, step).tolist()
+
+
+def is_feasible(model: pyo.ConcreteModel) -> bool:
+    rows = model.component_data_objects(pyo.Constraint, active=True)
+    return all(row.slack() >= -1e-9 for row in rows)
+
+
+@pytest.mark.parametrize("problem_class", TRIALS)
+def test_the_stated_optimum_is_the_best_on_a_grid(problem_class: ProblemClass) -> None:
+    """No point of a fine grid beats it, and the best one comes near."""
+    model, optimum = TRIALS[problem_class]()
+    variables = list(model.component_data_objects(pyo.Var))
+    objective = model.objective
+    best = np.inf
+    for values in product(*map(grid, variables)):
+        for variable, value in zip(variables, values, strict=True):
+            variable.set_value(value)
+        value = pyo.value(objective)
+        if value < best and is_feasible(model):
+            best = value
+    assert optimum - 1e-9 <= best <= optimum + STEP
+
+
+def test_every_class_a_solver_claims_has_a_trial() -> None:
+    assert set(TRIALS) == {c for info in SOLVERS.values() for c in info.classes} | set(ProblemClass)
+
+
+def test_installed_solvers_prove_every_class_they_claim() -> None:
+    for report in examine():
+        usable = report.installed and not report.unlicensed
+        tried = {trial.problem_class for trial in report.trials}
+        assert tried == (set(SOLVERS[report.name].classes) if usable else set())
+        assert [(t.problem_class, t.reason) for t in report.trials if not t.proven] == []
+        assert report.healthy
+
+
+def test_free_solvers_cover_every_class() -> None:
+    free = [r for r in examine(["highs", "clarabel", "scip"]) if "free" in r.licence]
+    assert {t.problem_class for r in free for t in r.trials if t.proven} == set(ProblemClass)
+
+
+def test_a_wrong_answer_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The optimum of -x - 2y moved by a thousandth stands in for a solver that is wrong by it."""
+    model, optimum = TRIALS[ProblemClass.LP]()
+    monkeypatch.setitem(TRIALS, ProblemClass.LP, lambda: (model, optimum - 1e-3))
+    trial = attempt("highs", ProblemClass.LP)
+    assert not trial.proven
+    assert "-6" in trial.reason
+
+
+def test_a_broken_installation_is_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise ImportError("libsomething.so: cannot open shared object file")
+
+    monkeypatch.setattr(doctor, "solve", broken)
+    answer = run("solvers", "--json")
+    assert answer.code == 1
+    (highs,) = [s for s in answer.json["solvers"] if s["name"] == "highs"]
+    assert {c["proven"] for c in highs["classes"]} == {False}
+    assert "libsomething.so" in answer.stderr
+
+
+def test_a_package_that_cannot_be_imported_is_shown_with_its_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "half_a_solver.py").write_text("raise ImportError('no libhalf.so')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(SOLVERS, "scs", replace(SOLVERS["scs"], package="half_a_solver"))
+    (report,) = examine(["scs"])
+    assert (report.installed, report.version, report.trials) == (True, "", ())
+    assert not report.healthy
+    assert report.broken == "ImportError: no libhalf.so"
+    assert report.install == "pip install --force-reinstall scs"
+    answer = run("solvers")
+    assert answer.code == 1
+    assert answer.stderr == "scs cannot be imported: ImportError: no libhalf.so\n"
+    assert re.search(r"^scs +cannot be imported +ImportError: no libhalf.so", answer.stdout, re.M)
+    document = run("solvers", "--json").json
+    assert {s["name"]: s["broken"] for s in document["solvers"] if s["broken"]} == {
+        "scs": "ImportError: no libhalf.so"
+    }
+
+
+def test_an_exception_in_a_tiny_solve_is_shown_with_its_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The other classes and the other solvers are examined all the same."""
+    honest = doctor.solve
+
+    def faulty(model: pyo.ConcreteModel, solver: str) -> Any:
+        if solver == "scs" and hasattr(model, "disc"):
+            raise RuntimeError("out of\nmemory")
+        return honest(model, solver)
+
+    monkeypatch.setattr(doctor, "solve", faulty)
+    answer = run("solvers")
+    assert answer.code == 1
+    assert answer.stderr == "scs does not prove SOCP: RuntimeError: out of memory\n"
+    assert "LP QP SOCP FAILED SDP" in answer.stdout
+
+
+def test_missing_solvers_are_reported_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = replace(SOLVERS["highs"], package="no_such_package")
+    monkeypatch.setitem(SOLVERS, "highs", absent)
+    (report,) = examine(["highs"])
+    assert (report.installed, report.version, report.trials) == (False, "", ())
+    assert report.healthy
+    assert "highspy" in report.install
+    assert "not installed" in run("solvers").stdout
+
+
+def test_a_solver_without_licence_is_reported_and_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stale = replace(SOLVERS["highs"], unlicensed=lambda: "the licence ended yesterday")
+    monkeypatch.setitem(SOLVERS, "highs", stale)
+    (report,) = examine(["highs"])
+    assert (report.trials, report.healthy) == ((), True)
+    answer = run("solvers")
+    assert answer.code == 0
+    assert "the licence ended yesterday" in answer.stdout
+
+
+def test_eighty_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    screen = Console(file=written, width=80, markup=False)
+    monkeypatch.setattr(tables, "_console", lambda: screen)
+    assert run("solvers").code == 0
+    text = written.getvalue()
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    for name, info in SOLVERS.items():
+        assert re.search(rf"^{name} ", text, re.MULTILINE)
+        assert f"pip install {info.distribution}" in text
+        assert info.licence.partition(";")[0] in text
+        if info.installed and info.version:
+            assert info.version in text
+
+
+def test_limits_of_the_wheel_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    monkeypatch.setattr(doctor, "gurobi_is_restricted", lambda: True)
+    (report,) = examine(["gurobi"])
+    for number in ("2000 variables", "2000 rows", "200 variables"):
+        assert number in report.limits
+    monkeypatch.setattr(doctor, "gurobi_is_restricted", lambda: False)
+    assert "no size limit" in examine(["gurobi"])[0].limits
+
+
+def test_what_is_left_out_is_said_with_a_reason() -> None:
+    text = run("solvers").stdout
+    names = [name.strip() for names, _ in LEFT_OUT for name in names.split(",")]
+    for name in ("osqp", "cvxopt", "copt", "xpress", "qoco", "highs hipo", "knitro"):
+        assert name in names
+    assert not set(names) & set(SOLVERS)
+    for group, why in LEFT_OUT:
+        assert group in text
+        assert why in text
+        assert len(why) > 10
+
+
+def test_the_document() -> None:
+    answer = run("solvers", "--json")
+    assert answer.code == 0
+    document = answer.json
+    assert [entry["names"] for entry in document["left_out"]] == [names for names, _ in LEFT_OUT]
+    assert (document["schema"], document["command"]) == ("tightmargin/1", "solvers")
+    assert [solver["name"] for solver in document["solvers"]] == list(SOLVERS)
+    for solver in document["solvers"]:
+        info = SOLVERS[solver["name"]]
+        assert solver["installed"] == info.installed
+        assert solver["version"] == (info.version or None)
+        assert {c["problem_class"] for c in solver["classes"]} <= {str(c) for c in info.classes}

@@ -1,0 +1,298 @@
+"""Heuristics with a bound beside them: the d.c. algorithm and the alternating machines."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tests.references.matrix import matrix_points, projection, rank_one_on_circle
+from tests.references.multiclass import class_points, truncated_by_sets
+from tests.support.command_line import run, write_csv
+from tightmargin.experiments.cli.methods import OWN, chosen_method, methods_of, own_method
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.matrix.bilinear import matrix_svc_bilinear
+from tightmargin.formulations.matrix.convex_models import matrix_svc_full
+from tightmargin.formulations.multiclass.hinge import multiclass_hinge
+from tightmargin.solvers.comparison.compare import compare
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.multiclass import heuristic_methods
+from tightmargin.solvers.multiclass.branch_and_bound import Stop
+from tightmargin.solvers.multiclass.heuristic_methods import solve_by_alternating, solve_by_dca
+from tightmargin.solvers.multiclass.methods import solve_by_truncated_search
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+CLASSES = class_points(1)
+RIDGE, S = 0.05, -0.5
+MATRICES = matrix_points(2, n=10, shape=(2, 2))
+WORDS: dict[str, Any] = {"ridge": 0.5, "shape": "2x2", "rank": 1}
+
+
+def truncated(data: MulticlassData = CLASSES) -> pyo.ConcreteModel:
+    return build("multiclass_truncated", data, ridge=RIDGE, truncation=S, big_m="derived")
+
+
+def test_a_d_c_algorithm_that_misses_has_its_gap_to_the_exact_optimum() -> None:
+    data = class_points(4, n=7)
+    model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
+    result = solve_by_dca(model, starts=1)
+    exact, _ = truncated_by_sets(data, "free", 0.02, 1 - S)
+    assert result.status is Status.FEASIBLE
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.bound == pytest.approx(exact, rel=1e-5)
+    assert result.objective is not None
+    assert result.objective > 1.02 * exact
+
+
+def test_of_many_points_the_d_c_algorithm_has_the_bound_of_the_relaxation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a branch and bound over hundreds of points takes too long")
+
+    monkeypatch.setattr(heuristic_methods, "truncated_search", never)
+    rng = np.random.default_rng(0)
+    data = MulticlassData(rng.standard_normal((250, 2)), np.arange(250) % 3)
+    model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
+    result = solve_by_dca(model, starts=1)
+    assert result.status is Status.FEASIBLE
+    assert "of the continuous relaxation" in result.certificate.bound_method
+    assert result.bound is not None
+    assert result.objective is not None
+    assert result.bound < result.objective
+
+
+def test_ctrl_c_while_the_d_c_algorithm_is_bounded_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    search = heuristic_methods.truncated_search
+
+    def stopped(*args: Any, **words: Any) -> Any:
+        return replace(search(*args, **words), stop=Stop.INTERRUPTED, lower_bound=0.0)
+
+    monkeypatch.setattr(heuristic_methods, "truncated_search", stopped)
+    assert solve_by_dca(truncated(), starts=1).status is Status.INTERRUPTED
+
+
+def test_the_d_c_algorithm_ends_between_its_bound_and_the_hinge() -> None:
+    result = solve_by_dca(truncated(), starts=6, seed=3)
+    exact, _ = truncated_by_sets(CLASSES, "free", RIDGE, 1 - S)
+    assert result.bound is not None
+    assert result.objective is not None
+    assert result.bound <= exact + 1e-6
+    assert exact <= result.objective + 1e-6
+    assert result.bound == pytest.approx(exact, rel=1e-5)
+    assert result.certificate.bound_method.startswith("branch and bound over")
+    values = result.certificate.facts["start_values"]
+    assert result.certificate.facts["starts"] == len(values) == 6
+    assert result.objective == pytest.approx(min(values), rel=1e-12)
+    B, b = result.values["B"].reshape(3, 2), result.values["b"]
+    scores = CLASSES.X @ B.T + b
+    own = np.eye(3)[CLASSES.y] > 0
+    leads = scores[own] - np.where(own, -np.inf, scores).max(axis=1)
+    loss = np.minimum(np.maximum(0, 1 - leads), 1 - S).mean()
+    assert result.objective == pytest.approx(loss + RIDGE * (B**2).sum(), rel=1e-9)
+
+
+def test_the_alternating_machines_end_above_the_exact_rank() -> None:
+    model = matrix_svc_bilinear(MATRICES, **WORDS)
+    result = solve_by_alternating(model, starts=4, seed=1)
+    exact = rank_one_on_circle(MATRICES, 2, "free", 0.5)
+    assert result.status is Status.FEASIBLE
+    assert result.objective is not None
+    assert exact <= result.objective * (1 + 1e-6)
+    assert result.objective == pytest.approx(exact, rel=0.1)
+    relaxed = projection(MATRICES, (2, 2), "free", 0.5, 1)
+    assert result.bound == pytest.approx(relaxed, rel=1e-5)
+    assert result.certificate.bound_method.startswith("matrix_svc_projection: weak duality")
+    B = result.values["w"].reshape(2, 2)
+    assert abs(np.linalg.det(B)) <= 1e-12 * np.abs(B).max() ** 2
+    loss = np.maximum(0, 1 - MATRICES.y * (MATRICES.X @ B.ravel() + result.values["b"])).sum()
+    assert result.objective == pytest.approx(loss + 0.25 * (B**2).sum(), rel=1e-9)
+    np.testing.assert_allclose([pyo.value(v) for v in model.w.values()], B.ravel())
+
+
+def test_the_bound_proves_the_optimum_where_the_relaxation_is_exact() -> None:
+    """A rank that does not bind leaves the projection SDP the problem itself."""
+    full = matrix_svc_bilinear(MATRICES, **(WORDS | {"rank": 2}))
+    result = solve_by_alternating(full, starts=1)
+    assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
+
+
+def test_limits_and_interruptions_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = solve_by_dca(truncated(), starts=400, time_limit=1e-9)
+    assert result.status is Status.FEASIBLE
+    assert result.certificate.facts["starts"] < 400
+    original = heuristic_methods.truncated_dca
+
+    def stopped(*args: Any, **words: Any) -> Any:
+        return replace(original(*args, **(words | {"starts": 1})), interrupted=True)
+
+    monkeypatch.setattr(heuristic_methods, "truncated_dca", stopped)
+    assert solve_by_dca(truncated(), starts=5).status is Status.INTERRUPTED
+    monkeypatch.undo()
+    machines = heuristic_methods.matrix_alternating
+    calls: list[int] = []
+
+    def halted(*args: Any, **words: Any) -> Any:
+        return replace(machines(*args, **words), stop="interrupted")
+
+    monkeypatch.setattr(heuristic_methods, "matrix_alternating", halted)
+    monkeypatch.setattr(heuristic_methods, "solve", lambda *a, **k: calls.append(1))
+    found = solve_by_alternating(matrix_svc_bilinear(MATRICES, **WORDS), starts=1)
+    assert (found.status, calls) == (Status.INTERRUPTED, [])
+    assert found.objective is not None
+
+
+def test_another_or_an_edited_model_is_refused() -> None:
+    model = truncated()
+    model.more = pyo.Constraint(expr=model.b[0] <= 0)
+    for wrong in (multiclass_hinge(CLASSES, ridge=RIDGE), model):
+        with pytest.raises(ValueError, match="dca takes a model of multiclass_truncated as it was"):
+            solve_by_dca(wrong)
+    with pytest.raises(ValueError, match="alternating takes a model of matrix_svc_bilinear"):
+        solve_by_alternating(matrix_svc_full(MATRICES, ridge=0.5, shape="2x2"))
+    for bad in ({"starts": 0}, {"seed": -1}, {"time_limit": 0.0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            solve_by_dca(truncated(), **bad)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            solve_by_alternating(matrix_svc_bilinear(MATRICES, **WORDS), **bad)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def near() -> SolveResult:
+    return solve_by_alternating(matrix_svc_bilinear(MATRICES, **WORDS), starts=1)
+
+
+@pytest.mark.parametrize("own", [{"rank": 2}, {"shape": "1x4"}, {"ridge": 0.4}])
+def test_a_row_with_another_capacity_bounds_another_problem(
+    own: dict[str, Any], near: SolveResult
+) -> None:
+    row = ("matrix_svc_projection", WORDS | own)
+    with pytest.raises(ValueError, match="it would bound another problem"):
+        compare(MATRICES, [row], exact=near)
+
+
+def test_so_does_another_bound_on_the_norm() -> None:
+    row = ("rsvm_dual", {"norm_bound": 0.2})
+    with pytest.raises(ValueError, match=r"rsvm_dual has norm_bound=0\.2 and rsvm"):
+        compare(MATRICES, [row], exact="rsvm", parameters={"norm_bound": 1.0})
+
+
+def test_a_shape_is_the_same_in_both_spellings(near: SolveResult) -> None:
+    row = ("matrix_svc_projection", WORDS | {"shape": (2, 2)})
+    found = compare(MATRICES, [row], exact=near)
+    assert found.rows[0].bound == pytest.approx(near.bound)
+
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+def test_every_word_of_every_method_runs_what_it_names() -> None:
+    for own in OWN:
+        for entry in own.entries:
+            assert entry in CATALOGUE
+            assert set(own.names) <= set(methods_of(entry))
+            for word in own.names:
+                assert chosen_method(entry, word, "auto", by_solver=False) == (word, "auto")
+                assert (own_method(entry, word) is own.run) is not own.named
+    assert methods_of("c_svc") == ("direct",)
+    with pytest.raises(ValueError, match="c_svc has no method 'dca'; it has direct"):
+        own_method("c_svc", "dca")
+
+
+def test_a_heuristic_is_never_chosen_for_the_user() -> None:
+    for name in ("multiclass_truncated", "matrix_svc_bilinear", "soft_margin_svc"):
+        assert chosen_method(name, None, "auto", by_solver=False) == ("direct", "auto")
+        with pytest.raises(ValueError, match="belong to --method direct"):
+            chosen_method(name, methods_of(name)[-1], "scip", by_solver=False)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    with (tmp_path / "classes.csv").open("w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["a", "b", "y"])
+        names = np.array(["x", "y", "z"])[CLASSES.y]
+        table.writerows(
+            [*map(repr, row), name] for row, name in zip(CLASSES.X.tolist(), names, strict=True)
+        )
+    return {
+        "classes": tmp_path / "classes.csv",
+        "matrices": write_csv(tmp_path / "matrices.csv", MATRICES),
+    }
+
+
+def test_the_search_over_given_up_points_proves_the_truncated_hinge(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    out, words = tmp_path / "fit.json", CASES["dca"][2]
+    settings = ["--method", "truncated-search", "--set", *words, "--out", out]
+    answer = run("solve", "multiclass_truncated", "--data", files["classes"], *settings)
+    assert (answer.code, answer.stderr) == (0, "")
+    exact, _ = truncated_by_sets(CLASSES, "free", RIDGE, 1 - S)
+    assert SolveResult.load(out).objective == pytest.approx(exact, rel=1e-5)
+    assert run("certify", out).code == 0
+
+
+def test_a_truncated_search_out_of_time_keeps_its_point_and_a_bound() -> None:
+    rng = np.random.default_rng(0)
+    data = MulticlassData(rng.standard_normal((80, 3)), np.arange(80) % 3)  # labels of chance
+    model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
+    result = solve_by_truncated_search(model, time_limit=0.2)
+    assert result.status is Status.FEASIBLE
+    assert result.message.startswith("time limit: the gap is")
+    assert result.bound is not None
+    assert result.objective is not None
+    assert 0 < result.bound < result.objective
+    relaxed = build("multiclass_truncated_relaxed", data, ridge=0.02, truncation=S, big_m=1e4)
+    assert (solve(relaxed).objective or 0) <= result.objective + 1e-9
+    with pytest.raises(ValueError, match="takes a model of multiclass_truncated as it was built"):
+        solve_by_truncated_search(relaxed)
+
+
+def test_the_search_over_directions_proves_the_rank(files: dict[str, Path], tmp_path: Path) -> None:
+    out, words = tmp_path / "fit.json", ("ridge=0.5", "shape=2x2", "rank=1")
+    settings = ["--method", "matrix-search", "--set", *words, "--out", out]
+    answer = run("solve", "matrix_svc_bilinear", "--data", files["matrices"], *settings)
+    assert (answer.code, answer.stderr) == (0, "")
+    exact = rank_one_on_circle(MATRICES, 2, "free", 0.5)
+    assert SolveResult.load(out).objective == pytest.approx(exact, rel=1e-5)
+    assert run("certify", out).code == 0
+
+
+CASES = {
+    "dca": ("multiclass_truncated", "classes", ("ridge=0.05", "truncation=-0.5", "big_m=derived")),
+    "alternating": ("matrix_svc_bilinear", "matrices", ("ridge=0.5", "shape=2x2", "rank=1")),
+    "sgd": ("soft_margin_svc", "matrices", ("ridge=0.05", "intercept=none")),
+}
+
+
+@pytest.mark.parametrize("method", sorted(CASES))
+def test_saved_heuristics_say_what_is_proven(
+    method: str, files: dict[str, Path], tmp_path: Path
+) -> None:
+    name, data, settings = CASES[method]
+    out = tmp_path / "fit.json"
+    words = ["--method", method, "--seed", "5", "--set", *settings, "--out", out]
+    answer = run("solve", name, "--data", files[data], *words)
+    proven = method == "dca"  # its short branch and bound closes the gap on six points
+    assert answer.code == (0 if proven else 1)
+    assert proven or f"{name}: NOT_CERTIFIED, the proven gap is" in answer.stderr
+    assert f"engine               {method}" in answer.stdout
+    result = SolveResult.load(out)
+    assert result.seed == 5
+    assert result.certificate.facts["engine"] == method
+    again = run("certify", out, "--json")
+    assert again.code == (0 if proven else 1)
+    assert all(number["confirmed"] for number in again.json["numbers"].values())
+    predicted = run("predict", out, "--data", files[data], "--json")
+    assert predicted.code == 0
+    assert len(predicted.json["labels"]) == result.data["n"]

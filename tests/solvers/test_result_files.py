@@ -1,0 +1,451 @@
+"""Saved results: the same numbers again, or one clear refusal; never half a file, never code."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import zipfile
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from tests.references.reference_solutions import points
+from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import INLINE_LIMIT, Certificate, SolveResult, Status, Verdict
+
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+finite = st.floats(allow_nan=False, allow_infinity=False)
+maybe = st.none() | finite
+words = st.text(st.characters(codec="utf-8"), max_size=12)
+names = st.text("abcdefgh_[]0123", min_size=1, max_size=6)
+facts = st.dictionaries(
+    words, st.integers(-(2**40), 2**40) | finite | words | st.booleans(), max_size=3
+)
+groups = st.dictionaries(
+    names, arrays(np.float64, array_shapes(min_dims=0, max_dims=3, max_side=4), elements=finite),
+    max_size=4,
+)  # fmt: skip
+
+certificates = st.builds(
+    Certificate, verdict=st.sampled_from(Verdict), reason=words,
+    level=st.sampled_from(["paper", "model"]), primal_residual=maybe, dual_residual=maybe,
+    complementarity=maybe, gap=maybe, bound=maybe, bound_method=words, solver_bound=maybe,
+    unproven=words, facts=facts,
+)  # fmt: skip
+results = st.builds(
+    SolveResult, status=st.sampled_from(Status), objective=maybe, bound=maybe, values=groups,
+    duals=groups, certificate=certificates, solver=words, version=words,
+    seconds=st.floats(0, 1e6), options=facts, message=words, formulation=words,
+    problem_class=words, parameters=facts, data=facts, seed=st.none() | st.integers(0, 2**31),
+    threads=st.none() | st.integers(1, 64), time_limit=st.none() | st.floats(0.1, 1e6),
+    normalisation=facts,
+)  # fmt: skip
+
+
+def sample() -> SolveResult:
+    """A real result, small enough to be cut at every byte."""
+    found = solve(c_svc(points("overlapping", 0, n=6), C=0.7))
+    return replace(found, seconds=0.25)
+
+
+def large() -> SolveResult:
+    """A result with arrays beyond what stays in the JSON file."""
+    rng = np.random.default_rng(0)
+    values = {"w": rng.standard_normal(3), "xi": rng.standard_normal(INLINE_LIMIT + 1)}
+    duals = {"outer": rng.standard_normal((40, 40)), "row": rng.standard_normal(INLINE_LIMIT)}
+    return replace(sample(), values=values, duals=duals)
+
+
+def assert_same(a: SolveResult, b: SolveResult) -> None:
+    """Bit for bit, arrays with their shapes, every field."""
+    for field in fields(SolveResult):
+        mine, theirs = getattr(a, field.name), getattr(b, field.name)
+        if field.name in ("values", "duals"):
+            assert set(mine) == set(theirs)
+            for name, array in mine.items():
+                assert np.shape(array) == np.shape(theirs[name]), name
+                np.testing.assert_array_equal(array, theirs[name])
+        else:
+            assert mine == theirs, field.name
+
+
+# --- round trips ---------------------------------------------------------------------------------
+
+
+@given(result=results)
+@same_folder
+def test_every_field_survives(tmp_path: Path, result: SolveResult) -> None:
+    path = result.save(tmp_path / "r.json")
+    assert_same(SolveResult.load(path), result)
+
+
+def test_a_real_result_survives_with_its_enums(tmp_path: Path) -> None:
+    for model in (
+        c_svc(points("overlapping", 0, n=6), C=0.7),
+        conic_sdp_dual(points("overlapping", 0, n=6), penalty=1.0),
+        zero_one_big_m(points("overlapping", 0, n=6), penalty=1.0, big_m="derived"),
+    ):
+        result = solve(model)
+        again = SolveResult.load(result.save(tmp_path / "r.json"))
+        assert again.status is result.status
+        assert again.certificate.verdict is result.certificate.verdict
+        assert again.objective == result.objective
+        assert again.bound == result.bound
+        assert again.relative_gap == result.relative_gap
+        assert again.data["sha256"] == result.data["sha256"]
+        for name, array in result.values.items():
+            np.testing.assert_array_equal(again.values[name], array)
+        for name, array in result.duals.items():
+            np.testing.assert_array_equal(again.duals[name], array)
+        assert again.to_json() == json.loads(json.dumps(result.to_json()))
+
+
+def test_a_result_without_point_survives(tmp_path: Path) -> None:
+    empty = replace(
+        sample(), status=Status.INFEASIBLE, objective=None, bound=None, values={}, duals={}
+    )
+    again = SolveResult.load(empty.save(tmp_path / "r.json"))
+    assert again.status is Status.INFEASIBLE
+    assert again.objective is None
+    assert again.absolute_gap is None
+
+
+def test_the_file_is_plain_json_in_the_documented_layout(tmp_path: Path) -> None:
+    path = sample().save(tmp_path / "r.json")
+    document = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert list(document)[:2] == ["schema", "command"]
+    assert document["schema"] == "tightmargin/1"
+    assert document["command"] == "solve"
+    assert set(document) >= {
+        "formulation", "problem_class", "parameters", "status", "objective", "bound",
+        "absolute_gap", "relative_gap", "values", "duals", "certificate", "solver", "seconds",
+        "message", "data",
+    }  # fmt: skip
+    assert set(document["solver"]) == {
+        "name", "version", "options", "seed", "threads", "time_limit",
+    }  # fmt: skip
+    assert len(document["values"]["w"]) == 2
+    assert not list(tmp_path.glob("*.npz"))
+
+
+def test_infinities_and_missing_numbers_are_null(tmp_path: Path) -> None:
+    odd = replace(
+        sample(), bound=-np.inf, objective=np.nan, values={"w": np.array([1.0, np.nan, np.inf])}
+    )
+    path = odd.save(tmp_path / "r.json")
+    document = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert document["bound"] is None
+    assert document["objective"] is None
+    assert document["values"]["w"] == [1.0, None, None]
+    np.testing.assert_array_equal(SolveResult.load(path).values["w"], [1.0, np.nan, np.nan])
+
+
+# --- arrays beside the file ----------------------------------------------------------------------
+
+
+def test_large_arrays_travel_beside_the_file_with_a_checksum(tmp_path: Path) -> None:
+    result = large()
+    path = result.save(tmp_path / "r.json")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["values"]["xi"] == {"npz": "values/xi"}
+    assert document["duals"]["outer"] == {"npz": "duals/outer"}
+    assert isinstance(document["values"]["w"], list)
+    assert len(document["duals"]["row"]) == INLINE_LIMIT
+    companion = tmp_path / document["arrays"]["file"]
+    assert companion.name == "r.npz"
+    digest = hashlib.sha256(companion.read_bytes()).hexdigest()
+    assert document["arrays"]["sha256"] == digest
+    assert_same(SolveResult.load(path), result)
+
+
+def test_the_pair_may_move_together(tmp_path: Path) -> None:
+    path = large().save(tmp_path / "r.json")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for file in (path, tmp_path / "r.npz"):
+        file.rename(elsewhere / file.name)
+    assert_same(SolveResult.load(elsewhere / "r.json"), large())
+
+
+def test_the_file_and_its_companion_never_share_a_name(tmp_path: Path) -> None:
+    """A result saved as r.npz must not write its JSON over its own arrays."""
+    try:
+        path = large().save(tmp_path / "r.npz")
+    except ValueError:
+        return
+    assert_same(SolveResult.load(path), large())
+
+
+@pytest.mark.parametrize("change", ["gone", "one byte", "short", "empty", "another"])
+def test_a_changed_companion_is_refused(tmp_path: Path, change: str) -> None:
+    path = large().save(tmp_path / "r.json")
+    companion = tmp_path / "r.npz"
+    content = companion.read_bytes()
+    match change:
+        case "gone":
+            companion.unlink()
+        case "one byte":
+            middle = len(content) // 2
+            flipped = bytes([content[middle] ^ 1])
+            companion.write_bytes(content[:middle] + flipped + content[middle + 1 :])
+        case "short":
+            companion.write_bytes(content[:-1])
+        case "empty":
+            companion.write_bytes(b"")
+        case "another":
+            np.savez(companion, **{"values/xi": np.zeros(3), "duals/outer": np.zeros(3)})
+    with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
+        SolveResult.load(path)
+
+
+def forged(path: Path, companion: bytes) -> None:
+    """Put a companion beside a file and make every checksum agree with it."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    (path.parent / document["arrays"]["file"]).write_bytes(companion)
+    document["arrays"]["sha256"] = hashlib.sha256(companion).hexdigest()
+    del document["sha256"]
+    text = json.dumps(document, sort_keys=True, allow_nan=False)
+    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+class Payload:
+    """Unpickled, it leaves a mark."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.mark,)
+
+
+def as_npz(**members: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.savez(out, **members)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "kind", ["array of objects", "bare pickle", "cut short", "missing", "text"]
+)
+def test_a_forged_companion_is_refused_and_runs_nothing(tmp_path: Path, kind: str) -> None:
+    """Checksums keep accidents out, not people: behind matching ones there may be anything."""
+    path = large().save(tmp_path / "r.json")
+    mark = tmp_path / "mark"
+    payload = np.empty(1, dtype=object)
+    payload[0] = Payload(mark)
+    good = as_npz(**{"values/xi": np.zeros(INLINE_LIMIT + 1), "duals/outer": np.zeros((40, 40))})
+    content = {
+        "array of objects": as_npz(**{"values/xi": payload, "duals/outer": np.zeros((40, 40))}),
+        "bare pickle": pickle.dumps(Payload(mark)),
+        "cut short": good[: len(good) // 2],
+        "missing": as_npz(**{"values/xi": np.zeros(INLINE_LIMIT + 1)}),
+        "text": b"no archive at all",
+    }[kind]
+    forged(path, good)
+    assert SolveResult.load(path).values["xi"].shape == (INLINE_LIMIT + 1,)
+    forged(path, content)
+    with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
+        SolveResult.load(path)
+    assert not mark.exists()
+
+
+def test_the_companion_holds_numbers_only(tmp_path: Path) -> None:
+    large().save(tmp_path / "r.json")
+    with zipfile.ZipFile(tmp_path / "r.npz") as archive:
+        for name in archive.namelist():
+            header = archive.read(name)[:128]
+            assert b"'descr': '<f8'" in header, name
+
+
+# --- damaged files -------------------------------------------------------------------------------
+
+
+def test_a_file_cut_at_any_byte_is_refused(tmp_path: Path) -> None:
+    content = sample().save(tmp_path / "whole.json").read_bytes()
+    path = tmp_path / "r.json"
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
+            SolveResult.load(path)
+    path.write_bytes(content)
+    assert_same(SolveResult.load(path), SolveResult.load(tmp_path / "whole.json"))
+
+
+@given(data=st.data())
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_file_with_one_other_byte_is_refused_or_says_the_same(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    whole = tmp_path / "whole.json"
+    if not whole.exists():
+        sample().save(whole)
+    content = bytearray(whole.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] = data.draw(st.integers(0, 255).filter(lambda b: b != content[place]))
+    path = tmp_path / "r.json"
+    path.write_bytes(bytes(content))
+    try:
+        found = SolveResult.load(path)
+    except ValueError as error:
+        assert "is not a readable result" in str(error)  # noqa: PT017  (both ways are fine)
+    else:
+        assert_same(found, SolveResult.load(whole))
+
+
+@pytest.mark.parametrize("key", ["objective", "bound", "seconds"])
+def test_an_altered_number_is_refused(tmp_path: Path, key: str) -> None:
+    path = sample().save(tmp_path / "r.json")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document[key] *= 1 + 1e-15
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ValueError, match="the checksum does not match: the file was altered"):
+        SolveResult.load(path)
+
+
+OTHER_FILES = {
+    "empty": b"", "null": b"null", "list": b"[]", "number": b"3", "string": b'"text"',
+    "object": b"{}", "checksum only": b'{"sha256": 1}', "deep": b"[" * 100_000,
+    "not utf-8": b"\xed\xa0\x80",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", OTHER_FILES.values(), ids=OTHER_FILES.keys())
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "r.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
+        SolveResult.load(path)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent.json", tmp_path):
+        with pytest.raises(ValueError, match="is not a readable result"):
+            SolveResult.load(path)
+
+
+def resealed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["sha256"]
+    change(document)
+    text = json.dumps(document, sort_keys=True, allow_nan=False)
+    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda d: d.update(schema="tightmargin/99"), "schema 'tightmargin/99', expected"),
+        (lambda d: d.update(status="splendid"), "'splendid' is not a valid Status"),
+        (lambda d: d["certificate"].update(verdict="TRUE"), "'TRUE' is not a valid Verdict"),
+        (lambda d: d["certificate"].update(extra=1), "extra"),
+        (lambda d: d.pop("duals"), "duals"),
+        (lambda d: d["values"].update(w="text"), "could not convert"),
+        (lambda d: d["values"].update(w=[[1.0], [1.0, 2.0]]), "inhomogeneous"),
+        (lambda d: d["values"].update(w={"npz": "values/w"}), "values/w"),
+        (lambda d: d.update(solver=None), "NoneType"),
+    ],
+)
+def test_a_sealed_file_that_makes_no_sense_is_refused(
+    tmp_path: Path, change: Callable[[dict[str, Any]], Any], complaint: str
+) -> None:
+    path = sample().save(tmp_path / "r.json")
+    resealed(path, change)
+    with pytest.raises(ValueError, match=complaint):
+        SolveResult.load(path)
+
+
+def test_a_file_cannot_reach_outside_its_folder(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.npz"
+    np.savez(secret, **{"values/xi": np.full(3, 42.0)})
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    path = sample().save(inside / "r.json")
+
+    def point_outside(document: dict[str, Any]) -> None:
+        digest = hashlib.sha256(secret.read_bytes()).hexdigest()
+        document["arrays"] = {"file": "../secret.npz", "sha256": digest}
+        document["values"]["xi"] = {"npz": "values/xi"}
+
+    resealed(path, point_outside)
+    with pytest.raises(ValueError, match="is not a readable result"):
+        SolveResult.load(path)
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("broken", ["write", "replace", "interrupt"])
+def test_a_failed_save_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    path = sample().save(tmp_path / "r.json")
+    before = path.read_bytes()
+    error: type[BaseException] = KeyboardInterrupt if broken == "interrupt" else OSError
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error("no space left")
+
+    if broken == "write":
+        monkeypatch.setattr("tightmargin.solvers.result.np.savez", fail)
+    else:
+        monkeypatch.setattr("tightmargin.solvers.result.os.replace", fail)
+    with pytest.raises(error):
+        large().save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["r.json"]
+    assert SolveResult.load(path).objective == sample().objective
+
+
+def test_a_missing_folder_is_the_callers_mistake(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="absent"):
+        sample().save(tmp_path / "absent" / "r.json")
+
+
+def test_saving_again_replaces(tmp_path: Path) -> None:
+    path = large().save(tmp_path / "r.json")
+    other = replace(large(), values={"xi": np.ones(INLINE_LIMIT + 5)}, duals={})
+    assert_same(SolveResult.load(other.save(path)), other)
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path: Path) -> None:
+    """A temporary file is private; the result that replaces it is an ordinary file."""
+    old = os.umask(0o022)
+    try:
+        path = large().save(tmp_path / "r.json")
+        (tmp_path / "plain").write_text("", encoding="utf-8")
+    finally:
+        os.umask(old)
+    expected = (tmp_path / "plain").stat().st_mode
+    assert path.stat().st_mode == expected
+    assert path.with_suffix(".npz").stat().st_mode == expected
+
+
+def test_results_cannot_be_changed_in_place() -> None:
+    result = sample()
+    with pytest.raises(AttributeError):
+        result.objective = 0.0  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        result.certificate.verdict = Verdict.CERTIFIED  # type: ignore[misc]
+
+
+def test_a_file_of_a_path_is_named_as_such(tmp_path: Path) -> None:
+    file = tmp_path / "path.json"
+    file.write_text(json.dumps({"command": "path", "formulation": "weighted_svc", "rows": []}))
+    with pytest.raises(ValueError, match="it holds the rows of a path"):
+        SolveResult.load(file)

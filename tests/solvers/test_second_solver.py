@@ -1,0 +1,176 @@
+"""A second solver on request: agreement is recorded and proves nothing, disagreement is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.support.command_line import run, write_csv
+from tightmargin.solvers.backends import highs, scip
+from tightmargin.solvers.backends.base import Claim
+from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.result import Status, Verdict
+
+DATA = reference_solutions.points("overlapping", 5, n=12)
+
+
+def knapsack(sense: Any = pyo.minimize) -> pyo.ConcreteModel:
+    """Values 10, 7, 6 and weights 5, 4, 3 up to 7: the best is 7 + 6 = 13; the LP says 15.33..."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3), within=pyo.Binary)
+    m.weight = pyo.Constraint(expr=5 * m.x[0] + 4 * m.x[1] + 3 * m.x[2] <= 7)
+    sign = 1 if sense == pyo.maximize else -1
+    m.objective = pyo.Objective(expr=sign * (10 * m.x[0] + 7 * m.x[1] + 6 * m.x[2]), sense=sense)
+    return m
+
+
+@pytest.fixture
+def says(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Make SCIP or HiGHS change its claim about the knapsack itself."""
+
+    def change(solver: str, **words: Any) -> None:
+        module = {"scip": scip, "highs": highs}[solver]
+        honest = module.run
+
+        def run_changed(form: Any, *rest: Any) -> Claim:
+            claim = honest(form, *rest)
+            return replace(claim, **words) if form.integer.any() else claim
+
+        monkeypatch.setattr(module, "run", run_changed)
+
+    return change
+
+
+@pytest.mark.parametrize("pair", [("highs", "scip"), ("scip", "highs")])
+def test_two_claims_that_agree_are_recorded_and_are_no_proof(pair: tuple[str, str]) -> None:
+    first, second = pair
+    result = tm.solve(knapsack(), first, second_solver=second)
+    facts = result.certificate.facts
+    assert result.solver == first
+    assert result.objective == -13
+    assert facts["second_solver"] == second
+    assert facts["second_version"]
+    assert facts["second_status"] == "optimal"
+    assert facts["second_objective"] == -13
+    assert facts["second_bound"] == pytest.approx(-13)
+    assert facts["second_agrees"] is True
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert f"{second} agrees" in result.message
+
+
+def test_a_maximisation_is_told_in_its_own_sense() -> None:
+    result = tm.solve(knapsack(pyo.maximize), "highs", second_solver="scip")
+    facts = result.certificate.facts
+    assert (result.objective, facts["second_objective"]) == (13, 13)
+    assert facts["second_bound"] == pytest.approx(13)
+    assert facts["second_agrees"] is True
+
+
+@pytest.mark.parametrize("pair", [("highs", "scip"), ("scip", "highs")])
+@pytest.mark.parametrize("liar", [0, 1])
+def test_a_bound_beyond_the_point_of_the_other_is_named(
+    pair: tuple[str, str], liar: int, says: Callable[..., None]
+) -> None:
+    """One ends at -12 and calls it optimal with the bound -12; the other has a point of -13."""
+    import numpy as np
+
+    worse = np.array([0.0, 0.0, 1.0])
+    says(pair[liar], x=worse, bound=-6.0, objective=-6.0)
+    result = tm.solve(knapsack(), pair[0], second_solver=pair[1])
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    sentence = f"{pair[liar]} claims the bound -6, and a feasible point has -13"
+    assert result.certificate.reason == sentence
+    assert sentence in result.message
+    assert result.certificate.facts["second_agrees"] is False
+    assert result.objective == -13, "the better point is kept"
+    assert result.solver == pair[0]
+    assert result.status is not Status.OPTIMAL
+    if liar == 0:
+        assert "the point is that of" in result.message
+
+
+@pytest.mark.parametrize("liar", ["highs", "scip"])
+def test_a_denied_point_is_named(liar: str, says: Callable[..., None]) -> None:
+    says(liar, status=Status.INFEASIBLE, x=None, bound=None, objective=None)
+    result = tm.solve(knapsack(), "highs", second_solver="scip")
+    assert result.objective == -13
+    assert result.certificate.facts["second_agrees"] is False
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.certificate.reason.startswith(f"{liar} says")
+
+
+def test_a_proof_of_ours_stands_whatever_the_second_one_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = highs.run
+
+    def denied(form: Any, *rest: Any) -> Claim:
+        return Claim(Status.INFEASIBLE, message="no") if form.is_quadratic else honest(form, *rest)
+
+    monkeypatch.setattr(highs, "run", denied)
+    result = tm.solve(tm.c_svc(DATA, C=1.0), "clarabel", second_solver="highs")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.facts["second_agrees"] is False
+    assert "highs says" in result.message, "and it is said all the same"
+
+
+def test_a_better_point_of_the_second_one_is_kept(says: Callable[..., None]) -> None:
+    import numpy as np
+
+    says("highs", status=Status.FEASIBLE, x=np.array([0.0, 0.0, 1.0]), bound=-15.0, objective=None)
+    result = tm.solve(knapsack(), "highs", second_solver="scip")
+    assert result.objective == -13
+    assert result.certificate.facts["second_agrees"] is True, "the first one claimed no optimum"
+    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert result.certificate.solver_bound == -15.0, "the word of the solver that is named"
+
+
+@pytest.mark.parametrize(
+    ("second", "error", "sentence"),
+    [
+        ("clarabel", ValueError, "clarabel is the first solver already"),
+        ("auto", ValueError, "name a solver"),
+        ("scpi", ValueError, "did you mean scip"),
+        ("highs", None, ""),
+    ],
+)
+def test_a_second_solver_is_refused_before_anything_is_solved(
+    second: str, error: Any, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if error is None:
+        with pytest.raises(ProblemClassError, match="highs cannot take SOCP"):
+            tm.solve(tm.max_margin_svc(DATA), "clarabel", second_solver=second)
+        return
+    monkeypatch.setattr(
+        "tightmargin.solvers.backends.clarabel.run", lambda *_: pytest.fail("solved")
+    )
+    with pytest.raises(error, match=sentence):
+        tm.solve(tm.c_svc(DATA, C=1.0), "clarabel", second_solver=second)
+
+
+def test_options_are_those_of_the_first_solver() -> None:
+    result = tm.solve(
+        tm.c_svc(DATA, C=1.0), "clarabel", options={"max_iter": 90}, second_solver="highs"
+    )
+    assert result.certificate.facts["second_agrees"] is True
+
+
+def test_the_command_line_asks_a_second_solver(tmp_path: Path) -> None:
+    file, out = write_csv(tmp_path / "train.csv", DATA), tmp_path / "fit.json"
+    words = ["--solver", "clarabel", "--second-solver", "highs", "--out", out]
+    answer = run("solve", "c_svc", "--data", file, "--set", "C=1", *words)
+    assert answer.code == 0, answer.stderr
+    lines = dict(line.split(None, 2)[1:] for line in answer.stdout.splitlines()
+                 if line.startswith("second "))  # fmt: skip
+    assert lines["solver"].strip() == "highs"
+    assert lines["agrees"].strip() == "True"
+    answer = run("certify", out)
+    assert answer.code == 0
+    assert "claim: highs was asked as well" in answer.stdout

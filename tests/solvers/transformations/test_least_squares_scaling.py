@@ -1,0 +1,206 @@
+"""What a gap is relative to: a quantity in units of the objective, at most max(1, |f|)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tests.experiments.saved_results.test_saved_results import SETTINGS, data_of
+from tests.references import reference_solutions
+from tightmargin.experiments.cli.settings import parse_settings
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.backends.base import Claim
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.certificates.certify import Case, Certified, certify
+from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny
+from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
+from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm, standard_form
+from tightmargin.solvers.transformations.least_squares_scaling import (
+    objective_scale,
+    objective_unit,
+)
+from tightmargin.solvers.transformations.quotients import without_quotients
+
+DATA = reference_solutions.points("overlapping", 5, n=12)
+
+
+def form_of(name: str) -> StandardForm:
+    model = CATALOGUE[name].build(data_of(name), **dict(parse_settings(SETTINGS[name].split())))
+    if is_disjunctive(model):
+        model = transformed(model, model.origin.parameters["transformation"])
+    return standard_form(without_quotients(model))
+
+
+# --- the unit -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("q", "a", "b"), [(1.0, 1.0, 1.0), (3e-7, 20.0, 5.0), (4.0, 1e-5, 0.3)])
+def test_the_unit_of_one_row_is_its_optimum(q: float, a: float, b: float) -> None:
+    """Min q x with a x >= b is q b / a: three numbers, brought to 1 by three scales."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    m.row = pyo.Constraint(expr=a * m.x >= b)
+    m.objective = pyo.Objective(expr=q * m.x)
+    assert objective_unit(standard_form(m)) == pytest.approx(q * b / a, rel=1e-8)
+
+
+def test_the_unit_of_a_parabola_is_its_depth() -> None:
+    """p x^2 / 2 - q x is -q^2 / (2 p) at its lowest: the unit is q^2 / p, there are no sides."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    m.objective = pyo.Objective(expr=0.5 * 4e-6 * m.x**2 - 3e-4 * m.x)
+    assert objective_unit(standard_form(m)) == pytest.approx((3e-4) ** 2 / 4e-6, rel=1e-8)
+
+
+def test_where_nothing_has_a_size_the_unit_is_1() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    m.objective = pyo.Objective(expr=0.0)
+    assert objective_unit(standard_form(m)) == 1.0
+
+
+def in_other_units(form: StandardForm, D: Any, E: Any, goal: float) -> StandardForm:
+    """The same model for x' = x / D, rows times E and the objective times `goal`."""
+    columns, rows = sp.diags(D), sp.diags(E)
+
+    def scaled(body: LocalQuadratic, by: float) -> LocalQuadratic:
+        d = D[body.index]
+        return replace(body, v=by * body.v * d[body.i] * d[body.j], a=by * body.a * d,
+                       constant=by * body.constant)  # fmt: skip
+
+    return replace(
+        form,
+        lower=form.lower / D,
+        upper=form.upper / D,
+        objective=Quadratic(
+            (goal * (columns @ form.objective.Q @ columns)).tocsr(),
+            goal * D * form.objective.a,
+            0.0,
+        ),
+        matrix=(rows @ form.matrix @ columns).tocsr(),
+        row_lower=E * form.row_lower,
+        row_upper=E * form.row_upper,
+        quadratic=tuple(
+            QuadraticRow(scaled(row.body, 4.0), 4.0 * row.lower, 4.0 * row.upper, row.data)
+            for row in form.quadratic
+        ),
+        psd=tuple(PsdRow((row.F @ columns).tocsr(), row.g, row.data) for row in form.psd),
+    )
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_units_move_the_unit_and_nothing_else(name: str) -> None:
+    """Columns, rows and the objective of every entry in random units."""
+    form, rng = form_of(name), np.random.default_rng(len(name))
+    D, E = (2.0 ** rng.integers(-8, 9, size=k) for k in (form.n, len(form.rows)))
+    there = objective_unit(in_other_units(form, D, E, 2.0**-13))
+    assert there == pytest.approx(objective_unit(form) * 2.0**-13, rel=1e-5)
+
+
+# --- the scale ------------------------------------------------------------------------------------
+
+numbers = st.floats(-1e12, 1e12)
+units = st.floats(1e-300, 1e300)
+
+
+@given(objective=numbers, unit=units)
+@settings(max_examples=200)
+def test_the_scale_is_never_looser_than_the_usual_one(objective: float, unit: float) -> None:
+    scale = objective_scale(objective, unit)
+    assert scale <= max(1.0, abs(objective))
+    assert scale >= min(abs(objective), 1.0) or math.isclose(scale, abs(objective))
+
+
+def case_of(data: TrainingData, c: float) -> Case:
+    """C-SVC on points in units 1 / c: w / c, and the optimum divided by c^2."""
+    model = tm.c_svc(TrainingData(c * data.X, data.y), C=0.7 / c**2)
+    form = standard_form(model)
+    return Case(model, form, classify(form))
+
+
+def perturbed(c: float, error: float, best: SolveResult) -> Certified:
+    """A point that is off by an error of its own size, with the true multipliers."""
+    case = case_of(DATA, c)
+    by_name = {"w": (1 + error) * best.values["w"] / c, "b": best.values["b"]}
+    u = DATA.y * (c * DATA.X @ by_name["w"] + float(by_name["b"]))
+    by_name["xi"] = np.maximum(0.0, 1 - u)
+    x = np.zeros(case.form.n)
+    for part in case.form.columns.parts:
+        x[part.columns] = np.atleast_1d(by_name[part.component.name])
+    duals = Multipliers(best.duals["margin"] / c**2, np.zeros(case.form.n), {})
+    return certify(case, Claim(Status.OPTIMAL, x, duals))
+
+
+@pytest.fixture(scope="module")
+def best() -> SolveResult:
+    return tm.solve(tm.c_svc(DATA, C=0.7), "highs")
+
+
+@pytest.mark.parametrize("power", [-27, -13, 0, 13, 27])
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [(0.0, Verdict.CERTIFIED), (1e-6, Verdict.CERTIFIED), (1e-3, Verdict.NOT_CERTIFIED)],
+)
+def test_the_verdict_does_not_depend_on_the_units_of_the_points(
+    power: int, error: float, verdict: Verdict, best: SolveResult
+) -> None:
+    """Objectives from 1e-16 to 1e16; max(1, |f|) would certify every point of the small ones."""
+    found = perturbed(2.0**power, error, best)
+    assert found.certificate.verdict is verdict, found.certificate.reason
+    assert found.objective is not None
+    unit = 4.0**power
+    here = perturbed(1.0, error, best)
+    assert found.objective * unit == pytest.approx(here.objective, rel=1e-12)
+
+
+def test_a_small_optimum_found_through_solve_is_certified_in_its_own_units() -> None:
+    c = 2.0**13
+    result = tm.solve(tm.c_svc(TrainingData(c * DATA.X, DATA.y), C=0.7 / c**2))
+    assert 0 < result.objective < 1e-6
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    scale = result.certificate.facts["unit"]
+    assert result.objective <= scale < 10 * result.objective
+    assert result.absolute_gap <= 1e-6 * scale
+    assert result.relative_gap is not None, "3e-8 is small, and it is no 0"
+
+
+def test_an_optimum_of_zero_is_certified_where_it_is_zero_exactly() -> None:
+    """Below nu_bar w = 0 is optimal: point and bound are 0 without any rounding."""
+    result = tm.solve(tm.extended_nu_svc_ball(DATA, nu=0.5 * tm.nu_range(DATA).nu_bar))
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate.reason
+    assert result.objective == result.bound == 0.0
+    assert result.relative_gap is None
+
+
+def test_beside_an_optimum_of_zero_a_gap_is_closed_by_the_callers_word_alone() -> None:
+    """At nu_bar, itself rounded, the optimum is some 1e-17: nothing relative to it can be shown."""
+    nu = tm.nu_range(DATA).nu_bar
+    plain = tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu))
+    assert plain.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert plain.bound - 1e-15 <= 0.0 <= plain.objective + 1e-7
+    asked = tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu), absolute_gap=1e-7)
+    assert asked.certificate.verdict is Verdict.CERTIFIED, asked.certificate.reason
+    assert asked.objective == pytest.approx(0.0, abs=1e-7)
+    assert asked.certificate.facts["absolute_gap"] == 1e-7
+    with pytest.raises(ValueError, match="absolute_gap"):
+        tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu), absolute_gap=-1.0)
+
+
+def test_what_counts_as_zero_moves_with_the_scale() -> None:
+    small = Certificate(Verdict.CERTIFIED, facts={"unit": 1e-12})
+    assert is_tiny(1e-7, Certificate(Verdict.CERTIFIED))
+    assert not is_tiny(1e-13, small)
+    assert is_tiny(1e-19, small)
+    assert is_tiny(0.0, small)

@@ -1,0 +1,221 @@
+"""Quadratic over linear terms of an objective: read as cones where they are convex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references.reference_solutions import pyomo_optimum
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.modeling.affine_rows import dot
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations.quotients import without_quotients
+
+
+def plane(low: float | None = 0.0) -> pyo.ConcreteModel:
+    """Variables x >= 3, v >= 4 and y, whose lower bound is given."""
+    m = pyo.ConcreteModel()
+    m.x, m.v, m.y = pyo.Var(bounds=(3, None)), pyo.Var(bounds=(4, None)), pyo.Var(bounds=(low, 50))
+    m.cost = pyo.Param(initialize=2.0, mutable=True)
+    return m
+
+
+def certified(model: pyo.ConcreteModel, **how: Any) -> SolveResult:
+    result = tm.solve(model, absolute_gap=1e-8, **how)  # one optimum is 0
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    return result
+
+
+def class_of(model: pyo.ConcreteModel) -> ProblemClass:
+    return classify(standard_form(without_quotients(model))).problem_class
+
+
+# Objective of x = 3, v = 4 and a y to be chosen, with its least value by hand: a / y + b y has the
+# least value 2 sqrt(a b).
+CONVEX: dict[str, tuple[Any, float]] = {
+    "a square over a variable": (lambda m: m.x**2 / m.y + m.y, 6.0),
+    "with a cost": (lambda m: m.cost * m.x**2 / m.y + 8 * m.y, 24.0),
+    "the cost outside": (lambda m: m.y * 8 + (m.x**2 / m.y) * m.cost, 24.0),
+    "a multiple of the sum": (lambda m: 3 * (m.x**2 / m.y + m.y + 1) / 2, 10.5),
+    "a difference twice": (lambda m: m.y - (-(m.x**2) / m.y), 6.0),
+    "a product of equal factors": (lambda m: m.x * m.x / m.y + m.y, 6.0),
+    "squares over one divisor": (lambda m: (m.x**2 + m.v**2) / m.y + m.y, 10.0),
+    "affine parts": (lambda m: (m.x + 2 * m.v - 1) ** 2 / (m.y + 2) + m.y + 2, 20.0),
+    "a divisor that falls": (lambda m: m.x**2 / (50 - m.y) - m.y + 50, 6.0),
+    "two quotients": (lambda m: m.x**2 / m.y + m.v**2 / (2 * m.y) + m.y / 2, 2 * np.sqrt(8.5)),
+    "beside a square": (lambda m: m.x**2 / m.y + m.y + (m.v - 1) ** 2, 15.0),
+}
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_a_convex_quotient_has_its_optimum_by_hand(name: str) -> None:
+    expression, expected = CONVEX[name]
+    m = plane()
+    m.goal = pyo.Objective(expr=expression(m))
+    written = str(m.goal.expr)
+    assert class_of(m) is ProblemClass.SOCP
+    result = certified(m)
+    assert result.objective == pytest.approx(expected, rel=1e-6)
+    assert result.solver == "clarabel"
+    # The model is left as it was, and holds the point.
+    assert str(m.goal.expr) == written
+    assert not list(m.component_objects(pyo.Constraint))
+    assert pyo.value(m.goal) == pytest.approx(expected, rel=1e-5)
+    assert float(result.values["y"]) == pytest.approx(m.y.value)
+
+
+def test_a_maximisation_of_minus_a_quotient() -> None:
+    m = plane()
+    m.goal = pyo.Objective(expr=-(m.x**2) / m.y - m.y, sense=pyo.maximize)
+    result = certified(m)
+    assert result.objective == pytest.approx(-6.0, rel=1e-6)
+    assert result.bound == pytest.approx(-6.0, rel=1e-5)
+
+
+def test_a_sum_that_is_kept_as_an_array_may_be_the_base() -> None:
+    m = plane()
+    m.u = pyo.Var(range(3), bounds=(1, None))
+    m.goal = pyo.Objective(expr=dot(np.array([1.0, 2.0, 3.0]), m.u) ** 2 / m.y + m.y)
+    assert certified(m).objective == pytest.approx(12.0, rel=1e-6)
+
+
+def test_at_a_divisor_of_zero_the_quotient_is_its_limit() -> None:
+    """x^2 / y + y + x is at least 3 y / 4, and y may be 0 where x is."""
+    m = plane()
+    m.x.setlb(None)
+    m.goal = pyo.Objective(expr=m.x**2 / m.y + m.y + m.x)
+    result = certified(m)
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    assert result.values["y"] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "number"), [("x", 6.0), ("y", 2.0)])
+def test_a_fixed_part_counts_with_its_value(name: str, number: float) -> None:
+    m = plane()
+    m.goal = pyo.Objective(expr=m.x**2 / m.y + m.y)
+    m.find_component(name).fix(number)
+    expected = 12.0 if name == "x" else 9 / 2 + 2
+    assert certified(m).objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_changed_param_changes_the_next_optimum() -> None:
+    m = plane()
+    m.goal = pyo.Objective(expr=m.cost * m.x**2 / m.y + 8 * m.y)
+    assert certified(m).objective == pytest.approx(24.0, rel=1e-6)
+    m.cost.set_value(0.5)
+    assert certified(m).objective == pytest.approx(12.0, rel=1e-6)
+    m.cost.set_value(0.0)
+    assert certified(m).objective == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_cones_have_names_beside_a_component_that_is_called_the_same() -> None:
+    m = plane()
+    m.quotients = pyo.Var(bounds=(1, 2))
+    m.goal = pyo.Objective(expr=(m.x + m.v) ** 2 / m.y + m.y + m.quotients)
+    result = certified(m)
+    assert result.objective == pytest.approx(15.0, rel=1e-6)
+    assert result.values["quotients"] == pytest.approx(1.0, abs=1e-6)
+    (value,) = (array for name, array in result.values.items() if name.endswith(".value"))
+    assert value == pytest.approx([7.0], rel=1e-4)
+
+
+LEFT_ALONE: dict[str, Any] = {
+    "a divisor that may be negative": lambda m: m.x**2 / (m.y - 1) + m.y,
+    "a reward": lambda m: m.y - m.x**2 / m.y,
+    "a quotient without a square": lambda m: m.x / m.y + m.y,
+    "a product of two": lambda m: m.x * m.v / m.y + m.y,
+    "a cube": lambda m: m.x**3 / m.y + m.y,
+    "a square that is no quotient's": lambda m: m.x**4 / m.y + m.y,
+    "a square divisor": lambda m: m.x**2 / m.y**2 + m.y,
+}
+
+
+@pytest.mark.parametrize("name", LEFT_ALONE)
+def test_what_is_not_known_to_be_convex_is_left_alone(name: str) -> None:
+    m = plane()
+    m.goal = pyo.Objective(expr=LEFT_ALONE[name](m))
+    assert without_quotients(m) is m
+    assert class_of(m) is ProblemClass.NONCONVEX
+    with pytest.raises(ProblemClassError):
+        tm.solve(m, "clarabel")
+
+
+def test_an_unbounded_divisor_would_be_bounded_by_a_cone_and_is_left_alone() -> None:
+    """With y >= 0 the least value would be 6; without it there is none."""
+    m = plane(low=None)
+    m.goal = pyo.Objective(expr=m.x**2 / m.y + m.y)
+    assert without_quotients(m) is m
+
+
+def test_models_without_quotients_are_not_copied() -> None:
+    m = plane()
+    assert without_quotients(m) is m
+    m.goal = pyo.Objective(expr=m.x**2 / 4 + m.cost * m.y / m.cost)
+    assert without_quotients(m) is m
+    m.other = pyo.Objective(expr=m.x**2 / m.y)
+    assert without_quotients(m) is m
+    with pytest.raises(ValueError, match="2 objectives are active"):
+        tm.solve(m)
+
+
+def test_several_solvers_agree_on_a_quotient() -> None:
+    m = plane()
+    m.goal = pyo.Objective(expr=m.x**2 / m.y + m.y)
+    answers = tm.compare(None, [m], solvers=("clarabel", "scs", "highs"))
+    told = {row.solver: row.status for row in answers.rows}
+    assert told == {"clarabel": "optimal", "scs": "optimal", "highs": "refused"}
+    assert all(row.objective == pytest.approx(6.0, rel=1e-5) for row in answers.rows[:2])
+
+
+# --- the catalogue entry that is written with them -----------------------------------------------
+
+DATA = tm.TrainingData(np.random.default_rng(0).standard_normal((10, 2)), np.tile([1, -1], 5))
+
+
+def test_an_edited_model_keeps_its_quotients_and_loses_the_check_of_the_paper() -> None:
+    plain = certified(tm.conic_sdp_eliminated(DATA, penalty=1.0))
+    assert plain.certificate.level == "paper"
+    m = tm.conic_sdp_eliminated(DATA, penalty=1.0)
+    m.tilt = pyo.Constraint(expr=m.w[0] >= float(plain.values["w"][0]) + 0.2)
+    edited = certified(m)
+    assert edited.certificate.level == "model"
+    assert edited.objective == pytest.approx(pyomo_optimum(m), rel=1e-6)
+    assert edited.objective > plain.objective + 1e-3
+
+
+def test_a_penalty_is_changed_in_place() -> None:
+    m = tm.conic_sdp_eliminated(DATA, penalty=1.0)
+    tm.solve(m)
+    m.penalty.set_value(3.0)
+    again = certified(m)
+    assert again.certificate.level == "paper"
+    assert again.parameters["penalty"] == 3.0
+    expected = tm.solve(tm.conic_sdp(DATA, penalty=3.0)).objective
+    assert again.objective == pytest.approx(expected, rel=1e-7)
+
+
+def test_a_point_that_is_forged_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of the quotients are found anew from w, b and W, whatever the solver says."""
+    from tightmargin.solvers.backends import clarabel
+
+    honest = clarabel.run
+
+    def lying(form: Any, *rest: Any) -> Any:
+        claim = honest(form, *rest)
+        at = [k for k, name in enumerate(form.columns.names()) if name.startswith("quotients")]
+        claim.x[at] = 0.0
+        return claim
+
+    monkeypatch.setattr(clarabel, "run", lying)
+    result = tm.solve(tm.conic_sdp_eliminated(DATA, penalty=1.0), "clarabel")
+    monkeypatch.undo()
+    expected = tm.solve(tm.conic_sdp(DATA, penalty=1.0)).objective
+    assert result.objective == pytest.approx(expected, rel=1e-6)
+    assert result.status is Status.OPTIMAL

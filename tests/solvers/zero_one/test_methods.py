@@ -1,0 +1,139 @@
+"""The conflict search behind a model: certified, saved, proven again, and closing other results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.support.command_line import run, write_csv
+from tightmargin.experiments.cli.methods import chosen_method
+from tightmargin.experiments.cli.options import met_its_limit
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.zero_one import closing_bounds
+from tightmargin.solvers.zero_one import methods as searched_module
+from tightmargin.solvers.zero_one.conflict_search.result import Stop
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers.zero_one.methods import SEARCHED_ZERO_ONE, is_searched, solve_by_conflicts
+
+
+def overlapping(n: int, d: int, seed: int) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return TrainingData(rng.normal(size=(n, d)) + 0.4 * y[:, None], y)
+
+
+DATA = overlapping(18, 2, 0)
+WRITING = {"zero_one_big_m": {"big_m": "derived"}, "zero_one_bilinear": {}}
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+@pytest.mark.parametrize("name", SEARCHED_ZERO_ONE)
+def test_a_searched_model_is_certified_at_the_optimum(name: str, intercept: str) -> None:
+    model = CATALOGUE[name].build(DATA, penalty=1.0, intercept=intercept, **WRITING[name])
+    result = solve_by_conflicts(model)
+    exact = zero_one_enumeration(DATA, penalty=1.0, intercept=intercept).objective
+    assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
+    assert result.objective == pytest.approx(exact, rel=1e-6)
+    assert result.bound is not None
+    assert exact * (1 - 2e-6) <= result.bound <= exact
+    assert result.solver == "tightmargin"
+    assert [z.value for z in model.z.values()] == result.values["z"].tolist()
+    trace = result.certificate.facts["trace"]
+    assert trace[-1][1] == result.bound
+    assert trace[-1][2] == pytest.approx(result.objective)
+
+
+def test_a_saved_result_is_proven_again(tmp_path: Path) -> None:
+    file, data = tmp_path / "r.json", write_csv(tmp_path / "points.csv", DATA)
+    words = ["zero_one_big_m", "--data", str(data), "--set", "penalty=1", "--set", "big_m=derived"]
+    done = run("solve", *words, "--method", "conflict-search", "--out", str(file))
+    assert done.code == 0
+    assert "conflict search over" in done.stdout
+    again = run("certify", str(file))
+    assert again.code == 0
+    assert "CERTIFIED" in again.stdout
+
+
+def test_a_time_limit_is_exit_code_4() -> None:
+    data = overlapping(120, 6, 1)
+    model = zero_one_big_m(data, penalty=1.0, big_m="derived", incumbent=(np.zeros(6), 1.0))
+    result = solve_by_conflicts(model, time_limit=0.05)
+    assert result.status is Status.FEASIBLE
+    assert result.certificate.facts["stop"] == Stop.TIME_LIMIT
+    assert result.bound is not None
+    assert 0 < result.bound < result.objective  # type: ignore[operator]
+    assert "time limit" in result.message
+    assert met_its_limit(result)
+
+
+def test_only_models_of_the_0_1_loss_as_they_were_built() -> None:
+    model = zero_one_big_m(DATA, penalty=1.0, big_m="derived")
+    model.z[0].fix(0)
+    with pytest.raises(ValueError, match="as it was built"):
+        solve_by_conflicts(model)
+    with pytest.raises(ValueError, match="zero_one_big_m or zero_one_bilinear"):
+        solve_by_conflicts(tm.catalogue["c_svc"].build(DATA, C=1.0))
+
+
+def test_a_model_whose_m_cuts_the_optimum_off_says_so_and_goes_to_a_solver_in_tables() -> None:
+    small = zero_one_big_m(DATA, penalty=1.0, big_m=0.5)
+    result = solve_by_conflicts(small)
+    assert result.objective is None
+    assert "big-M is too small" in result.message
+    assert not is_searched(small)
+    assert is_searched(zero_one_big_m(DATA, penalty=1.0, big_m="derived"))
+
+
+def test_the_method_belongs_to_the_0_1_loss() -> None:
+    assert chosen_method("zero_one_big_m", None, "auto", by_solver=False) == ("direct", "auto")
+    name, method = "zero_one_big_m", "conflict-search"
+    assert chosen_method(name, method, "auto", by_solver=False) == (method, "auto")
+    with pytest.raises(ValueError, match="has no method 'conflict-search'"):
+        chosen_method("c_svc", method, "auto", by_solver=False)
+    with pytest.raises(ValueError, match="a search of our own"):
+        chosen_method(name, method, "scip", by_solver=False)
+
+
+def test_a_search_that_claims_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = searched_module.conflict_search
+
+    def boastful(*args: object, **words: object) -> object:
+        from dataclasses import replace
+
+        found = real(*args, **words)  # type: ignore[arg-type]
+        return replace(found, lower_bound=found.objective * 1.01)
+
+    monkeypatch.setattr(searched_module, "conflict_search", boastful)
+    result = solve_by_conflicts(zero_one_big_m(DATA, penalty=1.0, big_m="derived"))
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "exceeds the objective" in result.certificate.reason
+
+
+# --- closing the results of solvers --------------------------------------------------------------
+
+
+def solved_beyond_enumeration(monkeypatch: pytest.MonkeyPatch) -> SolveResult:
+    monkeypatch.setattr(closing_bounds, "SET_LIMIT", 1)
+    return solve(zero_one_big_m(DATA, penalty=1.0, big_m="derived"), "scip")
+
+
+def test_the_search_closes_what_enumeration_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = solved_beyond_enumeration(monkeypatch)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.bound_method.startswith(closing_bounds.CONFLICTS)
+
+
+def test_an_unfinished_search_still_gives_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closing_bounds, "STEP_LIMIT", 1)
+    result = solved_beyond_enumeration(monkeypatch)
+    exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
+    assert result.bound is not None
+    assert result.bound <= exact
+    assert not result.certificate.bound_method.startswith(closing_bounds.CONFLICTS)

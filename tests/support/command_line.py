@@ -1,0 +1,84 @@
+"""Running the command line in tests: in this process, and in one of its own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from tightmargin.experiments.cli.app import app
+from tightmargin.formulations.data.training_data import TrainingData
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _no_constant(word: str) -> float:
+    raise AssertionError(f"{word} is no JSON")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command left behind."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The document on standard output, which must be all there is."""
+        return json.loads(self.stdout, parse_constant=_no_constant)
+
+    @property
+    def complaint(self) -> str:
+        """The one line on standard error of a refused command."""
+        (line,) = self.stderr.splitlines()
+        assert self.stdout == ""
+        assert "Traceback" not in line
+        return line
+
+
+def run(*words: str | Path | float) -> Answer:
+    """Run a command in this process."""
+    done = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    return Answer(done.exit_code, done.stdout, done.stderr)
+
+
+def start(*words: str | Path, cwd: Path, prelude: str = "") -> subprocess.Popen[str]:
+    """Start a command in a process of its own, after some lines of Python."""
+    script = f"{prelude}\nfrom tightmargin.experiments.cli.app import main\nmain()"
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, words)],
+        cwd=cwd,
+        env={"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> Answer:
+    """Wait for a process."""
+    try:
+        stdout, stderr = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    return Answer(process.returncode, stdout, stderr)
+
+
+def write_csv(path: Path, data: TrainingData) -> Path:
+    """Write data with every digit: features x0, x1, ... and labels y."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        table = csv.writer(stream)
+        table.writerow([*(f"x{j}" for j in range(data.d)), "y"])
+        for row, label in zip(data.X.tolist(), data.y.tolist(), strict=True):
+            table.writerow([*map(repr, row), int(label)])
+    return path

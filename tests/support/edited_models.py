@@ -1,0 +1,37 @@
+"""Models to be edited, and what a result looks like that says nothing of its problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from tests.references.reference_solutions import points
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.result import SolveResult, Status, Verdict
+
+CLUSTERED = {"n": 14, "d": 2, "sigma": 0.3}
+CLOSE = {"numerics/feastol": 1e-9}
+DATA = points("overlapping", 4, n=8)
+
+
+def build(name: str, data: Any = DATA, **settings: Any) -> pyo.ConcreteModel:
+    return CATALOGUE[name].build(data, **settings)
+
+
+def steep(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    model.edit = pyo.Constraint(expr=model.w[0] >= 3.0)
+    return model
+
+
+def says_nothing(result: SolveResult) -> bool:
+    """No bound, no verdict, and rows that are named."""
+    certificate = result.certificate
+    return (
+        result.bound is None
+        and certificate.gap is None
+        and certificate.verdict is Verdict.NOT_CERTIFIED
+        and result.status is not Status.OPTIMAL
+        and bool(certificate.unproven)
+        and certificate.unproven in certificate.reason
+    )

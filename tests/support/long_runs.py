@@ -1,0 +1,168 @@
+"""Models that no solver finishes in the time of a test, and a process that starts on one.
+
+    python -c "from tests.support.long_runs import main; main()" highs milp
+
+solves with its log on standard output and ends with one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+import pyomo.environ as pyo
+
+import tightmargin as tm
+from tightmargin.formulations.modeling.affine_rows import AffineRows
+from tightmargin.solvers.backends import clarabel, highs, piqp, pyomo_interface, scip, scs
+from tightmargin.solvers.backends.base import Claim, Limits
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+Process = subprocess.Popen[str]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def data(n: int, d: int, seed: int = 0) -> tm.TrainingData:
+    """Labels without relation to the points."""
+    rng = np.random.default_rng(seed)
+    return tm.TrainingData(rng.standard_normal((n, d)), rng.choice([-1, 1], n))
+
+
+def milp(n: int = 100, d: int = 6) -> pyo.ConcreteModel:
+    """Fewest points left out so that a plane in a box has the others on their side."""
+    given = data(n, d)
+    m = pyo.ConcreteModel()
+    m.w = pyo.Var(range(d), bounds=(-1, 1))
+    m.b = pyo.Var(bounds=(-10, 10))
+    m.z = pyo.Var(range(n), within=pyo.Binary)
+    y = given.y
+    # |<w, x> + b| stays below 10 + sum |x_j| for every w and b in the box.
+    size = 10.01 + float(np.abs(given.X).sum(axis=1).max())
+    terms = [(y[:, None] * given.X, m.w), (y, m.b), (size, m.z)]
+    m.side = AffineRows(m.z.index_set(), terms, lower=0.01)
+    m.objective = pyo.Objective(expr=pyo.quicksum(m.z.values()))
+    return m
+
+
+def lp(n: int = 8000, d: int = 60) -> pyo.ConcreteModel:
+    """Mean hinge loss of a plane in a box: thousands of simplex iterations."""
+    given = data(n, d)
+    m = pyo.ConcreteModel()
+    m.w = pyo.Var(range(d), bounds=(-1, 1))
+    m.b = pyo.Var(bounds=(-10, 10))
+    m.xi = pyo.Var(range(n), within=pyo.NonNegativeReals)
+    y = given.y
+    terms = [(y[:, None] * given.X, m.w), (y, m.b), (1.0, m.xi)]
+    m.margin = AffineRows(m.xi.index_set(), terms, lower=1.0)
+    m.objective = pyo.Objective(expr=pyo.quicksum(m.xi.values()) / n)
+    return m
+
+
+MODELS: dict[str, Callable[[], pyo.ConcreteModel]] = {
+    "milp": milp,
+    "lp": lp,
+    "miqp": lambda: tm.zero_one_big_m(data(60, 5), penalty=1.0, big_m="derived"),
+    "sdp": lambda: tm.conic_sdp(data(120, 50), penalty=1.0),
+    "qp": lambda: tm.c_svc(data(15_000, 60), C=1.0),
+}
+
+
+def claim_of(solver: str, model: pyo.ConcreteModel, limits: Limits) -> tuple[Claim, StandardForm]:
+    """What the back end says of a model."""
+    form = standard_form(model)
+    match solver:
+        case "scip":
+            return scip.run(form, limits), form
+        case "gurobi":
+            return pyomo_interface.run("gurobi", model, form, limits), form
+    run = {"highs": highs, "clarabel": clarabel, "scs": scs, "piqp": piqp}[solver].run
+    return run(form, classify(form), limits), form
+
+
+def summary(claim: Claim, form: StandardForm) -> dict[str, Any]:
+    """A claim in plain numbers, with the LP bound its multipliers prove."""
+    proven = None
+    if claim.duals is not None and not (form.is_quadratic or form.psd):
+        proven = exact_lp_bound(form, claim.duals.rows)
+    return {
+        "status": str(claim.status),
+        "objective": None if claim.x is None else form.objective.at(claim.x),
+        "x": None if claim.x is None else claim.x.tolist(),
+        "bound": claim.bound,
+        "proven": proven,
+        "message": claim.message,
+        "log": claim.log,
+    }
+
+
+def main() -> None:
+    """Run the solver named first on the model named second, in this process."""
+    solver, name, *rest = sys.argv[1:]
+    options = json.loads(rest[0]) if rest else {}
+    limits = Limits(None if solver == "piqp" else 100.0, log=True, options=options)
+    claim, form = claim_of(solver, MODELS[name](), limits)
+    print(json.dumps(summary(claim, form)), flush=True)
+
+
+T = TypeVar("T")
+
+
+def with_a_point(solve: Callable[[float], T], has_one: Callable[[T], bool]) -> T:
+    """The result of a search that is stopped by the clock after it has found a point.
+
+    A busy machine may not come to one in the first second, nor in the second five.
+    """
+    for seconds in (1.0, 5.0, 25.0):
+        found = solve(seconds)
+        if has_one(found):
+            break
+    return found
+
+
+def start(*words: str, script: str = "from tests.support.long_runs import main; main()") -> Process:
+    """Start such a process, or another script."""
+    return Process(
+        [sys.executable, "-c", script, *words],
+        cwd=ROOT,
+        env={"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def press(process: Process) -> None:
+    """Ctrl-C."""
+    process.send_signal(signal.SIGINT)
+
+
+def wait_for(marker: str, stream: IO[str] | None) -> None:
+    """Read the lines of a running process up to the one in which the marker, a pattern, occurs."""
+    assert stream is not None
+    seen = []
+    for line in stream:
+        seen.append(line)
+        if re.search(marker, line):
+            return
+    raise AssertionError(f"no {marker!r} in {''.join(seen)}")
+
+
+def finish(process: Process) -> tuple[int, str, str]:
+    """Exit code, and what is left on standard output and standard error."""
+    try:
+        stdout, stderr = process.communicate(timeout=200)
+    finally:
+        process.kill()
+        process.wait()
+    return process.returncode, stdout, stderr

@@ -1,0 +1,86 @@
+"""Tasks that leave a mark each time they run, and processes that run a study of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tightmargin.experiments.studies.runner import run_study
+
+
+def mark(folder: str, word: str, number: int) -> None:
+    """One more file: whatever is killed and when, marks are whole."""
+    (Path(folder) / f"{word}-{number}-{time.monotonic_ns()}-{os.getpid()}").touch()
+
+
+def marks(folder: Path, word: str) -> Counter[int]:
+    """How often tasks began or ended."""
+    return Counter(int(path.name.split("-")[1]) for path in folder.glob(f"{word}-*"))
+
+
+def running(folder: Path) -> dict[int, int]:
+    """Processes of tasks that began and have not ended, by task."""
+    ended = marks(folder, "ended")
+    begun = {}
+    for path in folder.glob("begun-*"):
+        _, number, _, process = path.name.split("-")
+        if not ended[int(number)]:
+            begun[int(number)] = int(process)
+    return begun
+
+
+def marked(folder: str, number: int, seconds: float) -> dict[str, Any]:
+    """Take some time."""
+    mark(folder, "begun", number)
+    time.sleep(seconds)
+    mark(folder, "ended", number)
+    return {"number": number, "square": number**2}
+
+
+def stubborn(folder: str, number: int, seconds: float) -> dict[str, Any]:
+    """Return half of what there is when Ctrl-C comes, as paths do."""
+    mark(folder, "begun", number)
+    try:
+        time.sleep(seconds)
+    except KeyboardInterrupt:
+        return {"number": number, "half": True}
+    mark(folder, "ended", number)
+    return {"number": number, "half": False}
+
+
+def where(number: int) -> dict[str, Any]:
+    """The process, and the threads that it may use."""
+    from threadpoolctl import threadpool_info
+
+    time.sleep(0.1)
+    threads = sorted({pool["num_threads"] for pool in threadpool_info()})
+    return {"process": os.getpid(), "threads": threads, "omp": os.environ["OMP_NUM_THREADS"]}
+
+
+def deadly(folder: str, number: int, seconds: float, times: int) -> dict[str, Any]:
+    """Task 2 ends its process so many times."""
+    if number == 2:
+        mark(folder, "begun", number)
+        if marks(Path(folder), "begun")[2] <= times:
+            os.kill(os.getpid(), signal.SIGKILL)
+        mark(folder, "ended", number)
+        return {"number": 2, "square": 4}
+    return marked(folder, number, seconds)
+
+
+def main() -> None:
+    """What that process does; it leaves with 130 after Ctrl-C."""
+    work, folder, store, count, seconds, jobs = sys.argv[1:]
+    study = run_study(
+        globals()[work],
+        [(folder, number, float(seconds)) for number in range(int(count))],
+        name="marks", store=store, jobs=int(jobs), say=lambda text: print(text, flush=True),
+    )  # fmt: skip
+    for task, value in study.values.items():
+        print("value", task[1], value, flush=True)
+    sys.exit(130 if study.interrupted else 0)
