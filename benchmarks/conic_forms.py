@@ -23,9 +23,10 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 

@@ -23,13 +23,14 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.clarabel import run_conic
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form
 from tightmargin.solvers.conic.path import conic_path, penalty_grid
 from tightmargin.solvers.conic.path_result import ConicPath
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

@@ -22,8 +22,8 @@ from benchmarks.report import OURS
 from tightmargin.formulations import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends import highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Array = NDArray[np.float64]

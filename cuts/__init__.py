@@ -1,1 +1,34 @@
 """The outer loop: cuts that shrink a relaxation until its bound is the optimum."""
+
+from tightmargin.cuts import methods as _methods  # noqa: F401  (registers the searches)
+from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
+from tightmargin.cuts.bound_tightening.tighten import tighten
+from tightmargin.cuts.cut.cut import Cut, InvalidCutError
+from tightmargin.cuts.cut.files import load_cuts, save_cuts
+from tightmargin.cuts.generation.concavity import concavity_cut
+from tightmargin.cuts.generation.facial import facial_cut
+from tightmargin.cuts.generation.lifted_concavity import lifted_cut
+from tightmargin.cuts.generation.verification import verify_cut
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.nu_path.cvar_profile import cvar_profile
+from tightmargin.cuts.nu_path.nu_path import extended_nu_path
+from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+
+__all__ = [
+    "Cut",
+    "InvalidCutError",
+    "branch_and_cut",
+    "concavity_cut",
+    "cutting_plane",
+    "cvar_profile",
+    "extended_nu_path",
+    "facial_cut",
+    "hull_search",
+    "lifted_cut",
+    "load_cuts",
+    "save_cuts",
+    "tighten",
+    "verify_cut",
+    "with_conflicts",
+]

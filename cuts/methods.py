@@ -1,4 +1,4 @@
-"""Results of the searches of this package, certified like those of solvers.
+"""What this package knows of the extended nu family: searches for the global optimum.
 
 A search works on directions of w; its best one becomes a point of the model, re-evaluated by the
 formulation's own check, and the bound it proves on
@@ -12,15 +12,14 @@ problem is convex, and its optimum lies on the sphere.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from tightmargin.cuts.bound_tightening.argument import TIGHTENED, with_tightened
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.model_directions import (
     lower_at_nu_bar,
@@ -37,145 +36,64 @@ from tightmargin.cuts.search.result import SearchResult
 from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
-from tightmargin.formulations.parameters import one_of
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.certificates.certify import GAP_TOLERANCE, Case, Certified
+from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.model_identity import unedited_origin
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.methods import (
+    AUTO,
+    DIRECT,
+    Finding,
+    Method,
+    Word,
+    register_method,
+    register_word,
+)
 from tightmargin.solvers.nu.local_search import extended_nu_local
-from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE, remark
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.search_results import certified_search, search_result
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.versions import versions
+from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
+from tightmargin.solvers.result import Status
 
 Array = NDArray[np.float64]
 Searched: TypeAlias = SearchResult | CuttingPlaneResult
 
 SEARCHED = ("extended_nu_svc", REVERSE, POLAR, CVAR)
-SEARCHES = ("auto", "branch-and-cut", "cutting-plane", "hull", "local")
-OWN = "tightmargin"
-ENGINE = "engine"
+BRANCH_AND_CUT, CUTTING_PLANE, HULL, LOCAL = "branch-and-cut", "cutting-plane", "hull", "local"
 TOLERANCE = GAP_TOLERANCE / 2  # the other half is for what a change of units rounds away
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 NU_BAR = "nu_bar from below in exact arithmetic, and the largest slope of the optimum in nu"
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A direction (k,), and a proven lower bound of h on the unit sphere."""
-
-    weight: Array
-    lower: float
-    proof: str
-    status: Status
-    message: str
-    facts: Mapping[str, Any]
-    solver: str = OWN
-    version: str = field(default_factory=lambda: versions()[OWN])
-
-
-def solve_by_search(
-    model: pyo.ConcreteModel,
-    method: str = "auto",
-    *,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    seed: int | None = None,
-    absolute_gap: float = 0.0,
-) -> SolveResult:
-    """Solve a model of the extended nu family by a search of our own.
-
-    Parameters
-    ----------
-    model
-        Of extended_nu_svc, extended_nu_svc_reverse, extended_nu_svc_polar or min_cvar, not edited.
-    method : str
-        "branch-and-cut", "hull" (up to 7 features), "cutting-plane", or "auto": the hull up to
-        three dimensions, and branch and cut beyond and where Qhull gives up. "local" is Algorithm 7
-        from 20 directions, which proves nothing.
-    time_limit : float, optional
-        Seconds; the best point and a proven bound are kept, as after Ctrl-C.
-    threads : int, optional
-        For the convex problem at nu_bar and above; a search has one. extended_nu_svc_reverse is
-        left to a solver at nu_bar.
-    absolute_gap : float
-        As of solve(): next to nu_bar the optimum is 0, and no gap is small beside it.
-
-    Returns
-    -------
-    SolveResult
-        Values are also loaded into the model's variables. `solver` is "tightmargin" for a search.
-
-    Raises
-    ------
-    ValueError
-        Another or an edited model, an unknown method, a time limit for "local"; nu where the
-        formulation states nothing; as the search.
-    """
-    one_of("method", method, SEARCHES)
-    if method == "local" and time_limit is not None:
-        raise ValueError("local ends after 20 starts and takes no time limit: leave it out")
-    limits = checked_limits(time_limit, threads, seed, absolute_gap=absolute_gap)
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    if origin is None or origin.entry not in SEARCHED:
-        raise ValueError(f"a search takes a model of {', '.join(SEARCHED)} as it was built")
-    placed, began = remark(origin), time.perf_counter()
-    if origin.entry == REVERSE and side_of(origin) == 0:
-        # Any multiple of a solution is one, and a bound a rounding below 0 is none without a limit.
-        return solve(
-            model, time_limit=time_limit, threads=threads, seed=seed, absolute_gap=absolute_gap
-        )
-    found = _found(origin, method, limits.time_limit, limits.threads, limits.seed)
-    case = Case(model, form, classify(form), origin, limits)
-    certified = _certified(case, origin, found)
-    message = "; ".join(part for part in (placed, found.message) if part)
-    result = search_result(case, certified, began, message=message)
-    return replace(result, solver=found.solver, version=found.version)
-
-
 # --- the searches --------------------------------------------------------------------------------
 
 
-def _found(
-    origin: Origin,
-    method: str,
-    time_limit: float | None,
-    threads: int | None,
-    seed: int | None,
-) -> _Found:
-    data, problem = origin.data, search_arguments(origin)
-    if side_of(origin) >= 0:
-        return _not_below(origin, time_limit, threads, seed)
-    start = 0 if seed is None else seed
-    if method == "local":
-        return _local(data, problem, start)
-    # The polar objective is a square, in which a relative gap counts twice.
-    tolerance = TOLERANCE / 2 if origin.entry == POLAR else TOLERANCE
-    common = problem | {"tolerance": tolerance, "time_limit": time_limit, "seed": start}
-    if method == "cutting-plane":
-        return _told(cutting_plane(data, **common), origin)
-    # Near nu_bar in large units the verdict asks for more than the searches' own absolute gap.
-    common["absolute"] = 0.0
-    if method == "branch-and-cut":
-        return _told(branch_and_cut(data, **common), origin)
-    if method == "hull":
-        return _told(hull_search(data, **common), origin)
-    if data.d + (problem["intercept"] == "penalised") > HULL_UP_TO:
-        return _told(branch_and_cut(data, **common), origin)
-    found = hull_search(data, **common)
-    if found.stop is StopReason.NUMERICAL:
-        found = branch_and_cut(data, start=found.best.weight, **common)
-    return _told(found, origin)
+def _search(method: str) -> Callable[[Origin, Limits], Finding]:
+    def run(origin: Origin, limits: Limits) -> Finding:
+        data, problem = origin.data, search_arguments(origin)
+        if side_of(origin) >= 0:
+            return _not_below(origin, limits)
+        start = limits.seed or 0
+        if method == LOCAL:
+            return _local(origin, problem, start, limits)
+        # The polar objective is a square, in which a relative gap counts twice.
+        tolerance = TOLERANCE / 2 if origin.entry == POLAR else TOLERANCE
+        common = problem | {"tolerance": tolerance, "time_limit": limits.time_limit, "seed": start}
+        if method == CUTTING_PLANE:
+            return _told(cutting_plane(data, **common), origin)
+        # Near nu_bar in large units the verdict asks for more than the searches' own absolute gap.
+        common["absolute"] = 0.0
+        many = data.d + (problem["intercept"] == "penalised") > HULL_UP_TO
+        if method == BRANCH_AND_CUT or (method == AUTO and many):
+            return _told(branch_and_cut(data, **common), origin)
+        found = hull_search(data, **common)
+        if method == AUTO and found.stop is StopReason.NUMERICAL:
+            found = branch_and_cut(data, start=found.best.weight, **common)
+        return _told(found, origin)
+
+    return run
 
 
-def _told(found: Searched, origin: Origin) -> _Found:
+def _told(found: Searched, origin: Origin) -> Finding:
     """A finished search in the words of this module."""
     if isinstance(found, CuttingPlaneResult):
         engine = "cutting_plane"
@@ -185,13 +103,15 @@ def _told(found: Searched, origin: Origin) -> _Found:
         counts = {"nodes" if engine == "branch_and_cut" else "rounds": found.steps}
     counts |= {"linear_programs": found.lp_solves, "cuts": len(found.cuts)}
     proof = found.proof or f"{engine.replace('_', ' ')}, not finished"
-    return _Found(
+    return _finding(
+        origin,
         found.best.weight,
-        found.lower_bound,
-        proof,
         STATUS.get(found.stop, Status.FEASIBLE),
-        found.message,
-        {ENGINE: engine, "stop": str(found.stop), "trace": _trace(found, origin)} | counts,
+        engine,
+        lower=found.lower_bound,
+        proof=proof,
+        message=found.message,
+        facts={"stop": str(found.stop), "trace": _trace(found, origin)} | counts,
     )
 
 
@@ -207,53 +127,114 @@ def _trace(found: Searched, origin: Origin) -> list[list[float | None]]:
     return rows
 
 
-def _local(data: TrainingData, problem: dict[str, Any], seed: int) -> _Found:
-    found = extended_nu_local(data, seed=seed, **problem)
+def _local(origin: Origin, problem: dict[str, Any], seed: int, limits: Limits) -> Finding:
+    if limits.time_limit is not None:
+        raise ValueError("local ends after 20 starts and takes no time limit: leave it out")
+    found = extended_nu_local(origin.data, seed=seed, **problem)
     weight = found.w
     if problem["intercept"] == "penalised":
         weight = np.append(weight, found.b)
     starts = len(found.solutions)
-    facts = {ENGINE: "local", "starts": starts, "iterations": found.iterations}
-    words = f"the best of {starts} local solutions, which no search has proven to be global"
-    return _Found(weight, -math.inf, "", Status.FEASIBLE, words, facts)
+    return _finding(
+        origin,
+        weight,
+        Status.FEASIBLE,
+        LOCAL,
+        facts={"starts": starts, "iterations": found.iterations},
+        message=f"the best of {starts} local solutions, which no search has proven to be global",
+    )
 
 
-def _not_below(
-    origin: Origin, time_limit: float | None, threads: int | None, seed: int | None
-) -> _Found:
+def _not_below(origin: Origin, limits: Limits) -> Finding:
     """At nu_bar or above: the ball problem, or where it leaves w at 0 the least hinge loss."""
     data, problem = origin.data, search_arguments(origin)
     proof, engine = NU_BAR, "boundary"
     if side_of(origin) > 0:
         ball = extended_nu_svc_ball(data, **problem)
-        result = solve(ball, time_limit=time_limit, threads=threads, seed=seed)
+        result = solve(
+            ball, method=DIRECT, time_limit=limits.time_limit, threads=limits.threads,
+            seed=limits.seed,
+        )  # fmt: skip
         if result.objective is None:
             raise RuntimeError(f"the ball problem ended with {result.status}: {result.message}")
         weight = weight_of(replace(origin, parameters=problem), result.values)
         proof, engine = result.certificate.bound_method, "ball"
         if np.linalg.norm(weight) > NO_DIRECTION:
-            lower = -math.inf if result.bound is None else result.bound
-            words = "solved as extended_nu_svc_ball, whose optimum lies on the sphere, by "
-            return _Found(
-                weight, lower, proof, result.status, words + result.solver, {ENGINE: engine},
-                result.solver, result.version,
+            found = _finding(
+                origin, weight, result.status, engine,
+                lower=-math.inf if result.bound is None else result.bound, proof=proof,
+                message="solved as extended_nu_svc_ball, whose optimum lies on the sphere, by "
+                + result.solver,
             )  # fmt: skip
-    path = extended_nu_path(data, [problem.pop("nu")], time_limit=time_limit, **problem)
+            return replace(found, solver=result.solver, version=result.version)
+    path = extended_nu_path(data, [problem.pop("nu")], time_limit=limits.time_limit, **problem)
     (row,) = path.rows
-    words = "the hyperplane of the least hinge loss, which is a solution at nu_bar"
     proven = lower_at_nu_bar(origin) if engine == "boundary" else row.lower_bound
-    lower = -math.inf if proven is None else proven
-    return _Found(path.weights[0], lower, proof, Status.OPTIMAL, words, {ENGINE: engine})
+    return _finding(
+        origin,
+        path.weights[0],
+        Status.OPTIMAL,
+        engine,
+        lower=-math.inf if proven is None else proven,
+        proof=proof,
+        message="the hyperplane of the least hinge loss, which is a solution at nu_bar",
+    )
 
 
-# --- from a search to a certificate --------------------------------------------------------------
+def _finding(
+    origin: Origin,
+    weight: Array,
+    status: Status,
+    engine: str,
+    *,
+    lower: float = -math.inf,
+    proof: str = "",
+    message: str = "",
+    facts: Mapping[str, Any] | None = None,
+) -> Finding:
+    """A direction (k,) and a proven lower bound of h on the unit sphere, in units of the model."""
+    return Finding(
+        values_along(origin, weight),
+        status,
+        engine,
+        bound=model_bound(origin, lower),
+        proof=proof,
+        facts={"no_duals": "a search over directions has no multipliers"} | dict(facts or {}),
+        message=message,
+    )
 
 
-def _certified(case: Case, origin: Origin, found: _Found) -> Certified:
-    """The point checked, and the search's bound where it is the better one."""
-    x = point_with(case.model, case.form, np.zeros(case.form.n), values_along(origin, found.weight))
-    no_duals = {"no_duals": "a search over directions has no multipliers"}
-    return certified_search(
-        case, x, found.status, bound=model_bound(origin, found.lower), proof=found.proof,
-        facts=no_duals | dict(found.facts),
-    )  # fmt: skip
+# --- what is registered --------------------------------------------------------------------------
+
+
+def _refuses(origin: Origin) -> str:
+    if origin.entry == REVERSE and side_of(origin) == 0:
+        # A bound a rounding below 0 is none where any multiple of a point is one.
+        return "at nu_bar any multiple of a solution is one, and a solver gets the model"
+    return ""
+
+
+def _chosen(origin: Origin) -> str:
+    """Measured: SCIP leaves most of these open that a search proves in seconds."""
+    return "it proves the global optimum"
+
+
+TITLES = {
+    AUTO: "the hull up to three dimensions, and branch and cut beyond and where Qhull gives up",
+    BRANCH_AND_CUT: "branch and cut over boxes on the unit sphere",
+    HULL: "facets of an inner hull, up to 7 features",
+    CUTTING_PLANE: "concavity and facial cuts in an outer loop, Algorithm 10",
+    LOCAL: "Algorithm 7 from 20 directions, which proves nothing",
+}
+for _name, _title in TITLES.items():
+    register_method(
+        Method(
+            _name,
+            SEARCHED,
+            _search(_name),
+            _title,
+            refuses=_refuses,
+            automatic=_chosen if _name == AUTO else lambda origin: "",
+        )
+    )
+register_word(Word(TIGHTENED, ("big_m", "slack_bounds"), with_tightened))

@@ -33,7 +33,7 @@ HULL_UP_TO = 4  # dimensions
 LEAST_TIME, TIMES = 60.0, 3.0  # seconds, and multiples of what the saved search took
 
 
-def bound_again(
+def search_again(
     origin: Origin, values: Mapping[str, Array], seconds: float
 ) -> tuple[float | None, str, str]:
     """Bound of a saved result proven by a search once more: (bound, how, why there is none).

@@ -1,22 +1,100 @@
 """What the problems are: one builder per published equation. Nothing here solves anything."""
 
 # isort: off
-# In the order of the catalogue: each of these registers its builders.
-from tightmargin.formulations.svc import hard_margin, hard_margin_dual, c_svc  # noqa: F401
-from tightmargin.formulations.svc import soft_margin, soft_margin_dual  # noqa: F401
-from tightmargin.formulations.nu import nu_svc, reduced_hull, extended, min_cvar  # noqa: F401
-from tightmargin.formulations.nu import extended_linearised  # noqa: F401
-from tightmargin.formulations.rigorous_svm import primal, dual, kernel  # noqa: F401
-from tightmargin.formulations.zero_one import big_m_models, logic_models, ramp  # noqa: F401
-from tightmargin.formulations.conic import sdp, eliminated, sdp_dual, strengthened  # noqa: F401
-from tightmargin.formulations.conic import lift  # noqa: F401
-from tightmargin.formulations.multiclass import hinge, truncated_hinge  # noqa: F401
-from tightmargin.formulations.matrix import bilinear, convex_models  # noqa: F401
-# isort: on
+# In the order of the catalogue: importing a builder registers it.
+from tightmargin.formulations.svc.hard_margin import (
+    hard_margin_svc,
+    max_margin_svc,
+)
+from tightmargin.formulations.svc.hard_margin_dual import hard_margin_svc_dual
+from tightmargin.formulations.svc.c_svc import (
+    c_svc,
+    c_svc_dual,
+)
+from tightmargin.formulations.svc.soft_margin import (
+    soft_margin_svc,
+    weighted_svc,
+    kernel_soft_margin_svc,
+)
+from tightmargin.formulations.svc.soft_margin_dual import soft_margin_svc_dual
+from tightmargin.formulations.nu.nu_svc import (
+    nu_svc,
+    nu_svc_dual,
+)
+from tightmargin.formulations.nu.reduced_hull import reduced_hull_svc
+from tightmargin.formulations.nu.extended import (
+    extended_nu_svc,
+    extended_nu_svc_ball,
+    extended_nu_svc_reverse,
+    extended_nu_svc_polar,
+)
+from tightmargin.formulations.nu.extended_linearised import (
+    extended_nu_svc_linearised,
+    extended_nu_svc_linearised_dual,
+)
+from tightmargin.formulations.nu.min_cvar import min_cvar
+from tightmargin.formulations.rigorous_svm.primal import (
+    rsvm,
+    rsvm_relaxed,
+)
+from tightmargin.formulations.rigorous_svm.dual import (
+    rsvm_dual,
+    rsvm_dual_perspective,
+)
+from tightmargin.formulations.rigorous_svm.kernel import rsvm_kernel_relaxed
+from tightmargin.formulations.zero_one.big_m_models import (
+    zero_one_big_m,
+    zero_one_relaxed,
+    zero_one_hinge,
+)
+from tightmargin.formulations.zero_one.logic_models import (
+    zero_one_bilinear,
+    zero_one_disjunctive,
+)
+from tightmargin.formulations.zero_one.ramp import (
+    ramp_big_m,
+    ramp_relaxed,
+)
+from tightmargin.formulations.conic.sdp import (
+    conic_fixed,
+    conic_sdp,
+    conic_sdp_literal,
+    conic_sdp_budget,
+)
+from tightmargin.formulations.conic.sdp import conic_sdp_eliminated
+from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
+from tightmargin.formulations.conic.lift import conic_sdp_lift
+from tightmargin.formulations.multiclass.hinge import multiclass_hinge
+from tightmargin.formulations.multiclass.truncated_hinge import (
+    multiclass_truncated,
+    multiclass_truncated_relaxed,
+)
+from tightmargin.formulations.matrix.bilinear import matrix_svc_bilinear
+from tightmargin.formulations.matrix.convex_models import (
+    matrix_svc_full,
+    matrix_svc_projection,
+    matrix_svc_nuclear,
+)
 
-from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin, ProblemClass
+# isort: on
+from tightmargin.formulations.catalogue import (
+    CATALOGUE,
+    Entry,
+    Origin,
+    PaperCheck,
+    ProblemClass,
+    formulation,
+)
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations.multiclass.fisher_consistency import (
+    admissible_truncation,
+    is_consistent,
+)
+from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
+from tightmargin.formulations.rigorous_svm.equivalence import equivalence
 
 __all__ = [
     "CATALOGUE",
@@ -24,6 +102,59 @@ __all__ = [
     "GramData",
     "MulticlassData",
     "Origin",
+    "PaperCheck",
     "ProblemClass",
     "TrainingData",
+    "admissible_truncation",
+    "c_svc",
+    "c_svc_dual",
+    "conic_fixed",
+    "conic_sdp",
+    "conic_sdp_budget",
+    "conic_sdp_dual",
+    "conic_sdp_eliminated",
+    "conic_sdp_lift",
+    "conic_sdp_literal",
+    "conic_sdp_strengthened",
+    "equivalence",
+    "extended_nu_svc",
+    "extended_nu_svc_ball",
+    "extended_nu_svc_linearised",
+    "extended_nu_svc_linearised_dual",
+    "extended_nu_svc_polar",
+    "extended_nu_svc_reverse",
+    "formulation",
+    "hard_margin_svc",
+    "hard_margin_svc_dual",
+    "is_consistent",
+    "kernel_soft_margin_svc",
+    "matrix_svc_bilinear",
+    "matrix_svc_full",
+    "matrix_svc_nuclear",
+    "matrix_svc_projection",
+    "max_margin_svc",
+    "min_cvar",
+    "multiclass_hinge",
+    "multiclass_truncated",
+    "multiclass_truncated_relaxed",
+    "nu_svc",
+    "nu_svc_dual",
+    "orthonormal_reduction",
+    "psd",
+    "ramp_big_m",
+    "ramp_relaxed",
+    "reduced_hull_svc",
+    "rsvm",
+    "rsvm_dual",
+    "rsvm_dual_perspective",
+    "rsvm_kernel_relaxed",
+    "rsvm_relaxed",
+    "soft_margin_svc",
+    "soft_margin_svc_dual",
+    "weighted_svc",
+    "zero_one_big_m",
+    "zero_one_bilinear",
+    "zero_one_disjunctive",
+    "zero_one_hinge",
+    "zero_one_relaxed",
 ]

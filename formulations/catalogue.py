@@ -207,3 +207,11 @@ def formulation(
         return wrapped
 
     return register
+
+
+def entry_named(name: str) -> Entry:
+    """Catalogue entry, or a ValueError with the nearest names."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    hint = did_you_mean(name, CATALOGUE, 3) or "; see tightmargin list"
+    raise ValueError(f"no formulation is called {name!r}{hint}")

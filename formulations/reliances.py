@@ -10,7 +10,7 @@ every point   A point of the source problem with objective at most V satisfies i
                       1 - u_i <= 1 + ||x~_i|| sqrt(V - penalty)              (big_m.py)
                   ramp loss, likewise: z_i = 1 pays 2 C whatever xi_i is, hence
                       1 - u_i - xi_i <= 1 + ||x~_i|| sqrt(2 (V - 2 C))
-                  truncated loss, likewise (multiclass_big_m.py); but the violation v_i costs
+                  truncated loss, likewise (multiclass/big_m.py); but the violation v_i costs
                       nothing, and the statement is about the smallest one
                   bounds of w (and of b, penalised) of zero_one_bilinear and _disjunctive: ||w||^2
                       <= V; of w and V of matrix_svc_bilinear: ridge/2 ||B||^2 <= V

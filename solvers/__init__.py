@@ -1,5 +1,88 @@
 """How models are solved and how far the answer can be trusted."""
 
 from tightmargin.solvers.backends.pyomo_plugins import register
+from tightmargin.solvers.comparison.compare import compare
+from tightmargin.solvers.conic.path import conic_path, penalty_grid
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.errors import (
+    DomainError,
+    LicenceError,
+    NumberError,
+    ProblemClassError,
+    RefusedError,
+    SizeLimitError,
+    SolverNotInstalledError,
+)
+from tightmargin.solvers.exporting import export
+from tightmargin.solvers.isolated.parent import solve_isolated
+from tightmargin.solvers.matrix.alternating import matrix_alternating
+from tightmargin.solvers.matrix.branch_and_bound import matrix_search
+from tightmargin.solvers.methods import Finding, Method, methods, register_method
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
+from tightmargin.solvers.multiclass.dca import truncated_dca
+from tightmargin.solvers.multiclass.dca_gap import certified_gap
+from tightmargin.solvers.nu.local_search import extended_nu_local
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers.probability.binary import class_probabilities
+from tightmargin.solvers.probability.multiclass import direct_probabilities
+from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm
+from tightmargin.solvers.soft_margin.sgd import sgd
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+
+# isort: off
+# Each of these registers what its family knows; generic code asks solvers.methods.
+from tightmargin.solvers.matrix import methods as _matrix  # noqa: F401
+from tightmargin.solvers.multiclass import methods as _multiclass  # noqa: F401
+from tightmargin.solvers.nu import methods as _nu  # noqa: F401
+from tightmargin.solvers.rigorous_svm import methods as _rigorous_svm  # noqa: F401
+from tightmargin.solvers.soft_margin import methods as _soft_margin  # noqa: F401
+from tightmargin.solvers.zero_one import methods as _zero_one  # noqa: F401
+# isort: on
+
+__all__ = [
+    "Certificate",
+    "DomainError",
+    "Finding",
+    "LicenceError",
+    "LiveLP",
+    "Method",
+    "NumberError",
+    "ProblemClassError",
+    "RefusedError",
+    "SizeLimitError",
+    "SolveResult",
+    "SolverNotInstalledError",
+    "Status",
+    "Verdict",
+    "build",
+    "certified_gap",
+    "class_probabilities",
+    "compare",
+    "conflict_search",
+    "conic_path",
+    "decomposition",
+    "direct_probabilities",
+    "export",
+    "extended_nu_local",
+    "h_limit",
+    "matrix_alternating",
+    "matrix_search",
+    "methods",
+    "nu_range",
+    "penalty_grid",
+    "register_method",
+    "rsvm_path",
+    "sgd",
+    "solve",
+    "solve_isolated",
+    "solve_rsvm",
+    "truncated_dca",
+    "truncated_search",
+]
 
 register()

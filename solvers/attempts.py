@@ -13,13 +13,15 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers import outer_approximation
 from tightmargin.solvers.backends import clarabel, highs, mosek, piqp, pyomo_interface, scip, scs
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds
+from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.registry import SOLVERS, Choice
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.certify import Case, Certified, certify
 from tightmargin.solvers.certificates.claim_consistency import heard
 from tightmargin.solvers.dualization.dual_form import DualForm, dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.standard_form.coefficients import coefficient_outside
 from tightmargin.solvers.standard_form.standard_form import StandardForm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.solvers.attempts import attempted
-from tightmargin.solvers.backends.base import Claim
+from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import choose
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.canonical_form.named_values import (
@@ -29,9 +30,20 @@ from tightmargin.solvers.disjunctive.transformation import copy_values, is_disju
 from tightmargin.solvers.edits.derived import about_the_problem, edit_of
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.trace import in_sense
-from tightmargin.solvers.nu.nu_range import remark
+from tightmargin.solvers.findings import certified_finding
+from tightmargin.solvers.methods import (
+    AUTO,
+    DIRECT,
+    OWN,
+    Method,
+    automatic_method,
+    method_named,
+    method_of_any,
+    remark_on,
+)
 from tightmargin.solvers.remarks import notes_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.second_solver import second_choice, with_second_opinion
@@ -46,7 +58,8 @@ FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 def solve(
     model: pyo.ConcreteModel,
-    solver: str = "auto",
+    solver: str = AUTO,
+    method: str = AUTO,
     *,
     time_limit: float | None = None,
     threads: int | None = None,
@@ -65,12 +78,18 @@ def solve(
         "auto", "highs", "clarabel", "scip", "gurobi", "scs", "piqp" or "mosek". The class of the
         model is decided first; a solver that cannot take it is refused by name with the ones that
         can.
+    method : str
+        "direct" sends the whole model to a solver. Other words are methods of ours for a
+        formulation as it is built, such as "conflict-search" or "branch-and-cut"; they need no
+        solver. "auto" takes the method that was measured to be best there, unless a solver,
+        options of one, a start or a second solver is named, and says so in `message`; models that
+        are edited or foreign go to a solver.
     time_limit : float, optional
-        Seconds. A model stopped by it keeps its incumbent and bound.
+        Seconds. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
         Passed on and recorded.
     options : mapping, optional
-        The solver's own option names; unknown ones are errors.
+        The solver's own option names, or the method's; unknown ones are errors.
     warm_start : mapping, optional
         Arrays by variable name to start from, for solvers that can (SCIP, Gurobi).
     log : bool
@@ -85,20 +104,27 @@ def solve(
     Returns
     -------
     SolveResult
-        Values are also loaded into the model's variables.
+        Values are also loaded into the model's variables. `solver` is "tightmargin" where a method
+        of ours found them; the fact "engine" names it.
 
     Raises
     ------
     TypeError
         Anything but a Pyomo model that is constructed.
     ValueError
-        Bad hyperparameters, two objectives, an unknown solver or option.
+        Bad hyperparameters, two objectives, an unknown solver, method or option, a method that
+        does not take the model.
     NumberError, DomainError, ProblemClassError, SizeLimitError, SolverNotInstalledError, \
 LicenceError
         Refusals before any solver starts; each says what would work.
     """
     _refuse_other_objects(model)
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
+    named = solver != AUTO or second_solver is not None
+    if named and method not in (AUTO, DIRECT):
+        raise ValueError(
+            f"method {method} needs no solver: solver and second_solver belong to method={DIRECT}"
+        )
     _set_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
     if disjunctive:
@@ -106,26 +132,92 @@ LicenceError
     target = transformed(model, _transformation(model)) if disjunctive else model
     target = without_quotients(without_gaps(target))
     form = standard_form(target)
+    origin = unedited_origin(target, form)
+    free = method == AUTO and not (named or limits.options or warm_start)
+    own, why = _method(method, target, origin, free=free)
+    if own is not None:
+        assert origin is not None
+        return _by_method(own, why, model, Case(target, form, classify(form), origin, limits))
+    return _by_solver(solver, second_solver, model, target, form, origin, limits)
+
+
+def _method(
+    word: str, model: pyo.ConcreteModel, origin: Origin | None, *, free: bool
+) -> tuple[Method | None, str]:
+    """The method of ours for a model, and why "auto" took it; None where a solver gets it."""
+    if word == AUTO:
+        # As it was written: "derived" says that an M keeps the problem, and its numbers do not.
+        found = automatic_method(model.origin) if free and origin is not None else None
+        return (None, "") if found is None else (found[0], f"auto left it to a method: {found[1]}")
+    if word == DIRECT:
+        return None, ""
+    written = getattr(model, "origin", None)
+    if isinstance(written, Origin):
+        own = method_named(word, written.entry)
+    else:
+        own = method_of_any(word)
+    if origin is None:
+        raise ValueError(
+            f"method {word} takes a model of {' or '.join(own.entries)} as it was built; an edited "
+            f"or foreign model is for a solver, method={DIRECT}"
+        )
+    refusal = own.refuses(origin)
+    if refusal:
+        raise ValueError(f"method {word} does not take this model: {refusal}; take {DIRECT}")
+    return own, ""
+
+
+def _by_method(own: Method, why: str, model: pyo.ConcreteModel, case: Case) -> SolveResult:
+    """Run a method of ours and judge what it found like a solver's claim."""
+    for name in case.limits.options:
+        if name not in own.options:
+            raise unknown_option(f"method {own.name}", name, own.options)
+    if own.draws and case.limits.seed is None:
+        case = replace(case, limits=replace(case.limits, seed=0))
+    assert case.origin is not None
+    said = remark_on(case.origin)
+    began = time.perf_counter()
+    finding = own.run(case.origin, case.limits)
+    claim, found = certified_finding(case, finding)
+    _load(case, found, model)
+    message = finding.message if found.objective is not None else finding.no_point
+    known = versions()
+    return replace(
+        _result(case.model, case.form, case.classification, claim, found),
+        solver=finding.solver,
+        version=finding.version or known[OWN],
+        seconds=time.perf_counter() - began,
+        options=finding.options or case.limits.options,
+        message="; ".join(part for part in (why, said, message or finding.message) if part),
+        **_record(case.limits),
+    )
+
+
+def _by_solver(
+    solver: str,
+    second_solver: str | None,
+    model: pyo.ConcreteModel,
+    target: pyo.ConcreteModel,
+    form: StandardForm,
+    origin: Origin | None,
+    limits: Limits,
+) -> SolveResult:
+    """Send the whole model to a solver and certify its claim."""
     classification = classify(form)
-    choice = choose(solver, classification.problem_class, form, timed=time_limit is not None)
+    timed = limits.time_limit is not None
+    choice = choose(solver, classification.problem_class, form, timed=timed)
     info = choice.info
     second = None
     if second_solver is not None:
-        second = second_choice(
-            second_solver, choice, classification, form, timed=time_limit is not None
-        )
-    origin = unedited_origin(target, form)
-    message = remark(origin) if origin is not None else ""
+        second = second_choice(second_solver, choice, classification, form, timed=timed)
+    said = remark_on(origin)
     case = Case(target, form, classification, origin, limits)
-    outcome = attempted(choice, case, automatic=solver == "auto")
+    outcome = attempted(choice, case, automatic=solver == AUTO)
     if second is not None:
         outcome = with_second_opinion(choice, second, case, outcome)
     claim = outcome.claim
     found = about_the_problem(case, outcome.found, edit_of(target, form, origin))
-    if found.x is not None:
-        load_values(form, found.x)
-        if target is not model:
-            copy_values(target, model)
+    _load(case, found, model)
     reason = replace(choice, how=outcome.how).reason
     result = _result(target, form, classification, claim, found)
     notes = notes_on(
@@ -136,8 +228,7 @@ LicenceError
         options=limits.options,
     )
     bare = found.x is not None and found.ray is None and not result.duals
-    parts = (*notes.sentences, message, reason, claim.message)
-    message = "; ".join(part for part in parts if part)
+    parts = (*notes.sentences, said, reason, claim.message)
     facts = {**result.certificate.facts, **notes.facts}
     if claim.trace and (form.integer.any() or claim.status not in FINISHED):
         facts["trace"] = in_sense(claim.trace, form.sense)
@@ -150,13 +241,26 @@ LicenceError
         version=claim.version or info.version,
         seconds=outcome.seconds,
         options=limits.options,
-        message=message,
+        message="; ".join(part for part in parts if part),
         log=claim.log,
-        threads=limits.threads,
-        seed=limits.seed,
-        time_limit=limits.time_limit,
-        versions=versions(),
+        **_record(limits),
     )
+
+
+def _load(case: Case, found: Certified, model: pyo.ConcreteModel) -> None:
+    if found.x is not None:
+        load_values(case.form, found.x)
+        if case.model is not model:
+            copy_values(case.model, model)
+
+
+def _record(limits: Limits) -> dict[str, Any]:
+    return {
+        "threads": limits.threads,
+        "seed": limits.seed,
+        "time_limit": limits.time_limit,
+        "versions": versions(),
+    }
 
 
 def _refuse_other_objects(model: Any) -> None:

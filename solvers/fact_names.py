@@ -102,7 +102,7 @@ CLASSIFIER_FACTS = {
     "violated": "points that they violate for sure",
     "conflicts": "sets of points of which one is violated",
     "intercepts": "both ends of the interval of intercepts of least loss",
-    "equivalence": "C, nu, D, ridge and the rest that stand for this norm_bound, see rsvm_maps.py",
+    "equivalence": "C, nu, D, ridge and the rest that stand for this norm_bound",
     "at_cutoff": "the relaxation reaches the known objective, which is optimal then",
 }
 

@@ -28,12 +28,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds
+from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.highs import STATUS
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.certificates.safe_bound import ABOVE, limits_of_variables
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
@@ -46,14 +48,6 @@ GAP = 1e-6  # of max(1, |objective|), at which the rounds end
 SHARE = 0.2  # of the present gap, to which a round is solved: early tangents need no proof
 NARROW = 1e-9  # tolerances of HiGHS, whose defaults let big-M rows and tangents slip
 SHORTEST = 0.05  # seconds below which no further round is begun
-
-
-def takes(form: StandardForm) -> str:
-    """Why a mixed-integer quadratic model cannot be solved this way; empty when it can."""
-    Q = form.objective.Q
-    if Q.nnz != np.count_nonzero(Q.diagonal()):
-        return "its objective has products of variables, and tangents are for squares alone"
-    return ""
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:

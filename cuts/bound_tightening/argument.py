@@ -7,22 +7,12 @@ from typing import Any
 
 from tightmargin.cuts.bound_tightening.result import Tightened
 from tightmargin.cuts.bound_tightening.tighten import sdp_pays, tighten
-from tightmargin.experiments.data.loading import points_or_kernel
 from tightmargin.formulations.catalogue import Entry
-from tightmargin.formulations.data.multiclass_data import BuilderData
+from tightmargin.formulations.data.multiclass_data import BuilderData, points_or_kernel
 from tightmargin.formulations.data.training_data import TrainingData
 
 TIGHTENED = "tightened"
 SECONDS = 60.0
-WORDS = ("big_m", "slack_bounds")
-
-
-def wants_tightening(hyperparameters: Mapping[str, Any]) -> bool:
-    """Whether some hyperparameter is to come from bound tightening."""
-    return any(
-        isinstance(hyperparameters.get(word), str) and hyperparameters[word] == TIGHTENED
-        for word in WORDS
-    )
 
 
 def with_tightened(

@@ -21,8 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
-from tightmargin.formulations.zero_one.conflict_proof import hard_margin_weights, proven_norm
-from tightmargin.formulations.zero_one.conflicts import disjoint, pair_norms, single_norms
+from tightmargin.formulations.zero_one.conflicts import (
+    disjoint,
+    hard_margin_weights,
+    pair_norms,
+    proven_norm,
+    single_norms,
+)
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import shrunk, with_rows
 

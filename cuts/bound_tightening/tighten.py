@@ -3,7 +3,7 @@
 Some optimum satisfies the closed-form statements of slack_bounds.py, so it lies in any convex
 relaxation of them that also keeps the objective below a known one. Least and greatest values of
 v_i = 1 - y_i (<w, x_i> + b) over that set are new statements about the same optimum, and make the
-next set smaller. Two sets are offered (tightening_sets.py): the big-M relaxation, a few
+next set smaller. Two sets are offered (convex_sets.py): the big-M relaxation, a few
 milliseconds a bound, and the strengthened SDP of conic_sdp_strengthened, which decides more.
 """
 
@@ -61,7 +61,7 @@ def tighten(
 ) -> Tightened:
     """Shrink the closed-form bounds on v_i, norm2 and b, and decide points.
 
-    In one round, for every undecided point i, over the set of what is known (proven_minimum.py):
+    In one round, for every undecided point i, over the set of what is known (linear_minima.py):
 
         upper_i = max v_i with z_i = 1        kept when no point of the set has z_i = 1
         lower_i = min v_i with z_i = 0        violated when no point of the set has z_i = 0
@@ -69,7 +69,7 @@ def tighten(
     which is right because the optimum has v_i > 0 exactly where z_i = 1; then the ends of b, and
     the least sum of z, rounded up to `count`, which leaves norm2 <= cutoff - penalty count. The
     set is made anew a few times a round. Sets of points that the norm forbids to keep become
-    conflicts (conflict.py): disjoint ones at the start, and in each round those that cut off the
+    conflicts (conflicts.py): disjoint ones at the start, and in each round those that cut off the
     z at which the objective is least; pairs as soon as the norm allows.
 
     With a free intercept the SDP bounds W_bb by the chord of b^2, which is worth little when

@@ -15,7 +15,7 @@ which is linear as well; `add_to` writes whichever a model needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.cuts.cut.model_rows import elements_of, level_of
 
 if TYPE_CHECKING:
-    from tightmargin.cuts.cut.polar_problem import PolarProblem
+    pass
 
 Array = NDArray[np.float64]
 
@@ -180,25 +180,6 @@ class Cut:
         constraint = pyo.Constraint(expr=body <= self.rhs * level)
         model.add_component(title, constraint)
         return constraint
-
-    def reverify(self, problem: PolarProblem, earlier: Sequence[Cut] = ()) -> None:
-        """Derive the cut again from its origin, with none of the loop's state and no live program.
-
-        Parameters
-        ----------
-        problem : PolarProblem
-            Data and parameters.
-        earlier : sequence of Cut
-            Holds the cuts that origin.parents names, whatever their place.
-
-        Raises
-        ------
-        InvalidCutError
-            The stored row does not follow.
-        """
-        from tightmargin.cuts.generation.verification import reverify
-
-        reverify(self, problem, earlier)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionary; infinities as null."""

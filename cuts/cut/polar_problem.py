@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
     best_levels,
     reduced_hulls,
     support_value,
 )
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import POLAR, nu_range
 
 Array = NDArray[np.float64]

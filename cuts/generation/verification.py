@@ -28,8 +28,21 @@ Array = NDArray[np.float64]
 AGREES = 1e-7  # relative
 
 
-def reverify(cut: Cut, problem: PolarProblem, earlier: Sequence[Cut] = ()) -> None:
-    """Raise InvalidCutError, saying what fails, unless the cut follows from its origin."""
+def verify_cut(cut: Cut, problem: PolarProblem, earlier: Sequence[Cut] = ()) -> None:
+    """Derive a cut again from its origin, with none of the loop's state and no live program.
+
+    Parameters
+    ----------
+    problem : PolarProblem
+        Data and parameters.
+    earlier : sequence of Cut
+        Holds the cuts that origin.parents names, whatever their place.
+
+    Raises
+    ------
+    InvalidCutError
+        The stored row does not follow; the sentence says what fails.
+    """
     if cut.origin.problem != problem.fingerprint:
         raise InvalidCutError(f"{cut.name} was made for other data, nu, weights or intercept")
     known = {other.number: other for other in earlier}

@@ -3,7 +3,7 @@
 Below nu_bar the optimum is the distance of 0 to the nearest facet of U (support_function.py). The
 hull S of points of U that were found so far lies inside, so its nearest facet is not farther; the
 point of U farthest along that facet's normal, found by sorting, either lies on it, and the facet
-is one of U, or makes S larger. The facets are Qhull's, the proof is not: closed_surface.py shows
+is one of U, or makes S larger. The facets are Qhull's, the proof is not: enclosure.py shows
 from the corners of the facets that S holds a ball. No linear program is solved, and a round costs a
 few products and sorts of all points, so that the cost grows linearly in their number; in the
 number of dimensions it grows as the number of facets does, and five are the end.

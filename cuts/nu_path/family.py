@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.support_function import ReducedHulls, reduced_hulls, support_value
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import NuRange, nu_bar_bounds, nu_range
 
 Array = NDArray[np.float64]

@@ -37,9 +37,9 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.nu_svc import checked_nu
 from tightmargin.formulations.nu.slope_bound import nearest_direction, proven_slope
 from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.solvers.certificates.gap import CLOSED, closes
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import Verdict

@@ -9,9 +9,9 @@ from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.relaxation.relaxation import OPTIONS, Relaxation
 from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.solvers.backends import highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form

@@ -57,7 +57,7 @@ class SearchResult:
         Nodes or rounds; linear programs; evaluations of the objective by sorting.
     cuts : tuple of Cut
         Global cuts that were used, those at corners with more ties than general position has left
-        out: there `Cut.reverify` may take another cone.
+        out: there `Cut.verify_cut` may take another cone.
     tolerance, absolute : float
         Gap that counts as closed: relative, and as a share of the size of the data.
     """

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.nu.nu_svc import with_total
+from tightmargin.formulations.common.multipliers import with_total
 from tightmargin.formulations.nu.support_function import ReducedHulls
 
 Array = NDArray[np.float64]

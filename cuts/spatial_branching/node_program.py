@@ -6,11 +6,11 @@
 
 One row for each coordinate and group of points. With all points it stays in HiGHS: between two
 nodes k coefficients and 2 k + 1 costs change, and the basis is kept. With many points a program of
-those whose shares are in doubt (doubtful_points.py) is quicker made than that is solved. The
+those whose shares are in doubt (active_points.py) is quicker made than that is solved. The
 multipliers of the first k rows are w. Without a box, and
 with w_ref for l + u, the program shoots a ray from 0 along w_ref to the boundary of U: (9) of
 Takeda & Sugiyama 2008, the step of their Algorithm 7. Nothing that HiGHS says is believed: bounds
-are proven from the multipliers (box_bound.py), values found by sorting.
+are proven from the multipliers (node_bound.py), values found by sorting.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ MORE = {
     "formulations": (
         "catalogue", "data.training_data", "data.multiclass_data", "common.hyperplane",
         "modeling.affine_rows", "modeling.semidefinite", "data.normalisation", "data.kernels",
-        "data.kernel_pca", "data.kernel_centring", "zero_one.big_m", "zero_one.class_reach",
+        "data.kernel_pca", "data.kernel_centring", "zero_one.big_m",
         "zero_one.intercept_bound", "zero_one.slack_bounds", "zero_one.conflicts",
         "conic.strengthening", "common.nu_property", "nu.support_function",
         "rigorous_svm.equivalence", "rigorous_svm.inverse_maps",

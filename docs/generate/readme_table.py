@@ -11,13 +11,6 @@ from tightmargin.formulations import CATALOGUE
 
 BEGIN, END = "<!-- formulations: begin -->", "<!-- formulations: end -->"
 
-_FAMILIES = ("margin_svc", "margin_dual", "c_svc", "soft_margin", "soft_margin_dual", "nu_svc",
-             "extended_nu_svc",
-             "extended_nu_linearised", "cvar", "rsvm", "rsvm_dual", "rsvm_kernel", "reduced_hull",
-             "zero_one", "zero_one_logic", "ramp", "conic", "conic_eliminated", "conic_dual",
-             "conic_strengthened", "conic_lift", "multiclass", "multiclass_truncated",
-             "matrix_svc", "matrix_bilinear")  # fmt: skip
-
 
 def markdown() -> str:
     """Rows name, class, what it is, hyperparameters, relation, source, family by family."""
@@ -25,11 +18,7 @@ def markdown() -> str:
         "| name | class | what it is | hyperparameters | source |",
         "|---|---|---|---|---|",
     ]
-    order = {family: k for k, family in enumerate(_FAMILIES)}
-    entries = sorted(
-        CATALOGUE.values(), key=lambda entry: order[entry.build.__module__.rpartition(".")[2]]
-    )
-    for entry in entries:
+    for entry in CATALOGUE.values():
         relation = ""
         if entry.relaxes:
             relation = f" Relaxes `{entry.relaxes}`."

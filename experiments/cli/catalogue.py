@@ -9,9 +9,8 @@ import typer
 
 from tightmargin.experiments.cli.options import Json
 from tightmargin.experiments.console.streams import complain, emit, working
-from tightmargin.formulations.catalogue import CATALOGUE, Entry
+from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
 from tightmargin.solvers.backends.registry import SOLVERS, capable
-from tightmargin.solvers.model_building import entry_named
 
 
 def describe(entry: Entry) -> dict[str, Any]:

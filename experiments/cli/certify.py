@@ -9,8 +9,7 @@ import typer
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.console.streams import complain, emit, working
-from tightmargin.experiments.saved_results.training_data import training_data
-from tightmargin.experiments.saved_results.verification import recheck
+from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.experiments.saved_results.verification_verdict import Recheck
 from tightmargin.solvers.result import SolveResult
 
@@ -34,7 +33,7 @@ def certify_command(
     """
     with working(f"proving {file}"):
         result = SolveResult.load(file)
-        found = recheck(result, training_data(result, data, label, positive))
+        found = certify(result, data, label=label, positive=positive)
     if json:
         emit("certify", {"file": str(file)} | _recheck_document(result, found))
     else:

@@ -10,7 +10,7 @@ import typer
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.compare_solvers import Question, asks_for_several, compare_solvers
-from tightmargin.experiments.cli.settings import Settings, parse_row, parse_settings, refuse_unknown
+from tightmargin.experiments.cli.settings import parse_row, parse_settings, refuse_unknown
 from tightmargin.experiments.console.streams import complain, emit, working
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
@@ -25,6 +25,7 @@ from tightmargin.experiments.gap_study.study import (
     run,
 )
 from tightmargin.experiments.gap_study.table import to_frame, to_json, to_latex
+from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.result import Verdict

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tightmargin.experiments.cli import options
-from tightmargin.experiments.cli.settings import Settings, refuse_unknown, split_preprocessing
+from tightmargin.experiments.cli.settings import refuse_unknown, split_preprocessing
 from tightmargin.experiments.console.streams import complain, emit, working
 from tightmargin.experiments.data.loading import about
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.gap_study.rungs import Rung
+from tightmargin.experiments.paths.family import Settings
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
 from tightmargin.solvers.comparison.compare import labelled_models
 from tightmargin.solvers.comparison.solver_runs import ALL, Answer, answers, solvers_named

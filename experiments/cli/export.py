@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import pyomo.environ as pyo
 import typer
-from pyomo.opt import ProblemFormat
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.experiments.cli.solve import prepared_model
 from tightmargin.experiments.console.streams import emit, working
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends.mosek import FORMATS, export
-from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
-from tightmargin.solvers.model_building import entry_named
-
-WRITERS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps, ".nl": ProblemFormat.nl}
+from tightmargin.formulations.catalogue import ProblemClass, entry_named
+from tightmargin.solvers.backends.mosek import FORMATS
+from tightmargin.solvers.exporting import SUFFIXES, WRITERS, export
 
 
 def export_command(
@@ -39,11 +34,11 @@ def export_command(
 
     Pyomo writes lp, mps and nl, and MOSEK the conic formats, for which it needs no licence.
     """
-    options.writable(file, (*WRITERS, *FORMATS))
+    options.writable(file, SUFFIXES)
     _refuse_semidefinite(name, file)
     with working(f"writing {file}"):
         _, model = prepared_model(name, data, label, positive, parse_settings(settings or ()))
-        write(model, file)
+        export(model, file)
     if json:
         document = {"formulation": name, "file": str(file), "format": file.suffix.lower()[1:]}
         emit("export", document)
@@ -58,17 +53,3 @@ def _refuse_semidefinite(name: str, file: Path) -> None:
             f"{name} has a semidefinite row, which a {file.suffix[1:]} file cannot state: write "
             f"{', '.join(suffix[1:] for suffix in FORMATS[:-1])} or {FORMATS[-1][1:]}"
         )
-
-
-def write(model: pyo.ConcreteModel, file: Path) -> None:
-    """Write a model, a disjunctive one after its transformation, under its own names.
-
-    An nl file gets its names beside it, as files ending in row and col.
-    """
-    if is_disjunctive(model):
-        model = transformed(model, model.origin.parameters["transformation"])
-    if file.suffix.lower() in FORMATS:
-        export(model, file)
-        return
-    labels: dict[str, Any] = {"symbolic_solver_labels": True}
-    model.write(str(file), format=WRITERS[file.suffix.lower()], io_options=labels)

@@ -13,7 +13,6 @@ import typer
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import parse_settings, refuse_unknown, split_preprocessing
 from tightmargin.experiments.console.streams import emit, working
-from tightmargin.experiments.data.loading import points_or_kernel
 from tightmargin.experiments.paths import class_probabilities, conic, extended_nu, rigorous_svm
 from tightmargin.experiments.paths.family import (
     ARRAYS,
@@ -23,7 +22,8 @@ from tightmargin.experiments.paths.family import (
     write_table,
 )
 from tightmargin.experiments.plots.style import SUFFIXES
-from tightmargin.solvers.model_building import entry_named
+from tightmargin.formulations.catalogue import entry_named
+from tightmargin.formulations.data.multiclass_data import points_or_kernel
 from tightmargin.solvers.result import plain
 
 __all__ = ["ARRAYS", "FAMILIES", "path_command"]

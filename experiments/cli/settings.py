@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tightmargin.experiments.data.preparation import PREPROCESSING
+from tightmargin.experiments.paths.family import Settings
+from tightmargin.formulations.catalogue import entry_named
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.solvers.model_building import entry_named
-
-Settings = dict[str, Any]
 
 WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 

@@ -8,11 +8,8 @@ from typing import Annotated
 import pyomo.environ as pyo
 import typer
 
-from tightmargin.cuts.bound_tightening.argument import wants_tightening, with_tightened
 from tightmargin.experiments.cli import options
-from tightmargin.experiments.cli.methods import DIRECT, HELP, chosen_method, own_method
 from tightmargin.experiments.cli.settings import (
-    Settings,
     parse_settings,
     refuse_unknown,
     split_preprocessing,
@@ -20,25 +17,43 @@ from tightmargin.experiments.cli.settings import (
 from tightmargin.experiments.console.streams import complain, emit, working
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.fitted import fitted
+from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.plots.bound_traces import bound_trace
 from tightmargin.experiments.plots.bounds import save_bounds
 from tightmargin.experiments.plots.machine import refuse_undrawable, save_machine
 from tightmargin.experiments.plots.style import SUFFIXES
-from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.isolated.parent import solve_isolated
-from tightmargin.solvers.model_building import build, entry_named
+from tightmargin.solvers.methods import (
+    AUTO,
+    DIRECT,
+    method_named,
+    methods,
+)
+from tightmargin.solvers.model_building import build
 from tightmargin.solvers.result import SolveResult, Verdict
+
+
+def _methods() -> str:
+    """What --method takes, for --help."""
+    said = {m.name: f"{m.name} ({', '.join(m.entries)}): {m.title}" for m in methods()}
+    said.pop(AUTO, None)
+    return "; ".join((
+        "auto (by default) takes the method that was measured to be best, and says so; direct "
+        "sends the whole model to a solver",
+        *said.values(),
+    ))  # fmt: skip
+
+
+METHODS = _methods()
 
 
 def solve_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A formulation, see list.")],
     data: options.Spec,
     settings: options.Settings = None,
-    method: Annotated[
-        str | None,
-        typer.Option(metavar="M", help=HELP),
-    ] = None,
+    method: Annotated[str, typer.Option(metavar="M", help=METHODS)] = AUTO,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Save for certify and predict.")
     ] = None,
@@ -68,22 +83,17 @@ def solve_command(
     options.writable(out, (".json",))
     for picture in (plot, plot_bounds):
         options.writable(picture, SUFFIXES)
-    own_process = isolate or second_solver is not None
     found = parse_settings(settings or ())
-    method, solver = chosen_method(
-        name, method, solver, by_solver=own_process, intercept=found.get("intercept", "free")
-    )
+    if method not in (AUTO, DIRECT):
+        method_named(method, entry_named(name).name)
     choice = options.SolverChoice(solver, time_limit, threads, seed, log, absolute_gap)
     with working(f"solving {name}", log=log):
         prepared, model = prepared_model(name, data, label, positive, found)
         if plot is not None:
             refuse_undrawable(name, prepared)
-        if method == DIRECT:
-            run = solve_isolated if isolate else solve
-            result = run(model, choice.solver, second_solver=second_solver, **choice.limits)
-        else:
-            run_own = own_method(name, method, absolute_gap=absolute_gap)
-            result = run_own(model, time_limit=time_limit, threads=threads, seed=seed)
+        run = solve_isolated if isolate else solve
+        words = {"second_solver": second_solver, "method": method, **choice.limits}
+        result = run(model, choice.solver, **words)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:
             result.save(out)
@@ -126,8 +136,6 @@ def prepared_model(
             f"{name} reads points, not a kernel matrix: leave kernel out, or take one of "
             f"{', '.join(nearest)}"
         )
-    if wants_tightening(hyperparameters):
-        hyperparameters = with_tightened(entry, prepared.data, hyperparameters)
     return prepared, build(name, prepared.data, **hyperparameters)
 
 

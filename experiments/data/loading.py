@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tightmargin.experiments.data.specs import load, load_classes
-from tightmargin.formulations.catalogue import Entry
-from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
+from tightmargin.formulations.catalogue import Entry, entry_named
+from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.model_building import entry_named
 
 Raw = TrainingData | MulticlassData
 
@@ -54,19 +53,6 @@ def load_for(
         )
     read = load_classes if any(several.values()) else load
     return read(spec, label=label, positive=positive)
-
-
-def points_or_kernel(data: BuilderData) -> TrainingData | GramData:
-    """The data of two classes that most methods read.
-
-    Raises
-    ------
-    ValueError
-        Points of several classes.
-    """
-    if isinstance(data, MulticlassData):
-        raise ValueError("this reads points of two classes, not of several")
-    return data
 
 
 def about(raw: Raw) -> dict[str, Any]:

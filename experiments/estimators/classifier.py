@@ -75,16 +75,15 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         with its mathematics and hyperparameters.
     solver : str
         As for `tm.solve`.
-    method : str, optional
-        As --method of `tightmargin solve`: direct, or a search of our own. By default the proof of
-        our own that the command takes, unless a solver is named.
+    method : str
+        As for `tm.solve`.
     time_limit, threads, seed : number, optional
         As for `tm.solve`: the limit is the solver's, and the proof after it takes seconds more.
     uncertified : "warn", "raise" or "ignore"
         What `fit` does about a machine that our own code has not proven optimal, also where a
         solver says that it is: `UncertifiedWarning`, `UncertifiedError`, nothing.
     probability_grid : int or sequence of float, optional
-        For weighted_svc: `fit` also solves a grid of pi, as `tm.class_probabilities`, and
+        For weighted_svc: `fit` also solves a grid of pi, as `tm.paths.class_probabilities`, and
         `predict_proba` reads it. `predict` stays with the sign of the machine of `pi`.
     normalise, kernel, width, degree, coef0, shift, kpca, kpca_tolerance : optional
         Preprocessing, fitted on the training points, with the words of the command line; rbf is
@@ -140,7 +139,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         formulation: str = "c_svc",
         *,
         solver: str = "auto",
-        method: str | None = None,
+        method: str = "auto",
         time_limit: float | None = None,
         threads: int | None = None,
         seed: int | None = None,

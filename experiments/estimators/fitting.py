@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.cuts.bound_tightening.argument import wants_tightening, with_tightened
-from tightmargin.experiments.cli.methods import DIRECT, chosen_method, own_method
 from tightmargin.experiments.data.loading import Raw, takes_classes
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.certification import interrupted
 from tightmargin.experiments.estimators.fitted import Fitted, fitted
-from tightmargin.formulations.catalogue import CATALOGUE, Entry
+from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import known_word
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.model_building import build, entry_named
+from tightmargin.solvers.model_building import build
 from tightmargin.solvers.nu.nu_range import BALL, nu_range
 from tightmargin.solvers.probability.sign_rule import checked_grid
 from tightmargin.solvers.result import SolveResult, Status
@@ -154,16 +152,15 @@ def machine_of(
     given: Mapping[str, Any],
     preprocessing: Mapping[str, Any],
     solver: str,
-    method: str | None,
+    method: str,
     **limits: Any,
 ) -> tuple[Fitted, Prepared]:
     """Prepare, build, solve by the method asked for, and keep what was found.
 
     Parameters
     ----------
-    method : str or None
-        As --method of `tightmargin solve`: None is a proof of our own where there is one, unless
-        a solver is named.
+    method : str
+        As solve() takes it.
     limits
         time_limit, threads and seed, as `solve` takes them.
 
@@ -176,18 +173,10 @@ def machine_of(
         A solve that ended without any point.
     """
     checked_limits(**limits)
-    method, solver = chosen_method(
-        entry.name, method, solver, by_solver=False, intercept=given.get("intercept", "free")
-    )
     prepared = prepare(raw, preprocessing)
     _refuse_nu(entry, prepared, given)
-    if wants_tightening(given):
-        given = with_tightened(entry, prepared.data, given)
     model = build(entry.name, prepared.data, **given)
-    if method == DIRECT:
-        result = solve(model, solver, **limits)
-    else:
-        result = own_method(entry.name, method)(model, **limits)
+    result = solve(model, solver, method, **limits)
     _refuse_nothing(entry.name, result)
     return fitted(result, prepared), prepared
 

@@ -24,7 +24,7 @@ from tightmargin.experiments.gap_study.rungs import (
     Rung,
     Say,
 )
-from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.registry import capable, solver_named
@@ -32,7 +32,6 @@ from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.comparison.gap_table import Comparison
 from tightmargin.solvers.comparison.relations import refuse_unrelated
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.model_building import entry_named
 
 EXACT = Rung("zero_one_big_m", {"big_m": "derived"}, "0-1 optimum")
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.experiments.cli.settings import Settings
 from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.solvers.probability.binary import class_probabilities

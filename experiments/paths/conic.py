@@ -6,10 +6,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.cli.settings import Settings
 from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.path import conic_path

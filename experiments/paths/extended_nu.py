@@ -9,10 +9,9 @@ from typing import Any
 from tightmargin.cuts.nu_path.engines import METHODS
 from tightmargin.cuts.nu_path.nu_path import INTERRUPTED, extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
-from tightmargin.experiments.cli.settings import Settings
 from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.result import Verdict

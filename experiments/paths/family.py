@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.cli.settings import Settings
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.result import SCHEMA, checksum
@@ -18,6 +17,7 @@ from tightmargin.solvers.versions import versions
 # Of a row, left out of the table of numbers.
 ARRAYS = ("w", "alpha", "z", "strengthening", "factor", "coefficients")
 
+Settings = dict[str, Any]
 Say = Callable[[str], None]
 
 

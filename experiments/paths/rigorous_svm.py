@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.cli.settings import Settings
 from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
 from tightmargin.experiments.statistics.capacity_report import (
     RsvmReport,
     default_norm_bounds,

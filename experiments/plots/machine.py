@@ -13,8 +13,8 @@ from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.fitted import Fitted
 from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions, refuse_many
 from tightmargin.experiments.plots.style import NORMAL, folded, new_figure, shared_legend
+from tightmargin.formulations.catalogue import entry_named
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.solvers.model_building import entry_named
 from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:

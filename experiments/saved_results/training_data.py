@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tightmargin.experiments.data.loading import Raw, takes_classes
 from tightmargin.experiments.data.preparation import restore
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.data.specs import load, load_classes
-from tightmargin.experiments.saved_results.verification import refuse_other_data
+from tightmargin.experiments.saved_results.verification import recheck, refuse_other_data
+from tightmargin.experiments.saved_results.verification_verdict import Recheck
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.solvers.result import SolveResult
 
@@ -29,6 +32,39 @@ def reload(result: SolveResult, spec: str | None, label: str | None, positive: s
         label=label or result.data.get("label"),
         positive=positive or result.data.get("positive"),
     )
+
+
+def certify(
+    result: SolveResult | str | Path,
+    data: str | Raw | None = None,
+    *,
+    label: str | None = None,
+    positive: str | None = None,
+) -> Recheck:
+    """Prove the point and our own bounds of a result again, without any solver.
+
+    Only the bound of a search over more than four features, or at nu_bar, takes linear programs, by
+    highspy; and that of a search over cones of directions takes semidefinite ones, by Clarabel.
+
+    Parameters
+    ----------
+    result : SolveResult, str or path
+        Or the file that one was saved in.
+    data : str, TrainingData, GramData or MulticlassData, optional
+        Where its data is now, or the data itself before any preparation; by default where it was.
+    label, positive : str, optional
+        The column of labels and the positive label, as when it was solved by default.
+
+    Raises
+    ------
+    ValueError
+        Other data, no formulation of the catalogue, an edited model, or arrays that do not fit it.
+    """
+    found = result if isinstance(result, SolveResult) else SolveResult.load(result)
+    if data is None or isinstance(data, str):
+        return recheck(found, training_data(found, data, label, positive))
+    refuse_other_data(found, data)
+    return recheck(found, restore(data, found.normalisation))
 
 
 def training_data(

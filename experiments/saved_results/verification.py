@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.cuts.methods import ENGINE, SEARCHED
-from tightmargin.cuts.saved_bounds import bound_again
+from tightmargin.cuts.methods import SEARCHED
+from tightmargin.cuts.saved_bounds import search_again
 from tightmargin.experiments.data.prepared import Prepared, origin_of
 from tightmargin.experiments.saved_results.verification_verdict import (
     NO_OPTIMUM,
@@ -34,7 +34,6 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.reliances import why_infeasible
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
 from tightmargin.solvers.certificates.certify import Case, certify_point
@@ -42,15 +41,12 @@ from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POIN
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.exact.infeasibility import checked_infeasibility
 from tightmargin.solvers.exact.unboundedness import ray_proof
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.methods import bound_again, closing_bound
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
-from tightmargin.solvers.zero_one.closing_bounds import (
-    RELAXATION_METHOD,
-    STRENGTHENING,
-    bound_of_strengthening,
-    closed_bound,
-)
 
 Array = NDArray[np.float64]
 
@@ -121,7 +117,7 @@ def _with_point(result: SolveResult, case: Case) -> Recheck:
             bound, method = value, how
     why = MISSING
     if _was_searched(result, bound):
-        value, how, reason = bound_again(origin, result.values, result.seconds)
+        value, how, reason = search_again(origin, result.values, result.seconds)
         if value is not None and (bound is None or value > bound):
             bound, method = value, how
         why = f"but not again here: {reason}" if reason else MISSING
@@ -130,7 +126,7 @@ def _with_point(result: SolveResult, case: Case) -> Recheck:
 
 def _was_searched(result: SolveResult, bound: float | None) -> bool:
     """Whether the saved bound is that of a search of ours, and better than what is known here."""
-    if ENGINE not in result.certificate.facts or result.formulation not in SEARCHED:
+    if "engine" not in result.certificate.facts or result.formulation not in SEARCHED:
         return False
     if result.bound is None:
         return False
@@ -184,19 +180,15 @@ def _own_bounds(
     Where nothing proves that the model keeps an optimum of the paper's problem, as with an M that
     is too small, a bound of the model is none of the problem.
     """
-    found = [closed_bound(case.origin, result.values)]
-    gamma = result.certificate.facts.get(STRENGTHENING)
-    if gamma is not None and case.origin is not None and _is_numbers(gamma):
-        found.append((bound_of_strengthening(case.origin, gamma), RELAXATION_METHOD))
+    found = [
+        closing_bound(case.origin, result.values),
+        bound_again(case.origin, result.certificate.facts),
+    ]
     duals = result.duals or result.certificate.facts.get(BOUND_DUALS, {})
     restricts = bool(checked.unproven) and not case.classification.convex
     if duals and case.classification.relaxes_to_convex and not restricts:
         found.append(_bound_from_multipliers(result, case, duals))
     return found
-
-
-def _is_numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(x, int | float) for x in value)
 
 
 def _bound_from_multipliers(

@@ -33,7 +33,7 @@ from tightmargin.experiments.statistics.margin_errors import (
 )
 from tightmargin.experiments.statistics.risk_deviation import capacity, confidence, deviation
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import checked_nu
+from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.formulations.parameters import positive
 
 Side = Literal["upper", "lower"]

@@ -17,7 +17,7 @@ from tightmargin.formulations.zero_one.intercept_bound import (
     derive_intercept_bound,
     intercept_bound_value,
 )
-from tightmargin.formulations.zero_one.trivial import degenerate
+from tightmargin.formulations.zero_one.loss import degenerate
 
 Array = NDArray[np.float64]
 

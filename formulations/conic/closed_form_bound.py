@@ -5,7 +5,7 @@ For gamma_i >= 0, 0 <= alpha_i <= sqrt(penalty gamma_i) and violations v_i = 1 -
     penalty z_i  >=  2 alpha_i v_i - gamma_i v_i^2        wherever z_i = 1 if v_i > 0, z_i >= 0,
 
 so the least value of f(w~) = w~'D w~ + sum 2 alpha_i v_i - gamma_i v_i^2 bounds the 0-1 optimum,
-and the SDP (21) as well: it is a point of its dual (conic_dual.py). f is convex where
+and the SDP (21) as well: it is a point of its dual (sdp_dual.py). f is convex where
 Q = D - sum gamma_i x~_i x~_i' is positive definite, and then, for any w~ and r half the gradient of
 f there,
 

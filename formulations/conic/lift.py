@@ -1,7 +1,7 @@
 """Level-1 lift of the 0-1 loss: everything known of an optimum, times z_i and times 1 - z_i.
 
 The lift is that of Lovasz & Schrijver (Cones of matrices and set-functions and 0-1 optimization,
-SIAM Journal on Optimization 1, 1991), with the convex rows of conic_strengthened.py in the place
+SIAM Journal on Optimization 1, 1991), with the convex rows of strengthened.py in the place
 of linear ones (Stubbs & Mehrotra, A branch-and-cut method for 0-1 mixed convex programming,
 Mathematical Programming 86, 1999).
 """

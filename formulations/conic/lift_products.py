@@ -1,4 +1,4 @@
-"""Rows of the level-1 lift that hold at every weight: conic_lift.py has the mathematics."""
+"""Rows of the level-1 lift that hold at every weight: lift.py has the mathematics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the level-1 lift, as arrays: conic_lift.py has the mathematics.
+"""Rows of the level-1 lift, as arrays: lift.py has the mathematics.
 
 A row is an affine function of a weighted moment matrix, that is, of h (w~ w~', w~, 1) for a weight
 h = 1, z_i or 1 - z_i: coefficients of its three parts, and which i.

@@ -1,8 +1,10 @@
 """Convex relaxations of the 0-1 loss that need no big-M: one cone a point, and an SDP over all.
 
 Cepeda, Gomez & Han 2024, (14), Theorem 2 (21) and appendices A and C, on points or on a kernel
-matrix. Symbols are those of conic_rows.py; the SDP with z eliminated is in conic_eliminated.py,
-its dual in conic_dual.py.
+matrix. Symbols are those of lifted_rows.py; the SDP without its z is below too, its
+dual in sdp_dual.py.
+
+The SDP relaxation of the 0-1 loss without its z: a semidefinite matrix and n quotients.
 """
 
 from __future__ import annotations
@@ -19,8 +21,14 @@ from tightmargin.formulations.common.hyperplane import (
     weight_and_intercept,
 )
 from tightmargin.formulations.conic.budget import budget_share
-from tightmargin.formulations.conic.checks import check_budget, check_fixed, check_sdp
+from tightmargin.formulations.conic.checks import (
+    check_budget,
+    check_eliminated,
+    check_fixed,
+    check_sdp,
+)
 from tightmargin.formulations.conic.lifted_rows import (
+    add_hinge_and_lift,
     add_reduced_cones,
     add_split,
     lift_terms,
@@ -208,7 +216,7 @@ def conic_sdp_budget(
               lifted, hinge, inside, outer as in conic_sdp
 
     Minus the multiplier of `spend` is the penalty of the conic_sdp with the same solution; a
-    result has it as the fact `penalty`. The grid of the paper is in conic_budget.py. Names here ->
+    result has it as the fact `penalty`. The grid of the paper is in budget.py. Names here ->
     in the paper: budget -> kappa.
 
     Raises
@@ -223,4 +231,39 @@ def conic_sdp_budget(
     add_reduced_cones(m, data)
     m.spend = pyo.Constraint(expr=total(dot(1.0, m.z), -data.n * m.budget) <= 0)
     m.objective = pyo.Objective(expr=lifted_norm(m, intercept))
+    return m
+
+
+@formulation(
+    ProblemClass.SDP,
+    "Cepeda, Gomez & Han 2024, Theorem 2 (21), z eliminated",
+    relaxes="zero_one_big_m",
+    check=check_eliminated,
+    takes=(TrainingData, GramData),
+    classifier=weight_and_intercept,
+)
+def conic_sdp_eliminated(
+    data: TrainingData | GramData,
+    *,
+    penalty: float,
+    intercept: str = "penalised",
+    intercept_bound: float | str | None = None,
+) -> pyo.ConcreteModel:
+    """SDP relaxation of the 0-1 loss with quotients in the place of z.
+
+        min   <D, W> + penalty sum_i p_i^2 / T_i          D = I (features only if b is free)
+        s.t.  lifted[i]   T_i = <x~_i x~_i', W> - 2 u_i + 1
+              hinge[i]    p_i + u_i >= 1,                  p_i, T_i >= 0
+              outer       [[W, w~], [w~', 1]] is semidefinite
+
+    The least z_i of conic_sdp for given (w~, W) is (1 - u_i)_+^2 / T_i, at most 1 because
+    T_i >= (1 - u_i)^2; where T_i = 0 the point is on the margin and z_i = 0. The objective is
+    convex, a sum of quadratics over linear functions, for which solve() puts rotated cones
+    (solvers/transformations/quotients.py): a result holds the z_i as `quotients.value`. Parameters
+    as for conic_sdp.
+    """
+    m = lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
+    add_hinge_and_lift(m, data)
+    quotients = pyo.quicksum(m.p[i] ** 2 / m.T[i] for i in m.I)
+    m.objective = pyo.Objective(expr=lifted_norm(m, intercept) + m.penalty * quotients)
     return m

@@ -2,7 +2,7 @@
 
 Cepeda, Gomez & Han 2024, Theorem 2 (21), split at the margin and bounded on both sides. With
 SlackBounds (slack_bounds.py) l_i <= v_i <= u_i of the violations v_i = 1 - y_i <w~, x~_i>, the
-lifted point satisfies rows that the unbounded relaxation lacks; the notation is that of conic.py.
+lifted point satisfies rows that the unbounded relaxation lacks; the notation is that of sdp.py.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def conic_sdp_strengthened(
     incumbent : (w, b), optional
         A known hyperplane; the best one with w = 0 otherwise.
     conflicts : "none", "pairs" or tuple of tuples of int
-        Rows sum_S z_i >= 1: those of the bounds, and with "pairs" those of pair_conflicts.py, or
+        Rows sum_S z_i >= 1: those of the bounds, and with "pairs" those of
+        zero_one/conflicts.py, or
         given ones. Disjoint conflicts also lower the norm row by the penalty each.
     products : "none", "linear", "norm" or "cutoff"
         Products of z_i and 1 - z_i with the bounds and conflicts, with the norm as well, and with
@@ -105,7 +106,7 @@ def strengthened_model(
     """Rows of conic_sdp_strengthened, for any objective.
 
     Let L_i = -l_i, U_i = u_i for the undecided points (set O), l_i <= 0 < u_i, and T_i as in
-    conic.py.
+    sdp.py.
 
         outer        [[W, w~], [w~', 1]] is semidefinite
         split[i]     p_i - q_i + u_i = 1,                     p_i, q_i >= 0       i in O

@@ -9,24 +9,13 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import signed_scores
-from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.semidefinite import symmetric
-from tightmargin.formulations.zero_one.checks import best_exact_point
-from tightmargin.formulations.zero_one.conflict_proof import least_kept_norm
-from tightmargin.formulations.zero_one.conflicts import disjoint
-from tightmargin.formulations.zero_one.loss import margins, trivial_points, zero_one_objective
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import (
-    STATED,
-    shrunk,
     stated_bounds,
-    with_rows,
 )
+from tightmargin.formulations.zero_one.slack_bounds_checks import AT_CUTOFF, why_doubtful
 
 Array = NDArray[np.float64]
-Known = tuple[Array, float, float]  # w, b, objective
-
-AT_CUTOFF = 1e-6
 
 
 def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
@@ -56,94 +45,4 @@ def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
         )
     return PaperCheck(
         objective, unproven=why_doubtful(origin, values, bounds, objective), facts=facts
-    )
-
-
-def why_doubtful(origin: Origin, values: Values, bounds: SlackBounds, objective: float) -> str:
-    """Why the bounds may cut every optimum off, or an empty string.
-
-    Bounds no tighter than the closed forms are proven again here, and so are conflicts. Tighter
-    ones need a proof of their own, a cutoff that a known point reaches, and no known point against
-    them: one as good as the cutoff that they leave out. With a free intercept only points that
-    keep both classes count, because w = 0 may stand in for the others.
-    """
-    p, data = origin.parameters, origin.data
-    penalty, intercept = p["penalty"], p["intercept"]
-    stated = p["conflicts"] if not isinstance(p["conflicts"], str) else ()
-    doubtful = unproven_conflicts(data, bounds, penalty, intercept)
-    for points in stated:
-        if tuple(sorted(set(points))) in doubtful:
-            return f"nothing proves that one of the points {tuple(points)} is violated"
-    if objective > bounds.cutoff * (1 + AT_CUTOFF):
-        return (
-            f"no point as good as the cutoff {bounds.cutoff:.9g} satisfies the slack bounds: their "
-            f"relaxation has {objective:.9g}"
-        )
-    known = _known_points(origin, values)
-    best = min(known, key=lambda point: point[2])
-    if bounds.cutoff < best[2] * (1 - 1e-9):
-        return (
-            f"no known point reaches the cutoff {bounds.cutoff:.9g} of the slack bounds: the best "
-            f"one has {best[2]:.9g}"
-        )
-    closed = closed_slack_bounds(
-        data, penalty=penalty, intercept=intercept, incumbent=(best[0], best[1])
-    )
-    again = shrunk(with_rows(closed, bounds.conflicts, penalty), data, penalty, intercept)
-    if not doubtful and _contains(bounds, again):
-        return ""
-    if bounds.proof in ("", STATED):
-        return "the slack bounds are tighter than their closed form and carry no proof"
-    for w, b, value in known:
-        if value <= bounds.cutoff and not bounds.admits(data, w, b, intercept):
-            kept = data.y[margins(data, w, b) >= 1]
-            if intercept != "free" or ((kept > 0).any() and (kept < 0).any()):
-                return f"the slack bounds leave out a known point of objective {value:.9g}"
-    return ""
-
-
-def _known_points(origin: Origin, values: Values) -> list[Known]:
-    """The stated incumbent, points with w = 0, and the solver's hyperplane made exact."""
-    p, data = origin.parameters, origin.data
-    words = {"penalty": p["penalty"], "intercept": p["intercept"]}
-    found = [(t.w, t.b, t.objective) for t in trivial_points(data, **words)]
-    if p["incumbent"] is not None:
-        w, b = np.asarray(p["incumbent"][0], dtype=float), float(p["incumbent"][1])
-        found.append((w, b, zero_one_objective(data, w, b, **words)))
-    value, w, b, _ = best_exact_point(origin, values, use_z=False)
-    return [*found, (w, b, value)]
-
-
-def unproven_conflicts(
-    data: TrainingData, bounds: SlackBounds, penalty: float, intercept: str
-) -> set[tuple[int, ...]]:
-    """Conflicts of the bounds that are not proven from the cutoff, one after the other.
-
-    Keeping the points of one costs rho, and the penalty for each disjoint conflict beside it that
-    is proven already; that must exceed the cutoff.
-    """
-    violated = set(np.flatnonzero(bounds.violated).tolist())
-    proven: list[tuple[int, ...]] = [(i,) for i in sorted(violated)]
-    doubtful: set[tuple[int, ...]] = set()
-    for points in bounds.conflicts:
-        if not violated.isdisjoint(points):
-            continue
-        norm2 = least_kept_norm(data, points, intercept)
-        beside = (other for other in proven if not set(points) & set(other))
-        if norm2 > bounds.cutoff or norm2 > bounds.cutoff - penalty * len(disjoint(tuple(beside))):
-            proven.append(points)
-        else:
-            doubtful.add(points)
-    return doubtful
-
-
-def _contains(bounds: SlackBounds, proven: SlackBounds) -> bool:
-    """Whether bounds are no tighter than proven ones; conflicts apart."""
-    room = 1e-12
-    return bool(
-        (bounds.lower <= proven.lower + room * np.abs(proven.lower)).all()
-        and (bounds.upper >= proven.upper - room * np.abs(proven.upper)).all()
-        and bounds.norm2 >= proven.norm2 * (1 - room)
-        and bounds.intercept[0] <= proven.intercept[0] + room
-        and bounds.intercept[1] >= proven.intercept[1] - room
     )

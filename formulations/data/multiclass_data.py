@@ -116,3 +116,16 @@ class MulticlassData:
 
 
 BuilderData = TrainingData | GramData | MulticlassData
+
+
+def points_or_kernel(data: BuilderData) -> TrainingData | GramData:
+    """The data of two classes that most methods read.
+
+    Raises
+    ------
+    ValueError
+        Points of several classes.
+    """
+    if isinstance(data, MulticlassData):
+        raise ValueError("this reads points of two classes, not of several")
+    return data

@@ -1,6 +1,6 @@
 """The matrix SVM with a bound on the rank of B, exact: B = U V' with orthonormal columns of U.
 
-Bounds on it and what all matrix machines share are in matrix_svc.py.
+Bounds on it and what all matrix machines share are in convex_models.py.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ with rho of either sign, and differ in what holds w away from 0:
     norm        ||w||^2 = 1            exact, not convex                            (3)
                 ||w||^2 <= 1           the same optimum for nu > nu_bar, else 0     (8)
                 ||w||^2 >= 1           the same optimum for nu <= nu_bar            (10)
-                <w_ref, w> = 1         linear; in extended_nu_linearised.py         (9)
+                <w_ref, w> = 1         linear; in extended_linearised.py         (9)
 
 nu_bar is the least weighted mean hinge loss, equal to nu_min of nu-SVC; solve() reports it first.
 The optimum is negative above it, 0 at it, positive below. The objective is nu times the
@@ -50,7 +50,7 @@ from tightmargin.formulations.nu.extended_checks import (
     objective_factor,
 )
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.nu_svc import checked_nu, loss_weights
+from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.formulations.parameters import add_parameter, one_of
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
+from tightmargin.formulations.common.multipliers import with_total
 from tightmargin.formulations.common.nu_property import margin_facts, multiplier_facts
-from tightmargin.formulations.nu.nu_svc import with_total
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,

@@ -1,7 +1,7 @@
 """The linear program of the extended nu-SVC's local search, and its dual.
 
 Takeda & Sugiyama 2008, (9) and Algorithm 7; Perez-Cruz et al. 2003, Table 2. Objective, rows,
-class_balance, scale and intercept are those of extended_nu_svc.py; the norm row is linearised at a
+class_balance, scale and intercept are those of extended.py; the norm row is linearised at a
 reference weight w_ref. In the geometry of support_function.py the dual shoots a ray from 0 along
 w_ref and finds where it leaves U; w is the normal of the facet that is hit.
 """
@@ -27,8 +27,8 @@ from tightmargin.formulations.nu.extended_checks import (
     objective_factor,
 )
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.nu_svc import checked_nu, loss_weights
 from tightmargin.formulations.nu.support_function import best_levels
+from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of
 
 Array = NDArray[np.float64]

@@ -23,7 +23,7 @@ from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.extended_checks import check_cvar
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.nu_svc import loss_weights, nu_max
+from tightmargin.formulations.nu.weights import loss_weights, nu_max
 
 
 def _checked_beta(

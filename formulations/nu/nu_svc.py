@@ -17,89 +17,26 @@ from tightmargin.formulations.common.hyperplane import (
     weight_and_intercept,
 )
 from tightmargin.formulations.common.intercept_recovery import nu_margin
+from tightmargin.formulations.common.multipliers import (
+    add_dual_weight,
+    dual_norm,
+    dual_weight,
+    with_total,
+)
 from tightmargin.formulations.common.nu_property import NOT_ASKED, margin_facts, multiplier_facts
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.formulations.parameters import (
     INTERCEPTS,
     add_parameter,
-    fraction,
     one_of,
-    per_point,
 )
-from tightmargin.formulations.svc.c_svc import add_dual_weight, dual_norm, dual_weight
 
 Array = NDArray[np.float64]
 
 NO_DIRECTION = 1e-4
-
-CLASS_BALANCES = ("uniform", "balanced")
-
-
-def loss_weights(data: TrainingData | GramData, class_balance: ArrayLike | str) -> Array:
-    """Weights c_i (n,), sum 1.
-
-    Parameters
-    ----------
-    class_balance : "uniform", "balanced" or array (n,)
-        1 / n; or 1 / (2 n_class), so that both classes weigh the same; or positive weights with
-        sum 1 of the user's own. Takeda & Sugiyama print 1 / n_class for the second; then nu_max
-        would be 2, not 1.
-
-    Raises
-    ------
-    ValueError
-        An unknown word, or weights that are not positive or do not sum to 1.
-    """
-    if not isinstance(class_balance, str):
-        return _given_weights(data, class_balance)
-    one_of("class_balance", class_balance, CLASS_BALANCES)
-    if class_balance == "uniform":
-        return np.full(data.n, 1 / data.n)
-    return np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
-
-
-def _given_weights(data: TrainingData | GramData, given: ArrayLike) -> Array:
-    if np.ndim(given) != 1:
-        raise ValueError(
-            f"class_balance must be {', '.join(CLASS_BALANCES)} or {data.n} weights; got {given!r}"
-        )
-    weights = per_point("class_balance", given, data.n)
-    total = float(weights.sum())
-    if abs(total - 1) > 1e-9:
-        raise ValueError(
-            f"class_balance: the weights sum to {total:.9g}, not 1; divide them by their sum"
-        )
-    return weights
-
-
-def nu_max(
-    data: TrainingData | GramData, class_balance: ArrayLike | str, intercept: str = "free"
-) -> float:
-    """Largest nu with a solution: twice the smaller class weight when the intercept is free."""
-    if intercept != "free":
-        return 1.0
-    if isinstance(class_balance, str) and class_balance == "uniform":
-        return 2 * min(data.n_pos, data.n_neg) / data.n
-    weights = loss_weights(data, class_balance)
-    return 2 * min(float(weights[data.y > 0].sum()), float(weights[data.y < 0].sum()))
-
-
-def checked_nu(
-    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
-) -> float:
-    """Return nu when it lies in (0, nu_max], or raise ValueError with the reason."""
-    largest = "2 min(n_pos, n_neg) / n"
-    if not isinstance(class_balance, str) or class_balance != "uniform":
-        largest = "twice the smaller class weight"
-    if intercept != "free":
-        largest = "1, the sum of the weights"
-    why = (
-        f"nu_max = {largest} with {data.n_pos} positive and {data.n_neg} negative "
-        "points; above it the primal is unbounded and the dual infeasible"
-    )
-    return fraction("nu", nu, upper=nu_max(data, class_balance, intercept), why=why)
 
 
 def _check_primal(origin: Origin, values: Values) -> PaperCheck:
@@ -181,15 +118,6 @@ def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     errors = int((y * (origin.data.factor @ weight + offset) <= 0).sum())
     facts = {"errors": errors} | multiplier_facts(alpha, caps, nu)
     return PaperCheck(norm / 2, repaired=repaired, facts=facts)
-
-
-def with_total(alpha: Array, caps: Array, total: float) -> Array:
-    """Change alpha in [0, caps] in proportion so that it sums to `total` (at most sum of caps)."""
-    have = float(alpha.sum())
-    if have >= total:
-        return alpha * (total / have) if have > 0 else alpha
-    room = caps - alpha
-    return alpha + room * min(1.0, (total - have) / max(float(room.sum()), 1e-300))
 
 
 def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:

@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import nu_margin
+from tightmargin.formulations.common.multipliers import (
+    add_dual_weight,
+    dual_norm,
+    dual_weight,
+    with_total,
+)
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.nu.nu_svc import with_total
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
-from tightmargin.formulations.svc.c_svc import add_dual_weight, dual_norm, dual_weight
 
 Array = NDArray[np.float64]
 

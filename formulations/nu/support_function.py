@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import nu_margin, weighted_quantile
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import checked_nu, loss_weights
+from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
+from tightmargin.formulations.common.hinge import hinge_check
 from tightmargin.formulations.common.hyperplane import norm_of, weight_and_intercept
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.multipliers import balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import ON_CAP
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.svc.c_svc import balanced_alpha, dual_norm, hinge_check
 
 Array = NDArray[np.float64]
 

@@ -13,13 +13,13 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.common.multipliers import add_dual_weight
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 from tightmargin.formulations.rigorous_svm.checks import OPTIMAL, dual_check, dual_classifier
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
-from tightmargin.formulations.svc.c_svc import add_dual_weight
 
 
 def _multipliers(

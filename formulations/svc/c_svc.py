@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.common.hinge import ClassWeight, hinge_check, point_weights
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
-    norm_of,
     signed_score,
-    signed_scores,
     squared_norm,
     weight_and_intercept,
 )
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.nu_property import ON_MARGIN, has_multiplier
+from tightmargin.formulations.common.multipliers import (
+    add_dual_weight,
+    balanced_alpha,
+    dual_norm,
+    dual_weight,
+)
+from tightmargin.formulations.common.nu_property import has_multiplier
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import (
     AffineRows,
     dot,
-    equal_rows,
-    shared,
-    squares,
 )
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import (
     INTERCEPTS,
     add_parameter,
     one_of,
-    per_point,
     positive,
 )
 
 Array = NDArray[np.float64]
-ClassWeight = Sequence[float] | None
-
-
-def point_weights(data: TrainingData | GramData, class_weight: ClassWeight) -> Array:
-    """Weight of each point (n,) from weights in label order: of label -1, then of label +1."""
-    if class_weight is None:
-        return np.ones(data.n)
-    if np.ndim(class_weight) != 1:
-        raise ValueError(
-            f"class_weight must be two numbers, of label -1 and of label +1; got {class_weight!r}"
-        )
-    negative_weight, positive_weight = per_point("class_weight", class_weight, 2)
-    return np.where(data.y > 0, positive_weight, negative_weight)
-
-
-def hinge_check(origin: Origin, values: Values, norm_cost: float, costs: Array) -> PaperCheck:
-    """norm_cost * norm + sum of costs times hinge losses, recomputed from (w, b)."""
-    u, w, b = signed_scores(origin.data, values)
-    xi = np.maximum(0.0, 1 - u)
-    objective = norm_cost * norm_of(w, b, origin.parameters["intercept"]) + float(costs @ xi)
-    facts = {
-        "errors": int((u <= 0).sum()),
-        "margin_violations": int((u < 1 - 1e-9).sum()),
-        "support_vectors": int((u <= 1 + ON_MARGIN * max(1.0, float(np.abs(u).max()))).sum()),
-    }
-    return PaperCheck(objective, repaired={"xi": xi}, facts=facts)
 
 
 def _costs(origin: Origin) -> Array:
@@ -98,32 +71,6 @@ def c_svc(
     loss = dot(point_weights(data, class_weight), m.xi)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)
     return m
-
-
-def dual_weight(origin: Origin, values: Values) -> Array:
-    """Weight vector w = sum_i alpha_i y_i x_i in the coordinates of the factor."""
-    return origin.data.factor.T @ (origin.data.y * values["alpha"])
-
-
-def balanced_alpha(alpha: Array, y: Array, caps: Array, intercept: str) -> Array:
-    """Nearest-by-scaling multipliers that satisfy the box and, if b is free, y'alpha = 0.
-
-    Shrinking the heavier class keeps the box, so the result is feasible to rounding.
-    """
-    alpha = np.clip(alpha, 0.0, caps)
-    if intercept != "free":
-        return alpha
-    mass = {sign: float(alpha[y == sign].sum()) for sign in (-1.0, 1.0)}
-    target = min(mass.values())
-    scale = {sign: target / total if total > 0 else 1.0 for sign, total in mass.items()}
-    return alpha * np.where(y > 0, scale[1.0], scale[-1.0])
-
-
-def dual_norm(origin: Origin, alpha: Array) -> tuple[Array, float, float]:
-    """w, the homogeneous intercept y'alpha, and the squared norm the dual objective halves."""
-    w = dual_weight(origin, {"alpha": alpha})
-    b = float(origin.data.y @ alpha)
-    return w, b, norm_of(w, b, origin.parameters["intercept"])
 
 
 def _check_dual(origin: Origin, values: Values) -> PaperCheck:
@@ -186,21 +133,3 @@ def c_svc_dual(
     norm = add_dual_weight(m, data, intercept)
     m.objective = pyo.Objective(expr=0.5 * norm - dot(1.0, m.alpha))
     return m
-
-
-def add_dual_weight(
-    m: pyo.ConcreteModel, data: TrainingData | GramData, intercept: str
-) -> pyo.Expression:
-    """Variables v = F'(y o alpha) with their rows; returns ||v||^2 (plus v_b^2 if penalised)."""
-    m.J = pyo.RangeSet(0, data.d - 1)
-    m.v = pyo.Var(m.J)
-    m.weight = equal_rows(
-        m.J, [(shared((data.y[:, None] * data.factor).T), m.alpha), (-1.0, m.v)], 0.0
-    )
-    if intercept == "free":
-        m.balance = pyo.Constraint(expr=dot(data.y, m.alpha) == 0)
-    if intercept == "penalised":
-        m.v_b = pyo.Var()
-        m.weight_b = pyo.Constraint(expr=dot(data.y, m.alpha) == m.v_b)
-        return squares(m.v) + m.v_b**2
-    return squares(m.v)

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import norm_of
+from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import ON_CAP
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-from tightmargin.formulations.svc.c_svc import add_dual_weight, balanced_alpha, dual_norm
 
 Array = NDArray[np.float64]
 

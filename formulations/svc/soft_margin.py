@@ -7,6 +7,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.common.hinge import hinge_check
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
@@ -17,7 +18,6 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
-from tightmargin.formulations.svc.c_svc import hinge_check
 
 Array = NDArray[np.float64]
 

@@ -13,9 +13,13 @@ from tightmargin.formulations.common.hyperplane import norm_of, signed_scores
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import finite_hyperplane, per_point
 from tightmargin.formulations.zero_one.big_m import derive_big_m
-from tightmargin.formulations.zero_one.loss import margins, scale_onto_margin, zero_one_objective
+from tightmargin.formulations.zero_one.loss import (
+    degenerate,
+    margins,
+    scale_onto_margin,
+    zero_one_objective,
+)
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.trivial import degenerate
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -77,7 +77,7 @@ def zero_one_bilinear(
     ----------
     incumbent : (w, b), optional
         A known hyperplane; its objective is recomputed. The better it is, the tighter are the
-        bounds on (w, b) (zero_one_box.py); without one they come from w = 0.
+        bounds on (w, b) (variable_bounds.py); without one they come from w = 0.
     """
     flag("both_sides", both_sides)
     m = pyo.ConcreteModel()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds, reported, unused
+from tightmargin.solvers.backends.base import refuse_huge_bounds, unused
 from tightmargin.solvers.backends.options import apply_options
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import (
@@ -23,7 +23,9 @@ from tightmargin.solvers.canonical_form.conic_form import (
     multipliers,
     unpack,
 )
+from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.scaling import Scaling, scaling

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds, reported
+from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm

@@ -11,14 +11,16 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds, reported
+from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.mosek_model import FusionModel, fusion_model, model_name, sentence
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS, capable, choose
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers, unpack
 from tightmargin.solvers.errors import LicenceError
+from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
@@ -43,7 +45,7 @@ _PROBLEM_STATUS = {
 _WITH_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 
 
-def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
+def export_conic(model: pyo.ConcreteModel, path: str | Path) -> Path:
     """Write a model as a .ptf, .task, .cbf or .jtask file; needs no licence.
 
     Raises
@@ -108,7 +110,7 @@ def _without_licence(
 ) -> LicenceError:
     free = [n for n in capable(classification.problem_class) if "free" in SOLVERS[n].licence]
     return LicenceError(
-        f"mosek finds no licence ({problem}); tightmargin.solvers.backends.mosek.export(model, "
+        f"mosek finds no licence ({problem}); tm.export(model, "
         f"'{model_name(form)}.ptf') writes the model for a machine that has one, and solvers that "
         f"take it without one are {', '.join(free) or 'not installed'}"
     )

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from pyomo.common.collections import ComponentSet
 from pyomo.core.expr.visitor import identify_variables
 
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds, reported
+from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.curvature import curvature
+from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.indicator_constraints import (

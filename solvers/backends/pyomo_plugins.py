@@ -21,9 +21,10 @@ from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
 from tightmargin.solvers.backends import clarabel, scs
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS, choose
 from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 

@@ -291,8 +291,6 @@ def _not_of_its_classes(
         return None
     why = ""
     if problem_class in info.by_name:
-        from tightmargin.solvers.outer_approximation import takes
-
         why = takes(form)
         if not why:
             return None
@@ -371,3 +369,11 @@ def _objection(
             "continuous convex models"
         )
     return None
+
+
+def takes(form: StandardForm) -> str:
+    """Why a mixed-integer quadratic model cannot be solved this way; empty when it can."""
+    Q = form.objective.Q
+    if Q.nnz != np.count_nonzero(Q.diagonal()):
+        return "its objective has products of variables, and tangents are for squares alone"
+    return ""

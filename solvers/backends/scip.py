@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds, reported
+from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stderr_filter import without_lines
 from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status

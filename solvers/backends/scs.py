@@ -23,12 +23,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.modeling.semidefinite import order
-from tightmargin.solvers.backends.base import Claim, Limits, refuse_huge_bounds, reported, unused
+from tightmargin.solvers.backends.base import refuse_huge_bounds, unused
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form, multipliers
 from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

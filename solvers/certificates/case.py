@@ -10,11 +10,11 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers, conic_form
 from tightmargin.solvers.canonical_form.named_values import named_values
 from tightmargin.solvers.certificates import gap
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import (
@@ -69,7 +69,7 @@ class Case:
 
     @cached_property
     def natural_size(self) -> float:
-        """Natural size of the objective, see scale.py."""
+        """Natural size of the objective, see transformations/least_squares_scaling.py."""
         return objective_unit(self.form)
 
     @cached_property

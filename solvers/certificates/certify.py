@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.canonical_form.named_values import named_values, point_with
 from tightmargin.solvers.certificates import gap
 from tightmargin.solvers.certificates.case import (
@@ -24,10 +23,11 @@ from tightmargin.solvers.certificates.kkt import curvature_facts, matrix_facts
 from tightmargin.solvers.certificates.model_bound import NEARLY_ZERO, Bound, model_bound
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_point
 from tightmargin.solvers.certificates.zero_optimum import zero_point
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.methods import closing_bound, ends_at_a_point, relaxation_bound
 from tightmargin.solvers.result import Certificate, Status, Verdict
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-from tightmargin.solvers.zero_one.closing_bounds import ENDED, closed_bound, relaxation_bound
 
 __all__ = [
     "CLAIM_TOLERANCE",
@@ -101,6 +101,8 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
         bound = bound.better(check.bound, check.bound_method)
         if closing and not check.unproven:
             bound = _closing(case, claim, objective, bound)
+    if claim.proven is not None:
+        bound = bound.better(claim.proven, claim.proof)
     certificate = Certificate(
         verdict=Verdict.NOT_CERTIFIED,
         level="model" if check is None else "paper",
@@ -148,7 +150,7 @@ def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
     """Bounds of the formulation's own, cheapest first, until the gap is closed."""
     if not case.closes(objective, bound.value):
         values = None if claim.x is None else named_values(case.model, case.form, claim.x)
-        bound = bound.better(*closed_bound(case.origin, values))
+        bound = bound.better(*closing_bound(case.origin, values))
     if case.closes(objective, bound.value) or claim.status is Status.INTERRUPTED:
         return bound
     return bound.better(*relaxation_bound(case.origin, case.limits))
@@ -195,7 +197,8 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
 
     def verdict(kind: Verdict, reason: str = "", status: Status = claim.status) -> Certified:
         final = replace(certificate, verdict=kind, reason=reason)
-        if case.classification.problem_class not in _CONVEX and certificate.unproven:
+        doubtful = certificate.unproven and not claim.searched  # a search needs no M of the model
+        if case.classification.problem_class not in _CONVEX and doubtful:
             final = replace(
                 final,
                 verdict=Verdict.NOT_CERTIFIED,
@@ -218,11 +221,12 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
         return verdict(Verdict.NOT_CERTIFIED, reason, Status.INACCURATE)
     if case.closes(objective, certificate.bound):
         return verdict(Verdict.CERTIFIED, status=Status.OPTIMAL)
-    if case.classification.convex:
+    if claim.searched or case.classification.convex:
+        unclosed = Status.FEASIBLE if claim.searched else Status.INACCURATE
         return verdict(
             Verdict.NOT_CERTIFIED,
             bound.reason or open_gap_words(case, objective, certificate.bound),
-            Status.INACCURATE if claim.status is Status.OPTIMAL else claim.status,
+            unclosed if claim.status is Status.OPTIMAL else claim.status,
         )
     doubt = _doubt(case, claim, certificate, objective)
     if doubt is not None:
@@ -271,7 +275,7 @@ def _doubt(
     if claim.status is Status.OPTIMAL and (claim.bound is None or objective - claim.bound > wide):
         return f"the solver says optimal with bound {said} {short} {value}", Status.FEASIBLE
     own, method = certificate.bound, certificate.bound_method
-    if own is None or claim.bound is None or not method.startswith(ENDED):
+    if own is None or claim.bound is None or not ends_at_a_point(method):
         return None
     # These end at a point: their bound is the optimum, and no true bound is above it.
     words = f"the solver's bound {said} {beyond} the optimum {own:.9g} by {method}"

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tightmargin.solvers.backends.base import Claim
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

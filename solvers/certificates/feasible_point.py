@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.solvers.backends import clarabel, scip
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm

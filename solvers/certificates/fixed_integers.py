@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 
 Array = NDArray[np.float64]
 

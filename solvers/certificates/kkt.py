@@ -35,7 +35,7 @@ EIGENVALUE_LIMIT = 600
 def conditions(
     form: StandardForm, conic: ConicForm, duals: Multipliers, x: Array, scale: float
 ) -> dict[str, float]:
-    """Residuals of the conditions, under the names of `facts.py`.
+    """Residuals of the conditions, under the names of `solvers/fact_names.py`.
 
     Parameters
     ----------

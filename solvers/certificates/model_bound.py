@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.canonical_form.conic_form import Multipliers, conic_multipliers
@@ -26,6 +25,8 @@ from tightmargin.solvers.certificates.zero_optimum import zero_bound
 from tightmargin.solvers.exact.lp_bound import METHOD as EXACT_METHOD
 from tightmargin.solvers.exact.lp_bound import exact_lp_value
 from tightmargin.solvers.exact_arithmetic import rounded_down
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import plain
 
 Array = NDArray[np.float64]
@@ -36,7 +37,8 @@ BOUND_POINT = "bound_point"  # of a quadratic program, whose weak duality is tak
 
 TIGHT = 1e-9
 SHRUNK = 1e-8
-NEARLY_ZERO = 1e-6  # of what scale.py says of the objective: there a bound of exactly 0 is tried
+# Of the natural size of the objective: there a bound of exactly 0 is tried.
+NEARLY_ZERO = 1e-6
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.reliances import unproven_quantities, why_infeasible
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.case import Case, Certified
@@ -16,6 +15,7 @@ from tightmargin.solvers.certificates.feasible_point import feasible_point
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.exact.infeasibility import Infeasible, find_infeasibility
 from tightmargin.solvers.exact.unboundedness import Unbounded, unboundedness_proof
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Certificate, Status, Verdict
 
 Array = NDArray[np.float64]

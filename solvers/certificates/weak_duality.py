@@ -7,10 +7,10 @@ every feasible x
     f(x) >= -1/2 x^'P x^ - b'z + sum_j [ r_j x_j + c_j (x_j - x^_j)^2 ],    r = P x^ + q + A'z,
 
 and each term of the sum is at least its minimum over the limits of its variable: those of its
-bounds, and those that follow for points of objective at most U (reach.py), so that min(beta, U) is
-a bound for all points. A variable that bends (c_j > 0) needs no limit. With S the dual slack of a
-semidefinite program this is the bound b'y + min(0, lambda_min(S)) trace(X) of Jansson, Chaykin &
-Keil (Rigorous error bounds for the optimal value in semidefinite programming, SIAM Journal on
+bounds, and those that follow for points of objective at most U (safe_bound.py), so that min(beta,
+U) is a bound for all points. A variable that bends (c_j > 0) needs no limit. With S the dual slack
+of a semidefinite program this is the bound b'y + min(0, lambda_min(S)) trace(X) of Jansson, Chaykin
+& Keil (Rigorous error bounds for the optimal value in semidefinite programming, SIAM Journal on
 Numerical Analysis 46, 2007); it holds at any accuracy, that of a first-order method too.
 
 r is known up to gamma_k sum |terms| (Higham, Accuracy and Stability of Numerical Algorithms, sec.

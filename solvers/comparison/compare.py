@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.comparison.agreement import Agreement
@@ -20,17 +20,9 @@ from tightmargin.solvers.comparison.relations import (
 from tightmargin.solvers.comparison.solver_runs import ALL, answers
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.same_edit import Edit, Side, edited_copy, why_no_gap
-from tightmargin.solvers.model_building import build, entry_named
+from tightmargin.solvers.model_building import build
 from tightmargin.solvers.result import SolveResult, Status, Verdict
-from tightmargin.solvers.rigorous_svm.methods import is_rigorous, solve_by_rsvm
-from tightmargin.solvers.zero_one.methods import is_searched, solve_by_conflicts
 
-if TYPE_CHECKING:
-    pass
-
-SEARCH_LIMITS = {"time_limit", "threads", "seed", "log"}  # what the conflict search understands
-
-Answer = Callable[..., SolveResult]
 Spec = Any  # a name, a (name, parameters) pair, or a Pyomo model
 
 
@@ -85,9 +77,8 @@ def compare(
     relaxations : sequence
         Names, (name, parameters) pairs, or models, edited ones included.
     exact : name, pair, model, or a result already at hand
-        What they relax, by default zero_one_big_m. Unless a solver is named, a 0-1 loss model of
-        up to 1000 points goes to the conflict search, which proves what it says, and a rigorous
-        SVM with a free intercept to the methods of its own.
+        What they relax, by default zero_one_big_m. Unless a solver is named, every row goes to the
+        method or the solver that solve() takes of its own accord.
     parameters : mapping
         Hyperparameters common to all; a row takes those it knows, its own come first.
     solvers : sequence of names, or "all", optional
@@ -129,17 +120,17 @@ def compare(
     _refuse_settings(exact, common, edit)
     say = progress or (lambda text: None)
 
-    def run(spec: Spec, answer: Answer = solve) -> tuple[pyo.ConcreteModel, SolveResult]:
+    def run(spec: Spec) -> tuple[pyo.ConcreteModel, SolveResult]:
         model = _model(spec, data, common, edit)
         say(f"solving {label_of(spec)}")
-        return model, answer(model, solver, **limits)
+        return model, solve(model, solver, **limits)
 
     if isinstance(exact, SolveResult):
         theirs = Side(None, exact)
     else:
         if isinstance(exact, pyo.ConcreteModel) and edit is not None:
             exact = edited_copy(exact.clone(), edit, label_of(exact))
-        theirs = Side(*run(exact, _exact_answer))
+        theirs = Side(*run(exact))
     exact_result, exact_name = theirs.result, theirs.name
     rows = []
     for k, spec in enumerate(relaxations):
@@ -168,17 +159,6 @@ def _to_solve(specs: Sequence[Spec], solver: str) -> Sequence[Spec]:
     if solver != "auto":
         raise ValueError("give either solver, for a gap table, or solvers, to compare them")
     return specs
-
-
-def _exact_answer(model: pyo.ConcreteModel, solver: str, **limits: Any) -> SolveResult:
-    """The exact problem: by a search of our own where that is free to, else by a solver."""
-    if solver == "auto" and set(limits) <= SEARCH_LIMITS:
-        words = {word: value for word, value in limits.items() if word != "log"}
-        if is_searched(model):
-            return solve_by_conflicts(model, **words)
-        if is_rigorous(model):
-            return solve_by_rsvm(model, **words)
-    return solve(model, solver, **limits)
 
 
 def labelled_models(

@@ -24,7 +24,7 @@ from tightmargin.solvers.errors import (
     SolverNotInstalledError,
 )
 from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.nu.nu_range import remark
+from tightmargin.solvers.methods import remark_on
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
@@ -183,8 +183,7 @@ def _examined(label: str, model: pyo.ConcreteModel) -> Model:
     model = without_quotients(model)
     form = standard_form(model)
     origin = unedited_origin(model, form)
-    if origin is not None:
-        remark(origin)
+    remark_on(origin)
     return Model(label, str(classify(form).problem_class), form.sense)
 
 

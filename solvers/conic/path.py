@@ -1,10 +1,10 @@
 """The conic estimator for many penalties or budgets, every value with its proof.
 
 Cepeda, Gomez & Han 2024, Theorem 2 and appendix C. A value is found in low-rank form from its
-neighbour (low_rank_point.py), bounded from below by the closed form of the strengthening that its
-point implies (conic_bound.py), and found again by an interior-point solver where the two are
-further apart than the tolerance. Large penalties on separable points end at the hard-margin machine
-(hard_margin_limit.py). With V(penalty) the value of the SDP,
+neighbour (low_rank_minimum.py), bounded from below by the closed form of the strengthening that its
+point implies (conic/closed_form_bound.py), and found again by an interior-point solver where the
+two are further apart than the tolerance. Large penalties on separable points end at the hard-margin
+machine (hard_margin_limit.py). With V(penalty) the value of the SDP,
 
     V is nondecreasing      multipliers for a penalty are multipliers for every larger one
     V is concave            with the slope sum z: a larger penalty spends less

@@ -8,8 +8,14 @@ import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
 from pyomo.repn import generate_standard_repn
 
-from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.attempts import attempted
+from tightmargin.solvers.backends.pyomo_plugins import register
+from tightmargin.solvers.backends.registry import SOLVERS, choose
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import SolverNotInstalledError
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
 CUTS = "hull_cuts"
 
@@ -44,8 +50,7 @@ def _separating_solver() -> str:
     if pyo.SolverFactory("ipopt").available(exception_flag=False):
         return "ipopt"
     if SOLVERS["clarabel"].installed:
-        import tightmargin.solvers.backends.pyomo_plugins  # noqa: F401  (registers clarabel with Pyomo)
-
+        register()
         return "clarabel"
     raise SolverNotInstalledError(
         "transformation=cuttingplane needs ipopt or clarabel for its separation problems; "
@@ -53,10 +58,18 @@ def _separating_solver() -> str:
     )
 
 
+def _proven_bound(model: pyo.ConcreteModel) -> float | None:
+    """Bound on the optimum of a linear program, in the model's own sense."""
+    form = standard_form(model)
+    classification = classify(form)
+    case = Case(model, form, classification, None, Limits())
+    choice = choose("auto", classification.problem_class, form)
+    bound = attempted(choice, case, automatic=True).found.certificate.bound
+    return None if bound is None else form.sense * bound
+
+
 def _prove(hull: pyo.ConcreteModel, cuts: pyo.Constraint, k: int) -> None:
     """Move the side of a cut to where it is proven, or delete the cut."""
-    from tightmargin.solvers.dispatch import solve
-
     low, body, high = cuts[k].to_bounded_expression(evaluate_bounds=True)
     sense = pyo.minimize if low is not None else pyo.maximize
     for objective in list(hull.component_objects(pyo.Objective)):
@@ -65,7 +78,7 @@ def _prove(hull: pyo.ConcreteModel, cuts: pyo.Constraint, k: int) -> None:
     pairs = zip(terms.linear_coefs, terms.linear_vars, strict=True)
     same = sum(a * hull.find_component(x.name) for a, x in pairs)
     hull.cut = pyo.Objective(expr=same, sense=sense)
-    bound = solve(hull).bound
+    bound = _proven_bound(hull)
     if bound is None:
         del cuts[k]
         return

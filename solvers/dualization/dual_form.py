@@ -12,7 +12,7 @@ the multipliers -x. Three things keep it small:
 - a side that is infinite has no multiplier, and both sides of an equation share one without sign;
 - the multiplier of a bound at zero costs nothing: it turns its row into an inequality;
 - a column of a single row (the slack of a margin) becomes a bound on that row's multiplier,
-  see slacks.py.
+  see slack_columns.py.
 
 So the nu-LP and C-SVC with n points in d dimensions, which have n rows, get d + 2 and d + 1 rows
 and n boxed columns. v has an entry for each column with a quadratic term; v = x at the optimum.
@@ -29,7 +29,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.dualization.layout import (
     Layout,
@@ -39,6 +38,7 @@ from tightmargin.solvers.dualization.layout import (
     multiplier_bounds,
 )
 from tightmargin.solvers.dualization.slack_columns import Slacks, slacks
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.columns import Columns, Rows

@@ -20,13 +20,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.solvers.backends import highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.columns import Columns
 from tightmargin.solvers.standard_form.names import Labels
 from tightmargin.solvers.standard_form.quadratic import Quadratic

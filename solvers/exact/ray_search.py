@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, order
 from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, pack, triangle_scale
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.exact.recession_cone import ZERO, Recession, powers, sizes
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.columns import Columns
 from tightmargin.solvers.standard_form.names import Labels, Listed
 from tightmargin.solvers.standard_form.quadratic import Quadratic

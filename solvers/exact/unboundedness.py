@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.solvers.backends import clarabel, highs, scip
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification, classify
@@ -25,6 +24,8 @@ from tightmargin.solvers.exact.ray_check import is_exactly_feasible, proves_unbo
 from tightmargin.solvers.exact.ray_rounding import as_floats, exact_candidates
 from tightmargin.solvers.exact.ray_search import innermost, steepest
 from tightmargin.solvers.exact.recession_cone import Recession, recession
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm

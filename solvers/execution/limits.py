@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
-
-from tightmargin.solvers.backends.base import Limits, default_threads
 
 _LARGEST = 2**31 - 1  # solvers keep threads and seeds in 32 bits, and wrap or refuse the rest
 
@@ -62,3 +62,34 @@ def _whole(argument: str, value: int | None, least: int) -> int | None:
 def _is(value: Any, kind: type) -> bool:
     """Whether a value is a number of a kind; True and False are none."""
     return isinstance(value, kind) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits and switches common to all solvers; None leaves the solver's own default.
+
+    `absolute_gap` is for certificates, not for the solver: a proven gap of so much is closed too.
+    """
+
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int | None = None
+    log: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    absolute_gap: float = 0.0
+
+
+def default_threads() -> int | None:
+    """Threads of a solve that names none: TIGHTMARGIN_THREADS, or the solver's own choice.
+
+    Raises
+    ------
+    ValueError
+        The variable is no whole number from 1 on.
+    """
+    word = os.environ.get("TIGHTMARGIN_THREADS", "").strip()
+    if not word:
+        return None
+    if not word.isdecimal() or not 1 <= int(word) < 2**31:
+        raise ValueError(f"TIGHTMARGIN_THREADS must be a whole number from 1 on, got {word!r}")
+    return int(word)

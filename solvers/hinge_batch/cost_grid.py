@@ -3,7 +3,7 @@
     F_C(w, b) = 1/2 norm + C sum_i max(0, 1 - y_i (<w, x_i> + b)),
     norm = ||w||^2 (+ b^2 when the intercept is penalised)
 
-The machines differ in C alone and go through the interior point method of hinge_batch.py together,
+The machines differ in C alone and go through the interior point method of binary.py together,
 in blocks. Whatever it ends with, the value of (w, b) is computed here by the formula of the entry
 c_svc, and a machine counts as proven only where that value and the bound by weak duality meet.
 """
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck
+from tightmargin.formulations.common.hinge import hinge_check
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.svc.c_svc import hinge_check
 from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.result import Certificate, Verdict

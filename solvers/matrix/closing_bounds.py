@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape
-from tightmargin.formulations.svc.c_svc import balanced_alpha
 from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_duals
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.matrix.branch_and_bound import (
     GAP,
     INTERRUPTED,

@@ -28,8 +28,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.svc.c_svc import balanced_alpha
 from tightmargin.solvers.backends.clarabel import is_panic
 
 Array = NDArray[np.float64]

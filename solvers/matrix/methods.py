@@ -1,97 +1,83 @@
-"""The matrix SVM of bounded rank solved by the search over cones of directions, without a solver.
+"""What is known of matrix predictors of bounded rank: methods, closing bounds, incumbents.
 
-It takes ranks 1 and one below full, and certifies its results like those of solvers.
+The search over cones of directions takes ranks 1 and one below full. The alternating machines end
+where they cannot improve; their bound is that of the projection SDP.
 """
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 
+from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape, frame
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.certificates.certify import Case
-from tightmargin.solvers.edits.model_identity import form_and_origin
-from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.matrix.branch_and_bound import (
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.matrix.alternating import (
     INTERRUPTED,
+    matrix_alternating,
+    matrix_incumbent,
+)
+from tightmargin.solvers.matrix.branch_and_bound import (
+    INTERRUPTED as SEARCH_INTERRUPTED,
+)
+from tightmargin.solvers.matrix.branch_and_bound import (
     PROVEN,
     MatrixSearch,
+    is_searchable,
     matrix_search,
     search_name,
 )
+from tightmargin.solvers.matrix.closing_bounds import ENTRIES, EXACT, POINTS, SIDE, matrix_bound
+from tightmargin.solvers.methods import (
+    DIRECT,
+    ClosingBounds,
+    Finding,
+    Incumbents,
+    Method,
+    register_closing_bounds,
+    register_incumbents,
+    register_method,
+)
 from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.search_results import certified_search, search_result
 
-MATRIX_SEARCH = "matrix-search"
-SEARCHED_MATRIX = ("matrix_svc_bilinear",)
-STATUS = {PROVEN: Status.OPTIMAL, INTERRUPTED: Status.INTERRUPTED}
+Array = NDArray[np.float64]
+
+MATRIX_SEARCH, ALTERNATING = "matrix-search", "alternating"
+PROJECTION = "matrix_svc_projection"
+STARTS = 10
+STATUS = {PROVEN: Status.OPTIMAL, SEARCH_INTERRUPTED: Status.INTERRUPTED}
+WORDS = ("ridge", "shape", "rank", "intercept")
 
 
-def solve_by_matrix_search(
-    model: pyo.ConcreteModel,
-    *,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    seed: int | None = None,
-) -> SolveResult:
-    """Solve matrix_svc_bilinear by branch and bound over one direction.
+def _factors(origin: Origin, w: Array, b: float) -> dict[str, Array]:
+    """Values of the bilinear model: W = U V' as well."""
+    size = checked_shape(origin.parameters["shape"], origin.data.d)
+    U, V = frame(w, *size, checked_rank(origin.parameters["rank"], *size))
+    return {"w": w, "b": np.asarray(b), "U": U.ravel(), "V": V.ravel()}
 
-    Parameters
-    ----------
-    model
-        Of matrix_svc_bilinear with rank 1 or min(m, n) - 1, not edited. Its incumbent is where the
-        search starts.
-    time_limit : float, optional
-        Seconds; the best point and a proven bound are kept, as after Ctrl-C.
-    threads, seed : int, optional
-        Recorded; the search has one thread and draws nothing but its first incumbent.
 
-    Returns
-    -------
-    SolveResult
-        Values are also loaded into the model's variables. `solver` is "tightmargin"; facts hold
-        the number of cells.
-
-    Raises
-    ------
-    ValueError
-        Another or an edited model, another rank.
-    """
-    began = time.perf_counter()
-    limits = checked_limits(time_limit, threads, seed)
-    form, origin = form_and_origin(model, SEARCHED_MATRIX, MATRIX_SEARCH)
-    words = origin.parameters
-    found = matrix_search(
-        origin.data,
-        **{word: words[word] for word in ("ridge", "shape", "rank", "intercept", "incumbent")},
-        time_limit=limits.time_limit,
-    )
-    size = checked_shape(words["shape"], origin.data.d)
-    U, V = frame(found.w, *size, checked_rank(words["rank"], *size))
-    case = Case(model, form, classify(form), origin, limits)
-    certified = certified_search(
-        case,
-        point_with(
-            model,
-            form,
-            np.zeros(form.n),
-            {"w": found.w, "b": np.asarray(found.b), "U": U.ravel(), "V": V.ravel()},
-        ),
+def _by_search(origin: Origin, limits: Limits) -> Finding:
+    """Branch and bound over one direction, from the model's incumbent on."""
+    words = {word: origin.parameters[word] for word in (*WORDS, "incumbent")}
+    found = matrix_search(origin.data, **words, time_limit=limits.time_limit)
+    return Finding(
+        _factors(origin, found.w, found.b),
         STATUS.get(found.stop, Status.FEASIBLE),
+        MATRIX_SEARCH,
         bound=found.lower_bound,
         proof=search_name(found.cells),
         facts={
             "no_duals": "a search over directions has no multipliers of the model's rows",
-            "engine": MATRIX_SEARCH,
             "stop": found.stop,
             "cells": found.cells,
         },
+        message=_message(found),
     )
-    return search_result(case, certified, began, message=_message(found))
 
 
 def _message(found: MatrixSearch) -> str:
@@ -100,3 +86,83 @@ def _message(found: MatrixSearch) -> str:
     gap = found.objective - found.lower_bound
     ended = found.stop.replace("_", " ")
     return f"{ended}: the gap is {gap:.3g} after {found.cells:,} cells"
+
+
+def _by_alternating(origin: Origin, limits: Limits) -> Finding:
+    """The optimum of any rank cut down to this one, then random factors; the SDP bounds them."""
+    words = {word: origin.parameters[word] for word in WORDS}
+    starts = limits.options.get("starts", STARTS)
+    found = matrix_alternating(
+        origin.data, **words, starts=starts, seed=limits.seed or 0, time_limit=limits.time_limit
+    )
+    stopped = found.stop == INTERRUPTED
+    relaxed = None if stopped else _projection(origin, words, limits)
+    return Finding(
+        _factors(origin, found.w, found.b),
+        Status.INTERRUPTED if stopped else Status.FEASIBLE,
+        ALTERNATING,
+        bound=None if relaxed is None else relaxed.bound,
+        proof="" if relaxed is None else f"{PROJECTION}: {relaxed.certificate.bound_method}",
+        facts={
+            "no_duals": "a heuristic has no multipliers of the model's rows",
+            "starts": len(found.solutions),
+            "start_values": [each.objective for each in found.solutions],
+            "stop": found.stop,
+        },
+        message=f"{len(found.solutions)} of {starts} starts, the best ended at "
+        f"{found.objective:.9g}",
+    )
+
+
+def _projection(origin: Origin, words: Mapping[str, Any], limits: Limits) -> SolveResult:
+    model = CATALOGUE[PROJECTION].build(origin.data, **words)
+    return solve(model, method=DIRECT, time_limit=limits.time_limit, threads=limits.threads)
+
+
+def _refuses(origin: Origin) -> str:
+    size = checked_shape(origin.parameters["shape"], origin.data.d)
+    rank = checked_rank(origin.parameters["rank"], *size)
+    if is_searchable(size, rank):
+        return ""
+    return f"it takes rank 1 and rank {min(size) - 1} of {size[0]} x {size[1]}, not {rank}"
+
+
+def _leaves_to_search(origin: Origin) -> str:
+    m, n = checked_shape(origin.parameters["shape"], origin.data.d)
+    if min(m, n) > SIDE or m * n > ENTRIES or origin.data.n > POINTS:
+        return ""
+    return f"up to {SIDE} rows or columns it proves in seconds what the bilinear model leaves open"
+
+
+register_method(
+    Method(
+        MATRIX_SEARCH,
+        (EXACT,),
+        _by_search,
+        "branch and bound over directions, which proves the optimum for ranks 1 and one below full",
+        refuses=_refuses,
+        automatic=_leaves_to_search,
+    )
+)
+register_method(
+    Method(
+        ALTERNATING,
+        (EXACT,),
+        _by_alternating,
+        "alternating machines, a good point with the bound of the projection SDP",
+        options=("starts",),
+        draws=True,
+    )
+)
+register_closing_bounds(ClosingBounds(lambda origin: origin.entry == EXACT, matrix_bound))
+
+
+def _incumbent(entry: Entry, data: Any, parameters: Mapping[str, Any]) -> tuple[Array, float]:
+    return matrix_incumbent(data.points, parameters)
+
+
+def _start(model: pyo.ConcreteModel, data: Any, incumbent: tuple[Any, Any]) -> None:
+    """Nothing: solvers take no start of a bilinear model."""
+
+
+register_incumbents(Incumbents(lambda entry: "rank" in entry.parameters, _incumbent, _start))

@@ -6,7 +6,7 @@ A node says of some points that they are kept (u_i >= s: they cost their hinge l
 they are given up (they pay c_i t), and nothing of the others. At the optimum that multiclass_big_m
 keeps, an open point either is kept, or has 1 - u_i <= M_i; so it costs at least t / M_i times its
 hinge loss when M_i >= t, and is kept otherwise. With these factors a node is bounded by a hinge
-machine with other costs, whose bound is proven (truncated_bound.py). What the given-up points pay
+machine with other costs, whose bound is proven (node_bounds.py). What the given-up points pay
 is known, and so is who is kept, so M_i shrinks down the tree. The least bound of the nodes that are
 left is a bound on the problem whenever the search is stopped.
 """

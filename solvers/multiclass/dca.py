@@ -7,7 +7,7 @@ H_a(u) = [a - u]_+, and both are convex in (B, b). The algorithm replaces H_s by
 present point: where u_i < s the tangent of -u_i goes along one class k that attains the minimum.
 What is left is a convex quadratic program that is nowhere below V and equal to it at the present
 point, so that V never rises. It ends at a local solution at best: its value is an upper bound, and
-truncated_gap.py says how far it is from what is proven.
+dca_gap.py says how far it is from what is proven.
 
 Source: Lee 2020, section 4.1; Wu, Zhang & Liu 2010.
 """

@@ -1,81 +1,61 @@
-"""The truncated hinge of several classes solved by our own branch and bound, without a solver."""
+"""What is known of the truncated hinge of several classes: methods, closing bounds, incumbents.
+
+The d.c. algorithm ends where it cannot improve; that this is the optimum it does not say. Its bound
+is that of a short branch and bound on the exact problem.
+"""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
-import pyomo.environ as pyo
-
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.certificates.certify import Case
-from tightmargin.solvers.edits.model_identity import form_and_origin
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.formulations.catalogue import Entry, Origin
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.hinge_batch.multiclass import LARGEST
+from tightmargin.solvers.methods import (
+    ClosingBounds,
+    Finding,
+    Incumbents,
+    Method,
+    register_closing_bounds,
+    register_incumbents,
+    register_method,
+)
 from tightmargin.solvers.multiclass.branch_and_bound import Stop, TruncatedSearch, truncated_search
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.search_results import certified_search, search_result
+from tightmargin.solvers.multiclass.closing_bounds import (
+    BRANCHES,
+    affordable_nodes,
+    truncated_bound,
+)
+from tightmargin.solvers.multiclass.dca import truncated_dca
+from tightmargin.solvers.multiclass.incumbent import start_classes, truncated_incumbent
+from tightmargin.solvers.result import Status
 
-TRUNCATED_SEARCH = "truncated-search"
-SEARCHED_CLASSES = ("multiclass_truncated",)
+ENTRY = "multiclass_truncated"
+TRUNCATED_SEARCH, DCA = "truncated-search", "dca"
+STARTS, NODES = 10, 1000
 STATUS = {Stop.PROVEN: Status.OPTIMAL, Stop.INTERRUPTED: Status.INTERRUPTED}
+WORDS = ("ridge", "truncation", "class_weight", "intercept")
 
 
-def solve_by_truncated_search(
-    model: pyo.ConcreteModel,
-    *,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    seed: int | None = None,
-) -> SolveResult:
-    """Solve multiclass_truncated by branch and bound over kept and given-up points.
-
-    The search knows the problem, not the model: a big-M plays no part in it.
-
-    Parameters
-    ----------
-    model
-        Of multiclass_truncated, not edited. Its incumbent is where the search starts.
-    time_limit : float, optional
-        Seconds; the best point and a proven bound are kept, as after Ctrl-C.
-    threads, seed : int, optional
-        Recorded; the search has one thread and draws nothing.
-
-    Returns
-    -------
-    SolveResult
-        Values are also loaded into the model's variables. `solver` is "tightmargin"; facts hold
-        the number of nodes.
-
-    Raises
-    ------
-    ValueError
-        Another or an edited model; more than 3000 unknowns (K - 1)(d + 1).
-    """
-    began = time.perf_counter()
-    limits = checked_limits(time_limit, threads, seed)
-    form, origin = form_and_origin(model, SEARCHED_CLASSES, TRUNCATED_SEARCH)
-    kept = ("ridge", "truncation", "class_weight", "intercept", "incumbent")
-    found = truncated_search(
-        origin.data,
-        **{word: origin.parameters[word] for word in kept},
-        time_limit=limits.time_limit,
-    )
-    case = Case(model, form, classify(form), origin, limits)
-    certified = certified_search(
-        case,
-        point_with(model, form, np.zeros(form.n), {"B": found.B.ravel(), "b": found.b}),
+def _by_search(origin: Origin, limits: Limits) -> Finding:
+    """Branch and bound over kept and given-up points; a big-M plays no part in it."""
+    words = {word: origin.parameters[word] for word in (*WORDS, "incumbent")}
+    found = truncated_search(origin.data, **words, time_limit=limits.time_limit)
+    return Finding(
+        {"B": found.B.ravel(), "b": found.b},
         STATUS.get(found.stop, Status.FEASIBLE),
+        TRUNCATED_SEARCH,
         bound=found.lower_bound,
-        proof=f"branch and bound over {found.nodes:,} nodes",
+        proof=f"{BRANCHES} {found.nodes:,} nodes",
         facts={
             "no_duals": "a search over given-up points has no multipliers of the model's rows",
-            "engine": TRUNCATED_SEARCH,
             "stop": str(found.stop),
             "nodes": found.nodes,
         },
+        message=_message(found),
     )
-    return search_result(case, certified, began, message=_message(found))
 
 
 def _message(found: TruncatedSearch) -> str:
@@ -83,3 +63,86 @@ def _message(found: TruncatedSearch) -> str:
         return ""
     gap = found.objective - found.lower_bound
     return f"{found.stop.replace('_', ' ')}: the gap is {gap:.3g} after {found.nodes:,} nodes"
+
+
+def _by_dca(origin: Origin, limits: Limits) -> Finding:
+    """The d.c. algorithm from the hinge machine and from others, with the bound of a short tree."""
+    words = {word: origin.parameters[word] for word in WORDS}
+    starts = limits.options.get("starts", STARTS)
+    found = truncated_dca(
+        origin.data, **words, starts=starts, seed=limits.seed or 0, time_limit=limits.time_limit
+    )
+    nodes = 0 if found.interrupted else min(NODES, affordable_nodes(origin.data))
+    tree = None
+    if nodes:
+        tree = truncated_search(
+            origin.data,
+            **words,
+            incumbent=(found.B, found.b),
+            node_limit=nodes,
+            time_limit=limits.time_limit,
+        )
+    stopped = found.interrupted or (tree is not None and tree.stop is Stop.INTERRUPTED)
+    return Finding(
+        {"B": found.B.ravel(), "b": found.b},
+        Status.INTERRUPTED if stopped else Status.FEASIBLE,
+        DCA,
+        bound=None if tree is None else tree.lower_bound,
+        proof="" if tree is None else f"{BRANCHES} {tree.nodes:,} nodes",
+        facts={
+            "no_duals": "a heuristic has no multipliers of the model's rows",
+            "starts": found.starts,
+            "start_values": [run.value for run in found.runs],
+        },
+        message=f"{found.starts} of {starts} starts, the best ended at {found.value:.9g}",
+    )
+
+
+def _leaves_to_search(origin: Origin) -> str:
+    data: MulticlassData = origin.data
+    given = origin.parameters["big_m"]
+    unknowns = (data.n_classes - 1) * (data.d + 1)
+    if not isinstance(given, str) or unknowns > LARGEST or not affordable_nodes(data):
+        return ""
+    return "where its nodes take seconds it proves the optimum without a big-M"
+
+
+register_method(
+    Method(
+        TRUNCATED_SEARCH,
+        (ENTRY,),
+        _by_search,
+        "branch and bound over given-up points, which proves the optimum without a solver",
+        automatic=_leaves_to_search,
+    )
+)
+register_method(
+    Method(
+        DCA,
+        (ENTRY,),
+        _by_dca,
+        "the d.c. algorithm, a good point with the bound of a short branch and bound",
+        options=("starts",),
+        draws=True,
+    )
+)
+register_closing_bounds(
+    ClosingBounds(
+        lambda origin: origin.entry == ENTRY,
+        lambda origin, _: truncated_bound(origin),
+        optimal=(BRANCHES,),
+    )
+)
+
+
+def _incumbent(entry: Entry, data: Any, parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    return truncated_incumbent(entry.name, data, parameters)
+
+
+register_incumbents(
+    Incumbents(
+        lambda entry: MulticlassData in entry.takes and "truncation" in entry.parameters,
+        _incumbent,
+        start_classes,
+    )
+)

@@ -1,9 +1,9 @@
 """Ranges of hyperparameters that take a solve to know, reported before the main solve.
 
-The range of the rigorous SVM's norm bound, (0, H_lim], is h_limit.py's: to find H_lim takes about
-as long as to solve the model, and solutions above it are right, so nothing asks for it beforehand.
-What a solution says about itself is enough: gamma = 0 in the facts of the duals, no norm_active in
-those of the primal.
+The range of the rigorous SVM's norm bound, (0, H_lim], is rigorous_svm/norm_limit/norm_limit.py's:
+to find H_lim takes about as long as to solve the model, and solutions above it are right, so
+nothing asks for it beforehand. What a solution says about itself is enough: gamma = 0 in the facts
+of the duals, no norm_active in those of the primal.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tightmargin.formulations.common.hyperplane import add_hyperplane, signed_sc
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.nu.nu_svc import loss_weights, nu_max
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import reduced_hulls
+from tightmargin.formulations.nu.weights import loss_weights, nu_max
 from tightmargin.solvers.backends import highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.nu.tiny_coefficients import (
     ORDINARY,
     even_columns,
@@ -247,8 +247,6 @@ def remark(origin: Origin) -> str:
         An entry of the extended nu family on the side of nu_bar where it states nothing.
     """
     parameters = origin.parameters
-    if origin.entry not in ("nu_svc", "nu_svc_dual", *EXTENDED):
-        return ""
     found = nu_range(
         origin.data,
         class_balance=parameters["class_balance"],

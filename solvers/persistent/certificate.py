@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pyomo.environ as pyo
 
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.certify import Case, certify
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.primal import Answer
 from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.standard_form.standard_form import StandardForm

@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.highs_handle import Handle
 from tightmargin.solvers.persistent.primal import Answer, PrimalSide, settled
 from tightmargin.solvers.persistent.program import Program

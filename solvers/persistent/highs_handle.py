@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.highs import STATUS
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 
 Array = NDArray[np.float64]

@@ -21,13 +21,13 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends.base import Limits, refuse_huge_bounds
+from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.registry import choose
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import load_values
 from tightmargin.solvers.dualization.when import survives, worthwhile
 from tightmargin.solvers.errors import NumberError, ProblemClassError
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.persistent import certificate
 from tightmargin.solvers.persistent.checked_numbers import coefficient, finite, interval, within
 from tightmargin.solvers.persistent.dual import DualSide

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.solvers.backends.base import Limits
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.highs_handle import Handle
 from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.result import Status

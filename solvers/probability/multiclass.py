@@ -78,7 +78,8 @@ def direct_probabilities(
     machine : "truncated", "hinge" or "exact"
         Truncated hinge loss by the d.c. algorithm from the hinge machine, which the theory is
         about; the hinge machine itself, which is not consistent for more than two classes; or the
-        truncated hinge loss with a proof of every optimum by truncated_search.py, for few points.
+        truncated hinge loss with a proof of every optimum by multiclass/branch_and_bound.py, for
+        few points.
     truncation : float, optional
         s in the range of admissible_truncation; the paper's -1/(K - 1) when left out.
     intercept : "free", "penalised" or "none"

@@ -2,7 +2,7 @@
 
     min  ridge ||w||^2 + (1/n) [(1 - pi) sum_{y_i = 1} xi_i + pi sum_{y_i = -1} xi_i]     Lee (10)
 
-is 2 ridge times F(c) of hinge_batch.py with c_i = (1 - pi or pi) / (2 ridge n): the machines of a
+is 2 ridge times F(c) of hinge_batch/binary.py, c_i = (1 - pi or pi) / (2 ridge n): machines of a
 whole grid differ in c alone and go through the interior point method together. Kernels of many
 points are faster one by one in libsvm. The entry weighted_svc, re-solved in place with its Param
 pi, is what both are checked against, and the way out where a gap stays open. Whoever finds (w, b),
@@ -94,7 +94,7 @@ class Problem:
         return np.where(self.data.y > 0, 1 - pi, pi)
 
     def caps(self, pis: Array) -> Array:
-        """c of hinge_batch.py, (B, n)."""
+        """c of hinge_batch/binary.py, (B, n)."""
         weights = np.array([self.weights(pi) for pi in pis.tolist()])
         found: Array = weights / (2 * self.ridge * self.data.n)
         return found

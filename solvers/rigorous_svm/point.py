@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.svc.c_svc import balanced_alpha
 from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, scaled
 from tightmargin.solvers.result import Verdict

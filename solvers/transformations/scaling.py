@@ -21,8 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.trace import times
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow

@@ -1,88 +1,59 @@
-"""The 0-1 loss models solved by the conflict search, certified like the results of solvers."""
+"""What is known of the 0-1 loss and the ramp loss: methods, closing bounds, incumbents."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 
-from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.catalogue import Entry, Origin
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.zero_one.loss import margins
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.certificates.certify import GAP_TOLERANCE, Case
-from tightmargin.solvers.edits.model_identity import form_and_origin, unedited_origin
-from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.search_results import certified_search, search_result
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, Stop, TracePoint
+from tightmargin.formulations.zero_one.ramp import ramp_objective
+from tightmargin.solvers.certificates.case import GAP_TOLERANCE
+from tightmargin.solvers.conic.relaxation_bound import (
+    bound_from_facts,
+    is_zero_one,
+    relaxation_bound,
+)
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.methods import (
+    DIRECT,
+    ClosingBounds,
+    Finding,
+    Incumbents,
+    Method,
+    register_closing_bounds,
+    register_incumbents,
+    register_method,
+)
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS, ENUMERATION, zero_one_bound
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, Stop
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_bound
+
+Array = NDArray[np.float64]
 
 CONFLICT_SEARCH = "conflict-search"
-SEARCHED_ZERO_ONE = ("zero_one_big_m", "zero_one_bilinear")
+SEARCHED = ("zero_one_big_m", "zero_one_bilinear")
 POINTS = 1000
 NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
 GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 STATUS = {Stop.PROVEN: Status.OPTIMAL, Stop.INTERRUPTED: Status.INTERRUPTED}
 
 
-def is_searched(model: pyo.ConcreteModel) -> bool:
-    """Whether gap tables leave this model to the conflict search.
-
-    It states the 0-1 problem (a given M may state less), has POINTS at most, and is not edited.
-    """
-    if not isinstance(getattr(model, "origin", None), Origin):
-        return False
-    origin = model.origin
-    if origin.entry not in SEARCHED_ZERO_ONE or origin.data.n > POINTS:
-        return False
-    given = origin.parameters.get("big_m", "derived")
-    if not isinstance(given, str):
-        return False
-    return unedited_origin(model, standard_form(model)) is not None
+# --- the conflict search -------------------------------------------------------------------------
 
 
-def solve_by_conflicts(
-    model: pyo.ConcreteModel,
-    *,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    seed: int | None = None,
-    say: Callable[[TracePoint], None] = lambda point: None,
-) -> SolveResult:
-    """Solve a 0-1 loss model by branch and bound over kept points, without any solver.
-
-    The search knows the problem, not the model: a big-M plays no part in it.
-
-    Parameters
-    ----------
-    model
-        Of zero_one_big_m or zero_one_bilinear, not edited.
-    time_limit : float, optional
-        Seconds; the best point, a proven bound and the trace are kept, as after Ctrl-C.
-    threads, seed : int, optional
-        Recorded; the search has one thread and draws nothing but its first incumbent.
-    say : callable(TracePoint)
-        Told about progress.
-
-    Returns
-    -------
-    SolveResult
-        Values are also loaded into the model's variables. `solver` is "tightmargin"; facts hold
-        the trace as rows of (seconds, bound, incumbent).
-
-    Raises
-    ------
-    ValueError
-        Another or an edited model; more than 5000 points.
-    """
-    limits = checked_limits(time_limit, threads, seed)
-    form, origin = form_and_origin(model, SEARCHED_ZERO_ONE, "the conflict search")
-    began = time.perf_counter()
+def _by_conflicts(origin: Origin, limits: Limits) -> Finding:
+    """Branch and bound over kept points: it knows the problem, and a big-M plays no part in it."""
     found = conflict_search(
         origin.data.points,
         penalty=origin.parameters["penalty"],
@@ -90,34 +61,25 @@ def solve_by_conflicts(
         incumbent=origin.parameters.get("incumbent"),
         gap=GAP,
         time_limit=limits.time_limit,
-        say=say,
     )
-    case = Case(model, form, classify(form), origin, limits)
-    x = point_with(model, form, np.zeros(form.n), _values(origin, found))
-    facts = {
-        "no_duals": "a search over kept points has no multipliers of the model's rows",
-        "engine": CONFLICT_SEARCH,
-        "stop": str(found.stop),
-        "nodes": found.nodes,
-        "steps": found.steps,
-        "trace": [[p.seconds, p.lower_bound, p.objective] for p in found.trace],
-    }
-    certified = certified_search(
-        case, x, STATUS.get(found.stop, Status.FEASIBLE), bound=found.lower_bound,
-        proof=f"{CONFLICTS} {found.nodes:,} nodes", facts=facts,
-    )  # fmt: skip
-    return search_result(
-        case,
-        certified,
-        began,
-        message=_message(found) if certified.objective is not None else NO_POINT,
-    )
-
-
-def _values(origin: Origin, found: ConflictSearch) -> dict[str, np.ndarray]:
     data = origin.data.points
     z = margins(data, found.w, found.b) < 1
-    return {"w": found.w, "b": np.asarray(found.b), "z": z.astype(float)}
+    return Finding(
+        {"w": found.w, "b": np.asarray(found.b), "z": z.astype(float)},
+        STATUS.get(found.stop, Status.FEASIBLE),
+        CONFLICT_SEARCH,
+        bound=found.lower_bound,
+        proof=f"{CONFLICTS} {found.nodes:,} nodes",
+        facts={
+            "no_duals": "a search over kept points has no multipliers of the model's rows",
+            "stop": str(found.stop),
+            "nodes": found.nodes,
+            "steps": found.steps,
+            "trace": [[p.seconds, p.lower_bound, p.objective] for p in found.trace],
+        },
+        message=_message(found),
+        no_point=NO_POINT,
+    )
 
 
 def _message(found: ConflictSearch) -> str:
@@ -125,3 +87,110 @@ def _message(found: ConflictSearch) -> str:
         return ""
     ended = found.stop.replace("_", " ")
     return f"{ended}: the gap is {100 * found.gap:.2f} % after {found.nodes:,} nodes"
+
+
+def _leaves_to_conflicts(origin: Origin) -> str:
+    """Where a given M may state less than the 0-1 problem, the model is what is asked about."""
+    given = origin.parameters.get("big_m", "derived")
+    if not isinstance(given, str) or origin.data.n > POINTS:
+        return ""
+    return f"up to {POINTS:,} points it proves in seconds what a big-M leaves open"
+
+
+register_method(
+    Method(
+        CONFLICT_SEARCH,
+        SEARCHED,
+        _by_conflicts,
+        "branch and bound over kept points, which proves the optimum without a solver",
+        automatic=_leaves_to_conflicts,
+    )
+)
+
+
+# --- bounds that close a gap ---------------------------------------------------------------------
+
+register_closing_bounds(
+    ClosingBounds(
+        is_zero_one,
+        zero_one_bound,
+        relaxation_bound,
+        bound_from_facts,
+        optimal=(ENUMERATION, CONFLICTS),
+    )
+)
+register_closing_bounds(
+    ClosingBounds(lambda origin: origin.entry == "ramp_big_m", lambda origin, _: ramp_bound(origin))
+)
+
+
+# --- incumbents ----------------------------------------------------------------------------------
+
+
+def _zero_one_incumbent(
+    entry: Entry, data: Any, parameters: Mapping[str, Any]
+) -> tuple[Array, float] | None:
+    """A good hyperplane by the heuristic of the enumeration."""
+    if not data.d:
+        return None
+    intercept = parameters.get("intercept", entry.parameters["intercept"].default)
+    found = zero_one_incumbent(data.points, penalty=parameters["penalty"], intercept=intercept)
+    return found.w, found.b
+
+
+def _ramp_incumbent(
+    entry: Entry, data: Any, parameters: Mapping[str, Any]
+) -> tuple[Array, float] | None:
+    """The better of the 0-1 loss and of the hinge loss, for the ramp loss."""
+    if not data.d:
+        return None
+    points, C = data.points, parameters["C"]
+    intercept = parameters.get("intercept", entry.parameters["intercept"].default)
+    by_count = zero_one_incumbent(points, penalty=4 * C, intercept=intercept)
+    hinge = solve(c_svc(points, C=C, intercept=intercept), method=DIRECT).values
+    candidates = [
+        (by_count.w, by_count.b),
+        (hinge["w"], float(hinge["b"]) if "b" in hinge else 0.0),
+    ]
+    return min(
+        candidates, key=lambda point: ramp_objective(points, point[0], point[1], C, intercept)
+    )
+
+
+def _start(model: pyo.ConcreteModel, data: Any, incumbent: tuple[Any, Any]) -> None:
+    """Give the variables the incumbent's values, a start for solvers that take one."""
+    indicators = _indicators(model)
+    if not indicators:
+        return
+    w, b = np.asarray(incumbent[0], dtype=float), float(incumbent[1])
+    for variable, number in zip(model.w.values(), w.tolist(), strict=True):
+        variable.set_value(number)
+    if model.find_component("b") is not None:
+        model.b.set_value(b)
+    u = data.y * (data.factor @ w + b)
+    ramp = model.find_component("xi") is not None
+    outliers = u < (-1 if ramp else 1)
+    for variable, out in zip(indicators, outliers.tolist(), strict=True):
+        variable.set_value(float(out))
+    if model.find_component("keep") is not None:
+        for kept, out in zip(model.keep.values(), outliers.tolist(), strict=True):
+            kept.binary_indicator_var.set_value(float(not out))
+
+
+def _indicators(model: pyo.ConcreteModel) -> list[Any]:
+    """Variables that are 1 for the points a model gives up."""
+    if model.find_component("z") is not None:
+        return list(model.z.values())
+    if model.find_component("drop") is not None:
+        return [part.binary_indicator_var for part in model.drop.values()]
+    return []
+
+
+def _of_points(entry: Entry, *words: str) -> bool:
+    return TrainingData in entry.takes and all(word in entry.parameters for word in words)
+
+
+register_incumbents(
+    Incumbents(lambda entry: _of_points(entry, "penalty"), _zero_one_incumbent, _start)
+)
+register_incumbents(Incumbents(lambda entry: _of_points(entry, "C"), _ramp_incumbent, _start))

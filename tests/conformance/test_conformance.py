@@ -19,11 +19,11 @@ from tests.conformance.exclusions import ASKED, EXCLUDED, UNSTEADY
 from tests.conformance.problems import INFEASIBLE, PROBLEMS, UNBOUNDED, Problem
 from tests.conformance.variants import VARIANTS, answer, class_of, rows, unscaled
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.exact.unboundedness import unboundedness_proof
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

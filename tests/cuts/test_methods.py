@@ -24,21 +24,21 @@ from tests.support.command_line import ROOT, run, write_csv
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts import methods as searched_module
 from tightmargin.cuts import saved_bounds as again_module
-from tightmargin.cuts.methods import SEARCHED, solve_by_search
+from tightmargin.cuts.methods import SEARCHED
 from tightmargin.cuts.model_directions import model_bound
-from tightmargin.cuts.saved_bounds import bound_again
+from tightmargin.cuts.saved_bounds import search_again
 from tightmargin.cuts.search.stop import StopReason
-from tightmargin.experiments.cli.methods import chosen_method, methods_of
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.fact_names import FACTS
+from tightmargin.solvers.methods import automatic_method, method_names
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
 NU, N = 0.25, 10  # nu_bar is 0.464
-METHODS = ", ".join(methods_of("extended_nu_svc"))
+METHODS = ", ".join(method_names("extended_nu_svc"))
 PROVING = ("auto", "branch-and-cut", "cutting-plane", "hull")
 FIVE: TrainingData = cloud(4, 30, 5)  # beyond the dimensions of the hull engine
 
@@ -83,7 +83,7 @@ def rows_hold(model: pyo.ConcreteModel) -> bool:
 def test_every_search_proves_every_form(kind: str, method: str) -> None:
     name, settings, of = FORMS[kind]
     model = CATALOGUE[name].build(DATA, **settings)
-    result = solve_by_search(model, method)
+    result = solve(model, method=method)
     expected = of(circle())
     assert result.objective == pytest.approx(expected, rel=1e-9)
     assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
@@ -98,7 +98,7 @@ def test_every_search_proves_every_form(kind: str, method: str) -> None:
 
 @pytest.mark.parametrize("method", PROVING)
 def test_a_model_without_intercept_is_searched_too(method: str) -> None:
-    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU, intercept="none"), method)
+    result = solve(tm.extended_nu_svc(DATA, nu=NU, intercept="none"), method=method)
     assert result.objective == pytest.approx(circle("none"), rel=1e-9)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert "b" not in result.values
@@ -108,7 +108,7 @@ def test_a_model_without_intercept_is_searched_too(method: str) -> None:
 def test_scip_has_no_better_point_in_three_dimensions(intercept: str) -> None:
     data = cloud(1, 16, 3)
     nu = below_nu_bar(data, 0.5, intercept=intercept)
-    ours = solve_by_search(tm.extended_nu_svc(data, nu=nu, intercept=intercept), "auto")
+    ours = solve(tm.extended_nu_svc(data, nu=nu, intercept=intercept), method="auto")
     theirs = solve(tm.extended_nu_svc(data, nu=nu, intercept=intercept), "scip")
     w = np.asarray(theirs.values["w"])
     if intercept == "penalised":
@@ -122,14 +122,16 @@ def test_scip_has_no_better_point_in_three_dimensions(intercept: str) -> None:
 
 
 def test_the_counts_are_those_of_the_engine() -> None:
-    by_boxes = solve_by_search(tm.extended_nu_svc(FIVE, nu=below_nu_bar(FIVE, 0.7)), "auto", seed=3)
+    by_boxes = solve(tm.extended_nu_svc(FIVE, nu=below_nu_bar(FIVE, 0.7)), method="auto", seed=3)
     facts = by_boxes.certificate.facts
-    direct = tm.branch_and_cut(FIVE, nu=below_nu_bar(FIVE, 0.7), seed=3, tolerance=5e-7, absolute=0)
+    direct = tm.search.branch_and_cut(
+        FIVE, nu=below_nu_bar(FIVE, 0.7), seed=3, tolerance=5e-7, absolute=0
+    )
     assert facts["engine"] == "branch_and_cut"
     assert (facts["nodes"], facts["linear_programs"]) == (direct.steps, direct.lp_solves)
     assert facts["cuts"] == len(direct.cuts)
     assert by_boxes.seed == 3
-    by_hull = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "auto")
+    by_hull = solve(tm.extended_nu_svc(DATA, nu=NU), method="auto")
     assert by_hull.certificate.facts["engine"] == "hull"
     assert "facets" in by_hull.certificate.bound_method
 
@@ -147,7 +149,7 @@ def test_above_nu_bar_the_ball_has_the_optimum(kind: str) -> None:
         "cvar": ("min_cvar", {"beta": 1 - nu}, risk / nu),
     }[kind]
     model = CATALOGUE[name].build(DATA, **settings)
-    result = solve_by_search(model)
+    result = solve(model)
     assert result.objective == pytest.approx(expected, rel=1e-6)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.certificate.facts["engine"] == "ball"
@@ -157,12 +159,12 @@ def test_above_nu_bar_the_ball_has_the_optimum(kind: str) -> None:
 
 @pytest.mark.parametrize("share", [1.0, 1 + 5e-9, 1 + 5e-8])
 def test_at_nu_bar_the_optimum_is_0(share: float) -> None:
-    nu = tm.nu_range(DATA).nu_bar * share
+    nu = tm.theory.nu_range(DATA).nu_bar * share
     model = tm.extended_nu_svc(DATA, nu=nu)
-    plain = solve_by_search(model)
+    plain = solve(model)
     assert plain.bound <= 0.0 + 1e-15
     assert plain.objective - plain.bound <= 1e-10
-    result = solve_by_search(model, absolute_gap=1e-10)
+    result = solve(model, absolute_gap=1e-10)
     assert result.objective == pytest.approx(0.0, abs=1e-7)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.certificate.facts["absolute_gap"] == 1e-10
@@ -171,8 +173,8 @@ def test_at_nu_bar_the_optimum_is_0(share: float) -> None:
 
 
 def test_at_nu_bar_the_reverse_form_is_left_to_a_solver() -> None:
-    model = tm.extended_nu_svc_reverse(DATA, nu=tm.nu_range(DATA).nu_bar)
-    result = solve_by_search(model)
+    model = tm.extended_nu_svc_reverse(DATA, nu=tm.theory.nu_range(DATA).nu_bar)
+    result = solve(model)
     assert result.objective == pytest.approx(0.0, abs=1e-7)
     assert result.solver == "scip"
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
@@ -181,7 +183,7 @@ def test_at_nu_bar_the_reverse_form_is_left_to_a_solver() -> None:
 @pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
 def test_next_to_nu_bar_a_verdict_does_not_depend_on_units(unit: float) -> None:
     data = TrainingData(FIVE.X * unit, FIVE.y)
-    result = solve_by_search(tm.extended_nu_svc(data, nu=below_nu_bar(FIVE, 0.9999)))
+    result = solve(tm.extended_nu_svc(data, nu=below_nu_bar(FIVE, 0.9999)))
     assert result.certificate.facts["engine"] == "branch_and_cut"
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.objective is not None
@@ -190,7 +192,7 @@ def test_next_to_nu_bar_a_verdict_does_not_depend_on_units(unit: float) -> None:
 
 def test_separable_classes_have_the_ball_for_every_nu() -> None:
     data = reference_solutions.points("separable", 3, n=10)
-    result = solve_by_search(tm.extended_nu_svc(data, nu=0.3))
+    result = solve(tm.extended_nu_svc(data, nu=0.3))
     expected = reference_solutions.nu_risk_in_ball(data, "free", 0.3, np.full(10, 0.1))
     assert result.objective == pytest.approx(expected, rel=1e-6)
     assert result.certificate.facts["engine"] == "ball"
@@ -200,7 +202,7 @@ def test_separable_classes_have_the_ball_for_every_nu() -> None:
 
 
 def test_a_local_search_is_not_certified_by_itself() -> None:
-    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "local")
+    result = solve(tm.extended_nu_svc(DATA, nu=NU), method="local")
     assert result.objective == pytest.approx(circle(), rel=1e-9)
     assert (result.status, result.certificate.verdict) == (Status.FEASIBLE, Verdict.NOT_CERTIFIED)
     assert "the proven gap is" in result.certificate.reason
@@ -214,11 +216,11 @@ def test_a_local_search_is_not_certified_by_itself() -> None:
 def test_a_search_that_ends_early_keeps_its_point_and_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    short = partial(tm.branch_and_cut, node_limit=1, starts=1)
+    short = partial(tm.search.branch_and_cut, node_limit=1, starts=1)
     monkeypatch.setattr(searched_module, "branch_and_cut", short)
     nu = below_nu_bar(FIVE, 0.3)
-    result = solve_by_search(tm.extended_nu_svc(FIVE, nu=nu))
-    whole = tm.branch_and_cut(FIVE, nu=nu)
+    result = solve(tm.extended_nu_svc(FIVE, nu=nu))
+    whole = tm.search.branch_and_cut(FIVE, nu=nu)
     assert (result.status, result.certificate.verdict) == (Status.FEASIBLE, Verdict.NOT_CERTIFIED)
     assert result.bound is not None
     assert result.objective is not None
@@ -231,12 +233,12 @@ def test_a_search_whose_bound_is_above_a_point_is_named(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def liar(*args: Any, **options: Any) -> Any:
-        found = tm.hull_search(*args, **options)
+        found = tm.search.hull_search(*args, **options)
         return replace(found, lower_bound=found.objective * 1.001)
 
     monkeypatch.setattr(searched_module, "hull_search", liar)
     name, settings, _ = FORMS[kind]
-    result = solve_by_search(CATALOGUE[name].build(DATA, **settings), "hull")
+    result = solve(CATALOGUE[name].build(DATA, **settings), method="hull")
     assert (result.status, result.certificate.verdict) == (
         Status.INACCURATE, Verdict.NOT_CERTIFIED,
     )  # fmt: skip
@@ -245,21 +247,21 @@ def test_a_search_whose_bound_is_above_a_point_is_named(
 
 def test_a_search_that_says_proven_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     def boaster(*args: Any, **options: Any) -> Any:
-        found = tm.hull_search(*args, **options)
+        found = tm.search.hull_search(*args, **options)
         return replace(found, lower_bound=found.objective * 0.999, stop=StopReason.PROVEN)
 
     monkeypatch.setattr(searched_module, "hull_search", boaster)
-    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "hull")
+    result = solve(tm.extended_nu_svc(DATA, nu=NU), method="hull")
     assert (result.status, result.certificate.verdict) == (Status.FEASIBLE, Verdict.NOT_CERTIFIED)
 
 
 def test_branch_and_cut_takes_over_where_qhull_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*args: Any, **options: Any) -> Any:
-        found = tm.hull_search(*args, **options)
+        found = tm.search.hull_search(*args, **options)
         return replace(found, stop=StopReason.NUMERICAL, lower_bound=0.0)
 
     monkeypatch.setattr(searched_module, "hull_search", failing)
-    result = solve_by_search(tm.extended_nu_svc(DATA, nu=NU), "auto")
+    result = solve(tm.extended_nu_svc(DATA, nu=NU), method="auto")
     assert result.certificate.facts["engine"] == "branch_and_cut"
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.objective == pytest.approx(circle(), rel=1e-9)
@@ -285,12 +287,17 @@ def edited() -> pyo.ConcreteModel:
     return model
 
 
+def at_nu_bar() -> pyo.ConcreteModel:
+    return tm.extended_nu_svc_reverse(DATA, nu=tm.theory.nu_range(DATA).nu_bar)
+
+
 @pytest.mark.parametrize(
     ("model", "method", "limit", "words"),
     [
-        (edited, "auto", None, "as it was built"),
-        (lambda: tm.c_svc(DATA, C=1.0), "auto", None, "a search takes a model of"),
-        (lambda: tm.extended_nu_svc(DATA, nu=NU), "hul", None, "hull"),
+        (edited, "hull", None, "as it was built"),
+        (lambda: tm.c_svc(DATA, C=1.0), "hull", None, "c_svc has no method 'hull'; it has auto"),
+        (lambda: tm.extended_nu_svc(DATA, nu=NU), "hul", None, "did you mean hull"),
+        (at_nu_bar, "hull", None, "a solver gets the model"),
         (lambda: tm.extended_nu_svc(DATA, nu=NU), "local", 3.0, "takes no time limit"),
         (lambda: tm.extended_nu_svc(DATA, nu=NU), "hull", -1.0, "time_limit"),
         (lambda: tm.extended_nu_svc_polar(DATA, nu=0.6), "auto", None, "extended_nu_svc_ball"),
@@ -301,27 +308,25 @@ def test_what_a_search_cannot_take_is_refused(
     model: Callable[[], pyo.ConcreteModel], method: str, limit: float | None, words: str
 ) -> None:
     with pytest.raises(ValueError, match=words):
-        solve_by_search(model(), method, time_limit=limit)
+        solve(model(), method=method, time_limit=limit)
 
 
-@pytest.mark.parametrize(
-    ("name", "method", "solver", "by_solver", "expected"),
-    [
-        ("c_svc", None, "auto", False, ("direct", "auto")),
-        ("extended_nu_svc_ball", None, "auto", False, ("direct", "auto")),
-        ("extended_nu_svc", None, "auto", False, ("auto", "auto")),
-        ("extended_nu_svc", None, "scip", False, ("direct", "scip")),
-        ("extended_nu_svc", None, "auto", True, ("direct", "auto")),
-        ("extended_nu_svc", "direct", "auto", False, ("direct", "auto")),
-        ("extended_nu_svc", "scip", "auto", True, ("direct", "scip")),
-        ("min_cvar", "gurobi", "gurobi", False, ("direct", "gurobi")),
-        ("extended_nu_svc_polar", "hull", "auto", False, ("hull", "auto")),
-    ],
-)
-def test_a_search_is_the_default_where_nothing_else_was_asked_for(
-    name: str, method: str | None, solver: str, by_solver: bool, expected: tuple[str, str]
-) -> None:
-    assert chosen_method(name, method, solver, by_solver=by_solver) == expected
+@pytest.mark.parametrize("name", SEARCHED)
+def test_a_search_is_the_default_where_nothing_else_was_asked_for(name: str) -> None:
+    model = CATALOGUE[name].build(DATA, **({"beta": 0.75} if name == "min_cvar" else {"nu": NU}))
+    found = automatic_method(origin_now(model))
+    assert found is not None
+    assert found[0].name == "auto"
+    assert solve(model).solver == "tightmargin"
+    assert solve(model, "scip").solver == "scip"
+    assert solve(model, method="direct").solver in ("scip", "gurobi")
+
+
+def test_what_belongs_to_a_solver_asks_for_one() -> None:
+    model = tm.extended_nu_svc(DATA, nu=NU)
+    assert solve(model, options={"limits/nodes": 10_000}).solver == "scip"
+    assert solve(model, warm_start={"w": [1.0, 0.0]}).solver == "scip"
+    assert solve(tm.extended_nu_svc_ball(DATA, nu=0.6)).solver == "clarabel"
 
 
 @pytest.fixture(scope="module")
@@ -332,11 +337,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["c_svc", "--set", "C=1", "--method", "hull"], "c_svc has no method 'hull'; it has dire"),
+        (["c_svc", "--set", "C=1", "--method", "hull"], "c_svc has no method 'hull'; it has auto"),
         (["extended_nu_svc", "--set", "nu=0.2", "--method", "cuts"], METHODS),
-        (["min_cvar", "--set", "beta=0.8", "--method", "hull", "--solver", "scip"], "--solver"),
-        (["min_cvar", "--set", "beta=0.8", "--method", "scip", "--solver", "gurobi"], "leave one"),
-        (["min_cvar", "--set", "beta=0.8", "--method", "auto", "--isolate"], "--isolate"),
+        (["min_cvar", "--set", "beta=0.8", "--method", "hull", "--solver", "scip"], "no solver"),
     ],
 )
 def test_methods_that_do_not_belong_are_refused_in_one_line(
@@ -352,7 +355,7 @@ def test_methods_that_do_not_belong_are_refused_in_one_line(
 
 @pytest.mark.parametrize(
     ("method", "code", "solver"),
-    [("auto", 0, "tightmargin"), ("local", 1, "tightmargin"), ("scip", 0, "scip")],
+    [("auto", 0, "tightmargin"), ("local", 1, "tightmargin"), ("direct", 0, "scip")],
 )
 def test_solve_takes_the_method(method: str, code: int, solver: str, file: Path) -> None:
     words = ["--set", f"nu={NU}", "--method", method, "--seed", "2", "--json"]
@@ -370,7 +373,7 @@ def test_a_time_limit_leaves_with_4_its_point_and_its_bound(tmp_path: Path) -> N
     answer = run("solve", "extended_nu_svc", *words)
     assert answer.code == 4
     assert answer.json["status"] == "feasible"
-    assert answer.json["bound"] <= tm.branch_and_cut(FIVE, nu=nu).objective
+    assert answer.json["bound"] <= tm.search.branch_and_cut(FIVE, nu=nu).objective
     assert answer.json["certificate"]["facts"]["stop"] == "time_limit"
     assert "NOT_CERTIFIED, the proven gap" in answer.stderr
 
@@ -379,7 +382,7 @@ def test_an_interrupted_search_leaves_with_130_and_its_point(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(*args: Any, **options: Any) -> Any:
-        found = tm.hull_search(*args, **options)
+        found = tm.search.hull_search(*args, **options)
         return replace(found, stop=StopReason.INTERRUPTED, lower_bound=0.5 * found.objective)
 
     monkeypatch.setattr(searched_module, "hull_search", stopped)
@@ -451,7 +454,7 @@ def test_the_other_forms_are_proven_again_too(kind: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("share", [1.0, 1 + 5e-9, 1.3])
 def test_results_at_nu_bar_and_above_are_proven_again(share: float, tmp_path: Path) -> None:
-    nu = tm.nu_range(DATA).nu_bar * share
+    nu = tm.theory.nu_range(DATA).nu_bar * share
     words = ["--set", f"nu={nu!r}", "--absolute-gap", "1e-10"]
     file = saved(tmp_path, DATA, "extended_nu_svc", *words)
     answer = run("certify", file, "--json")
@@ -485,11 +488,11 @@ def test_ctrl_c_while_a_bound_is_proven_again_is_no_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = tm.extended_nu_svc(DATA, nu=NU)
-    result = solve_by_search(model)
+    result = solve(model)
 
     def stopped(*args: Any, **options: Any) -> Any:
-        return replace(tm.hull_search(*args, **options), stop=StopReason.INTERRUPTED)
+        return replace(tm.search.hull_search(*args, **options), stop=StopReason.INTERRUPTED)
 
     monkeypatch.setattr(again_module, "hull_search", stopped)
     with pytest.raises(KeyboardInterrupt):
-        bound_again(origin_now(model), result.values, 1.0)
+        search_again(origin_now(model), result.values, 1.0)

@@ -76,7 +76,7 @@ def test_row_01_what_is_not_finite_is_refused_in_fit_and_after_it(bad: float) ->
 
 def test_row_07_nu_outside_its_range_is_refused_with_both_ends() -> None:
     data = OVERLAPPING
-    found = tm.nu_range(data)
+    found = tm.theory.nu_range(data)
     for name in ("nu_svc", "nu_svc_dual", "extended_nu_svc_ball"):
         with pytest.raises(ValueError, match=rf"nu = 0.01 .*nu_\w+ = {found.nu_min:.6g}, nu_max"):
             Machine(name, nu=0.01).fit(data.X, data.y)

@@ -108,8 +108,8 @@ def test_row_05_the_extended_family_refuses_by_name(name: str, column: str) -> N
 
 def test_row_05_the_way_out_named_there_works() -> None:
     wide = with_column(DATA, DATA.X.sum(axis=1))
-    nu = tm.nu_range(wide).nu_max
-    reduced = tm.solve(tm.extended_nu_svc_ball(tm.orthonormal_reduction(wide).data, nu=nu))
+    nu = tm.theory.nu_range(wide).nu_max
+    reduced = tm.solve(tm.extended_nu_svc_ball(tm.theory.orthonormal_reduction(wide).data, nu=nu))
     assert reduced.certificate.verdict is Verdict.CERTIFIED
     # Of the multiples t of a unit w with value v < 0, t^2 / 2 + t v is least at t = -v.
     nu_svc = tm.solve(tm.nu_svc(wide, nu=nu))

@@ -44,7 +44,7 @@ def least_mean_hinge() -> float:
 
 
 def test_row_07_both_ends_are_computed() -> None:
-    found = tm.nu_range(DATA)
+    found = tm.theory.nu_range(DATA)
     assert found.nu_max == pytest.approx(LARGEST, rel=1e-12)
     assert found.nu_min == pytest.approx(least_mean_hinge(), rel=1e-8)
     assert 0.1 < found.nu_min < found.nu_max

@@ -15,9 +15,9 @@ import pytest
 import tightmargin as tm
 from tests.references.reference_solutions import points
 from tightmargin.solvers.backends import registry
-from tightmargin.solvers.backends.mosek import export
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import LicenceError, SizeLimitError
+from tightmargin.solvers.exporting import export
 
 DATA = points("overlapping", 1, n=10)
 
@@ -63,9 +63,7 @@ def test_row_14_a_missing_licence_says_how_to_keep_the_model(no_mosek: Path, mod
         tm.solve(model(), "mosek")  # type: ignore[operator]
     sentence = str(refusal.value)
     assert not list(no_mosek.iterdir()), "nobody asked for a file"
-    name = sentence.partition("tightmargin.solvers.backends.mosek.export(model, '")[2].partition(
-        "'"
-    )[0]
+    name = sentence.partition("tm.export(model, '")[2].partition("'")[0]
     file = export(model(), no_mosek / name)  # type: ignore[operator]
     assert file.stat().st_size > 500
     assert "Task" in file.read_text(encoding="utf-8")[:200]

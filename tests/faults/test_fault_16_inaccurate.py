@@ -11,8 +11,9 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tightmargin.solvers import attempts
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.clarabel import run as run_clarabel
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status, Verdict
 
 DATA = points("overlapping", 2, n=10)

@@ -17,9 +17,9 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tightmargin.solvers.backends import highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
@@ -88,7 +88,7 @@ def _free_slacks() -> pyo.ConcreteModel:
 
 def _extended_without_norm() -> pyo.ConcreteModel:
     """Above nu_bar a larger w only gains."""
-    m = tm.extended_nu_svc_ball(UNBALANCED, nu=tm.nu_range(UNBALANCED).nu_max)
+    m = tm.extended_nu_svc_ball(UNBALANCED, nu=tm.theory.nu_range(UNBALANCED).nu_max)
     m.norm.deactivate()
     return m
 

@@ -16,6 +16,7 @@ import pytest
 from tests.references.polytope_corners import corners, gauss
 from tightmargin.cuts.cut.cut import InvalidCutError
 from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
+from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.search.stop import StopReason
 from tightmargin.formulations.data.training_data import TrainingData
@@ -102,7 +103,7 @@ def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
 def test_row_23_cuts_are_derived_again_from_their_origin_off_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What the known point catches in the loop, reverify catches afterwards."""
+    """What the known point catches in the loop, verify_cut catches afterwards."""
     for family, options in FAMILIES.items():
         with monkeypatch.context() as patch:
             spoil(family, patch)
@@ -111,7 +112,7 @@ def test_row_23_cuts_are_derived_again_from_their_origin_off_line(
         for cut in found.cuts:
             if (family == "facial") == (cut.kind == "facial"):
                 try:
-                    cut.reverify(found.problem, found.cuts)
+                    verify_cut(cut, found.problem, found.cuts)
                 except InvalidCutError:
                     wrong += 1
         assert wrong > 0, family

@@ -10,6 +10,7 @@ import pytest
 
 from tests.references.polytope_corners import corners, gauss
 from tightmargin.cuts.generation import separation
+from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop import run
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
@@ -125,5 +126,5 @@ def test_row_24_old_cuts_leave_the_pool_only_when_the_others_imply_them() -> Non
     assert found.proven
     assert found.best.objective == pytest.approx(optimum(data, nu), rel=1e-9)
     for cut in found.cuts:
-        cut.reverify(found.problem, found.cuts)
+        verify_cut(cut, found.problem, found.cuts)
     assert replace(found.cuts[0]).origin is found.cuts[0].origin

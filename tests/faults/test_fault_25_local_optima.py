@@ -17,9 +17,10 @@ from scipy.optimize import minimize
 import tightmargin as tm
 from tests.faults.instances import instance
 from tightmargin.solvers import attempts
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

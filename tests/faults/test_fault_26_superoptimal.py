@@ -16,8 +16,8 @@ import tightmargin as tm
 from tests.faults.instances import instance
 from tests.references.brute_force import zero_one_optima
 from tightmargin.solvers.backends import scip
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

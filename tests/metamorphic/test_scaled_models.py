@@ -15,9 +15,9 @@ from tests.metamorphic.families import FAMILIES
 from tests.support.bounds import scaled_bound
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form, conic_multipliers, unpack
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.scaling import badly_scaled, scaling

@@ -32,8 +32,8 @@ from benchmarks.measuring import MEGABYTE, in_turns, quiet, stop_before_run
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
 from tests.support.cbf_reader import read
 from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.clarabel import run_conic
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,7 +179,7 @@ def test_conic_path_runs() -> None:
 
 def test_a_path_that_differs_from_the_solver_is_no_benchmark() -> None:
     data = outlier_data("clustered", n=20, d=2, sigma=0.5, seed=7)
-    path = tm.conic_path(data, penalties=[1.0])
+    path = tm.paths.conic_path(data, penalties=[1.0])
     claim = run_conic(conic_path.dual_form(data, 1.0), 0, Limits(threads=1))
     conic_path.refuse_difference(path, [claim])
     with pytest.raises(RuntimeError, match="at penalty 1 the path has"):

@@ -16,7 +16,8 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.nu_svc import loss_weights, nu_max, nu_svc, nu_svc_dual
+from tightmargin.formulations.nu.nu_svc import nu_svc, nu_svc_dual
+from tightmargin.formulations.nu.weights import loss_weights, nu_max
 from tightmargin.formulations.svc.c_svc import c_svc, c_svc_dual
 from tightmargin.formulations.svc.hard_margin import hard_margin_svc, max_margin_svc
 from tightmargin.formulations.svc.soft_margin import (

@@ -150,7 +150,7 @@ def test_its_table_of_matrix_machines_is_what_they_give() -> None:
         value, gap = printed[label]
         assert row.bound == pytest.approx(float(value), abs=6e-6)
         assert 100 * (1 - row.bound / found.upper) == pytest.approx(float(gap[:-1]), abs=0.06)
-    alternating = tm.matrix_alternating(data, **given, starts=10)
+    alternating = tm.search.matrix_alternating(data, **given, starts=10)
     assert alternating.objective == pytest.approx(float(printed["alternating"][0]), abs=6e-6)
 
 

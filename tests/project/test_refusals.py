@@ -19,7 +19,6 @@ import tightmargin as tm
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
 from tightmargin.solvers.backends import registry
-from tightmargin.solvers.backends.mosek import export
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import (
     LicenceError,
@@ -28,6 +27,7 @@ from tightmargin.solvers.errors import (
     SizeLimitError,
     SolverNotInstalledError,
 )
+from tightmargin.solvers.exporting import export
 
 DATA = points("overlapping", 1, n=10)
 TINY = tm.TrainingData([[1e-10], [-2e-10], [3e-10]], [1, -1, 1])
@@ -121,7 +121,7 @@ def test_no_licence_names_the_way_to_a_file_and_the_free_solvers(unlicensed: Pat
     sentence = refused(
         Refusal(lambda: tm.solve(c_svc(), "mosek"), LicenceError, "cannot be located")
     )
-    assert "tightmargin.solvers.backends.mosek.export(model, 'c_svc.ptf')" in sentence
+    assert "tm.export(model, 'c_svc.ptf')" in sentence
     assert list(unlicensed.iterdir()) == []
     free = sentence.partition("without one are ")[2].split(", ")
     able = [n for n, s in SOLVERS.items() if s.installed and s.free and "QP" in s.classes]
@@ -131,7 +131,7 @@ def test_no_licence_names_the_way_to_a_file_and_the_free_solvers(unlicensed: Pat
 def test_no_licence_on_the_command_line(unlicensed: Path, csv_file: Path) -> None:
     answer = run("solve", "c_svc", "--data", csv_file, "--set", "C=1", "--solver", "mosek")
     assert answer.code == 2
-    assert "tightmargin.solvers.backends.mosek.export(model, 'c_svc.ptf')" in answer.complaint
+    assert "tm.export(model, 'c_svc.ptf')" in answer.complaint
     assert list(unlicensed.iterdir()) == []
 
 

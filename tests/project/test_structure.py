@@ -75,8 +75,9 @@ def imported_names(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            module = f"{FRONT_DOOR}.{node.module}" if node.level else node.module
+            yield module or ""
+            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def test_solvers_know_no_formulation_by_name() -> None:
@@ -136,33 +137,43 @@ def test_everything_imports_with_no_solver_installed(tmp_path: Path) -> None:
     """
     modules = [module_name(path) for path in source_files()]
     modules.remove("tightmargin.experiments.estimators.classifier")
+    modules.remove(f"{FRONT_DOOR}.__main__")
     loaded = import_without([*SOLVER_PACKAGES, "pandas"], modules, tmp_path)
-    assert {*ROOMS, FRONT_DOOR} <= loaded
+    assert FRONT_DOOR in loaded
 
 
 def test_front_door_loads_no_solver_no_tables_no_plots(tmp_path: Path) -> None:
     """Installed or not: an import stays quick, and a broken solver breaks only its own calls."""
-    loaded = import_without([], [*PACKAGES, FRONT_DOOR], tmp_path)
+    packages = [f"{FRONT_DOOR}.{name}" for name in ROOMS]
+    loaded = import_without([], [*packages, FRONT_DOOR], tmp_path)
     assert loaded.isdisjoint([*SOLVER_PACKAGES, "pandas", "matplotlib"])
 
 
 # --- one root, one list of packages, one version -------------------------------------------------
 
 
-def test_packages_come_from_one_root() -> None:
-    """Plain names can be shadowed by another project's: then half of it would be ours."""
-    modules = [importlib.import_module(name) for name in ROOMS]
-    roots = {Path(module.__file__ or "").resolve().parents[1] for module in modules}
-    roots.add(Path(importlib.import_module(FRONT_DOOR).__file__ or "").resolve().parent)
-    assert roots == {ROOT}
+def test_rooms_are_links_into_the_package() -> None:
+    """The wheel and every tool find them as tightmargin.formulations, and never by a plain name."""
+    for room in ROOMS:
+        link = ROOT / FRONT_DOOR / room
+        assert link.is_symlink(), room
+        assert link.resolve() == ROOT / room
 
 
-def test_packages_list_is_complete() -> None:
-    folders = {module_name(path.parent) for path in source_files() if len(path.parts) > 1}
-    assert folders == set(PACKAGES)
+def test_every_folder_is_a_package() -> None:
+    folders = {path.parent for path in source_files()}
     assert [
-        name for name in PACKAGES if not (ROOT.joinpath(*name.split("."), "__init__.py")).is_file()
+        str(folder) for folder in folders if not (ROOT / folder / "__init__.py").is_file()
     ] == []
+
+
+def test_no_module_imports_a_room_by_its_plain_name() -> None:
+    """It would be another copy of the module, or a file of the user's."""
+    plain = {
+        str(path): sorted(name for name in imported_names(path) if name.partition(".")[0] in ROOMS)
+        for path in source_files()
+    }
+    assert {path: names for path, names in plain.items() if names} == {}
 
 
 def test_versions_agree() -> None:
@@ -282,7 +293,8 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         metadata = archive.read(f"{about}/METADATA").decode()
         scripts = archive.read(f"{about}/entry_points.txt").decode()
     modules = {name for name in names if not name.startswith(f"{about}/")}
-    assert modules == {path.as_posix() for path in source_files()}
+    written = {installed_path(path).as_posix() for path in source_files()}
+    assert modules == written | {f"{FRONT_DOOR}/py.typed"}
     assert f"{about}/licenses/LICENSE" in names
     assert "License-Expression: BSD-3-Clause" in metadata
     assert "tightmargin = tightmargin.experiments.cli.app:main" in scripts
@@ -305,8 +317,12 @@ def test_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     site_there = run(python, "-c", where, cwd=tmp_path).stdout.strip()
     Path(site_there, "dependencies.pth").write_text(site_here + "\n", encoding="utf-8")
 
-    located = f"import {', '.join(ROOMS)}, {FRONT_DOOR}\n" + "\n".join(
-        f"print({name}.__file__)" for name in [*ROOMS, FRONT_DOOR]
+    # A user's own files of these names beside the notebook are theirs, and ours are found.
+    for name in ROOMS:
+        (tmp_path / f"{name}.py").write_text("raise ImportError('a file of the user')\n")
+    names = [*(f"{FRONT_DOOR}.{room}" for room in ROOMS), FRONT_DOOR]
+    located = f"import {', '.join(names)}\n" + "\n".join(
+        f"print({name}.__file__)" for name in names
     )
     origins = run(python, "-c", located, cwd=tmp_path)
     assert origins.returncode == 0, origins.stderr

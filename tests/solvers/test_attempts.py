@@ -14,8 +14,9 @@ from tests.references.reference_solutions import points
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.solvers import attempts
 from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form

@@ -127,7 +127,7 @@ def test_infeasible_and_unbounded_models_are_said_so(points):
 
 def test_both_ends_of_the_range_of_nu_are_reported_before_the_solve():
     data = tm.TrainingData([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1])
-    found = tm.nu_range(data)
+    found = tm.theory.nu_range(data)
     low = tm.solve(tm.nu_svc(data, nu=found.nu_min / 2))
     assert f"nu_min = {found.nu_min:.6g}" in low.message
     assert "extended nu-SVC" in low.message
@@ -161,7 +161,7 @@ def test_products_and_big_m_agree_with_enumeration(intercept):
         tm.zero_one_bilinear(data, penalty=1.5, intercept=intercept, both_sides=True),
         tm.zero_one_big_m(data, penalty=1.5, intercept=intercept, big_m="derived"),
     ):
-        result = tm.solve(model)
+        result = tm.solve(model, method="direct")
         assert result.objective == pytest.approx(truth, rel=1e-6)
         assert result.certificate.verdict is Verdict.CERTIFIED
         assert "enumeration" in result.certificate.bound_method
@@ -171,7 +171,7 @@ def test_without_enumeration_the_bound_stays_the_solvers_word(monkeypatch):
     data = outlier_data("spread", n=12, d=2, sigma=0.4, seed=5)
     monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.SET_LIMIT", 10)
     monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.POINT_LIMIT_OF_CONFLICTS", 0)
-    result = tm.solve(tm.zero_one_big_m(data, penalty=1.5, big_m="derived"))
+    result = tm.solve(tm.zero_one_big_m(data, penalty=1.5, big_m="derived"), method="direct")
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
     assert result.bound < result.objective
     assert "relaxation" in result.certificate.bound_method

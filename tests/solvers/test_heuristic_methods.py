@@ -14,7 +14,6 @@ import pytest
 from tests.references.matrix import matrix_points, projection, rank_one_on_circle
 from tests.references.multiclass import class_points, truncated_by_sets
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.cli.methods import OWN, chosen_method, methods_of, own_method
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.matrix.bilinear import matrix_svc_bilinear
@@ -22,11 +21,11 @@ from tightmargin.formulations.matrix.convex_models import matrix_svc_full
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.matrix import methods as matrix_methods
+from tightmargin.solvers.methods import automatic_method, method_names, methods
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.multiclass import heuristic_methods
+from tightmargin.solvers.multiclass import methods as class_methods
 from tightmargin.solvers.multiclass.branch_and_bound import Stop
-from tightmargin.solvers.multiclass.heuristic_methods import solve_by_alternating, solve_by_dca
-from tightmargin.solvers.multiclass.methods import solve_by_truncated_search
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 CLASSES = class_points(1)
@@ -42,7 +41,7 @@ def truncated(data: MulticlassData = CLASSES) -> pyo.ConcreteModel:
 def test_a_d_c_algorithm_that_misses_has_its_gap_to_the_exact_optimum() -> None:
     data = class_points(4, n=7)
     model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
-    result = solve_by_dca(model, starts=1)
+    result = solve(model, method="dca", options={"starts": 1})
     exact, _ = truncated_by_sets(data, "free", 0.02, 1 - S)
     assert result.status is Status.FEASIBLE
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
@@ -57,11 +56,11 @@ def test_of_many_points_the_d_c_algorithm_has_the_bound_of_the_relaxation(
     def never(*args: Any, **words: Any) -> Any:
         raise AssertionError("a branch and bound over hundreds of points takes too long")
 
-    monkeypatch.setattr(heuristic_methods, "truncated_search", never)
+    monkeypatch.setattr(class_methods, "truncated_search", never)
     rng = np.random.default_rng(0)
     data = MulticlassData(rng.standard_normal((250, 2)), np.arange(250) % 3)
     model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
-    result = solve_by_dca(model, starts=1)
+    result = solve(model, method="dca", options={"starts": 1})
     assert result.status is Status.FEASIBLE
     assert "of the continuous relaxation" in result.certificate.bound_method
     assert result.bound is not None
@@ -72,17 +71,17 @@ def test_of_many_points_the_d_c_algorithm_has_the_bound_of_the_relaxation(
 def test_ctrl_c_while_the_d_c_algorithm_is_bounded_is_an_interruption(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    search = heuristic_methods.truncated_search
+    search = class_methods.truncated_search
 
     def stopped(*args: Any, **words: Any) -> Any:
         return replace(search(*args, **words), stop=Stop.INTERRUPTED, lower_bound=0.0)
 
-    monkeypatch.setattr(heuristic_methods, "truncated_search", stopped)
-    assert solve_by_dca(truncated(), starts=1).status is Status.INTERRUPTED
+    monkeypatch.setattr(class_methods, "truncated_search", stopped)
+    assert solve(truncated(), method="dca", options={"starts": 1}).status is Status.INTERRUPTED
 
 
 def test_the_d_c_algorithm_ends_between_its_bound_and_the_hinge() -> None:
-    result = solve_by_dca(truncated(), starts=6, seed=3)
+    result = solve(truncated(), method="dca", options={"starts": 6}, seed=3)
     exact, _ = truncated_by_sets(CLASSES, "free", RIDGE, 1 - S)
     assert result.bound is not None
     assert result.objective is not None
@@ -103,7 +102,7 @@ def test_the_d_c_algorithm_ends_between_its_bound_and_the_hinge() -> None:
 
 def test_the_alternating_machines_end_above_the_exact_rank() -> None:
     model = matrix_svc_bilinear(MATRICES, **WORDS)
-    result = solve_by_alternating(model, starts=4, seed=1)
+    result = solve(model, method="alternating", options={"starts": 4}, seed=1)
     exact = rank_one_on_circle(MATRICES, 2, "free", 0.5)
     assert result.status is Status.FEASIBLE
     assert result.objective is not None
@@ -122,31 +121,33 @@ def test_the_alternating_machines_end_above_the_exact_rank() -> None:
 def test_the_bound_proves_the_optimum_where_the_relaxation_is_exact() -> None:
     """A rank that does not bind leaves the projection SDP the problem itself."""
     full = matrix_svc_bilinear(MATRICES, **(WORDS | {"rank": 2}))
-    result = solve_by_alternating(full, starts=1)
+    result = solve(full, method="alternating", options={"starts": 1})
     assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
 
 
 def test_limits_and_interruptions_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = solve_by_dca(truncated(), starts=400, time_limit=1e-9)
+    result = solve(truncated(), method="dca", options={"starts": 400}, time_limit=1e-9)
     assert result.status is Status.FEASIBLE
     assert result.certificate.facts["starts"] < 400
-    original = heuristic_methods.truncated_dca
+    original = class_methods.truncated_dca
 
     def stopped(*args: Any, **words: Any) -> Any:
         return replace(original(*args, **(words | {"starts": 1})), interrupted=True)
 
-    monkeypatch.setattr(heuristic_methods, "truncated_dca", stopped)
-    assert solve_by_dca(truncated(), starts=5).status is Status.INTERRUPTED
+    monkeypatch.setattr(class_methods, "truncated_dca", stopped)
+    assert solve(truncated(), method="dca", options={"starts": 5}).status is Status.INTERRUPTED
     monkeypatch.undo()
-    machines = heuristic_methods.matrix_alternating
+    machines = matrix_methods.matrix_alternating
     calls: list[int] = []
 
     def halted(*args: Any, **words: Any) -> Any:
         return replace(machines(*args, **words), stop="interrupted")
 
-    monkeypatch.setattr(heuristic_methods, "matrix_alternating", halted)
-    monkeypatch.setattr(heuristic_methods, "solve", lambda *a, **k: calls.append(1))
-    found = solve_by_alternating(matrix_svc_bilinear(MATRICES, **WORDS), starts=1)
+    monkeypatch.setattr(matrix_methods, "matrix_alternating", halted)
+    monkeypatch.setattr(matrix_methods, "solve", lambda *a, **k: calls.append(1))
+    found = solve(
+        matrix_svc_bilinear(MATRICES, **WORDS), method="alternating", options={"starts": 1}
+    )
     assert (found.status, calls) == (Status.INTERRUPTED, [])
     assert found.objective is not None
 
@@ -154,21 +155,25 @@ def test_limits_and_interruptions_keep_the_best(monkeypatch: pytest.MonkeyPatch)
 def test_another_or_an_edited_model_is_refused() -> None:
     model = truncated()
     model.more = pyo.Constraint(expr=model.b[0] <= 0)
-    for wrong in (multiclass_hinge(CLASSES, ridge=RIDGE), model):
-        with pytest.raises(ValueError, match="dca takes a model of multiclass_truncated as it was"):
-            solve_by_dca(wrong)
-    with pytest.raises(ValueError, match="alternating takes a model of matrix_svc_bilinear"):
-        solve_by_alternating(matrix_svc_full(MATRICES, ridge=0.5, shape="2x2"))
-    for bad in ({"starts": 0}, {"seed": -1}, {"time_limit": 0.0}):
-        with pytest.raises(ValueError, match=next(iter(bad))):
-            solve_by_dca(truncated(), **bad)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match=next(iter(bad))):
-            solve_by_alternating(matrix_svc_bilinear(MATRICES, **WORDS), **bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="dca takes a model of multiclass_truncated as it was"):
+        solve(model, method="dca")
+    with pytest.raises(ValueError, match="multiclass_hinge has no method 'dca'"):
+        solve(multiclass_hinge(CLASSES, ridge=RIDGE), method="dca")
+    with pytest.raises(ValueError, match="matrix_svc_full has no method 'alternating'"):
+        solve(matrix_svc_full(MATRICES, ridge=0.5, shape="2x2"), method="alternating")
+    for bad in ({"options": {"starts": 0}}, {"seed": -1}, {"time_limit": 0.0}):
+        word = "starts" if "options" in bad else next(iter(bad))
+        with pytest.raises(ValueError, match=word):
+            solve(truncated(), method="dca", **bad)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=word):
+            solve(matrix_svc_bilinear(MATRICES, **WORDS), method="alternating", **bad)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def near() -> SolveResult:
-    return solve_by_alternating(matrix_svc_bilinear(MATRICES, **WORDS), starts=1)
+    return solve(
+        matrix_svc_bilinear(MATRICES, **WORDS), method="alternating", options={"starts": 1}
+    )
 
 
 @pytest.mark.parametrize("own", [{"rank": 2}, {"shape": "1x4"}, {"ridge": 0.4}])
@@ -195,24 +200,25 @@ def test_a_shape_is_the_same_in_both_spellings(near: SolveResult) -> None:
 # --- the command line ----------------------------------------------------------------------------
 
 
-def test_every_word_of_every_method_runs_what_it_names() -> None:
-    for own in OWN:
+def test_every_method_belongs_to_formulations_that_exist() -> None:
+    for own in methods():
+        assert own.title
         for entry in own.entries:
             assert entry in CATALOGUE
-            assert set(own.names) <= set(methods_of(entry))
-            for word in own.names:
-                assert chosen_method(entry, word, "auto", by_solver=False) == (word, "auto")
-                assert (own_method(entry, word) is own.run) is not own.named
-    assert methods_of("c_svc") == ("direct",)
-    with pytest.raises(ValueError, match="c_svc has no method 'dca'; it has direct"):
-        own_method("c_svc", "dca")
+            assert own.name in method_names(entry)
+    assert method_names("c_svc") == ("auto", "direct")
 
 
 def test_a_heuristic_is_never_chosen_for_the_user() -> None:
-    for name in ("multiclass_truncated", "matrix_svc_bilinear", "soft_margin_svc"):
-        assert chosen_method(name, None, "auto", by_solver=False) == ("direct", "auto")
-        with pytest.raises(ValueError, match="belong to --method direct"):
-            chosen_method(name, methods_of(name)[-1], "scip", by_solver=False)
+    """Nor a search where it would take long."""
+    rng = np.random.default_rng(0)
+    many = MulticlassData(rng.standard_normal((250, 2)), np.arange(250) % 3)
+    large = build("multiclass_truncated", many, ridge=RIDGE, truncation=S, big_m="derived")
+    assert automatic_method(large.origin) is None
+    for model in (truncated(), matrix_svc_bilinear(MATRICES, **WORDS)):
+        found = automatic_method(model.origin)
+        assert found is not None
+        assert found[0].name in ("truncated-search", "matrix-search")
 
 
 @pytest.fixture
@@ -246,7 +252,7 @@ def test_a_truncated_search_out_of_time_keeps_its_point_and_a_bound() -> None:
     rng = np.random.default_rng(0)
     data = MulticlassData(rng.standard_normal((80, 3)), np.arange(80) % 3)  # labels of chance
     model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
-    result = solve_by_truncated_search(model, time_limit=0.2)
+    result = solve(model, method="truncated-search", time_limit=0.2)
     assert result.status is Status.FEASIBLE
     assert result.message.startswith("time limit: the gap is")
     assert result.bound is not None
@@ -254,8 +260,10 @@ def test_a_truncated_search_out_of_time_keeps_its_point_and_a_bound() -> None:
     assert 0 < result.bound < result.objective
     relaxed = build("multiclass_truncated_relaxed", data, ridge=0.02, truncation=S, big_m=1e4)
     assert (solve(relaxed).objective or 0) <= result.objective + 1e-9
-    with pytest.raises(ValueError, match="takes a model of multiclass_truncated as it was built"):
-        solve_by_truncated_search(relaxed)
+    with pytest.raises(
+        ValueError, match="multiclass_truncated_relaxed has no method 'truncated-search'"
+    ):
+        solve(relaxed, method="truncated-search")
 
 
 def test_the_search_over_directions_proves_the_rank(files: dict[str, Path], tmp_path: Path) -> None:

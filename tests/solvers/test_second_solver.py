@@ -14,8 +14,8 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
 from tightmargin.solvers.backends import highs, scip
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Status, Verdict
 
 DATA = reference_solutions.points("overlapping", 5, n=12)

@@ -100,7 +100,7 @@ def file_case(rng: np.random.Generator, index: int) -> Case:
         model = tm.build(name, data, **parameters)
         result = tm.solve(model, time_limit=SECONDS)
         if name == "zero_one_big_m":
-            result = tm.solve_by_conflicts(model, time_limit=SECONDS)
+            result = tm.solve(model, method="conflict-search", time_limit=SECONDS)
         with tempfile.TemporaryDirectory() as folder:
             points, file = Path(folder, "points.csv"), Path(folder, "saved.json")
             header = ",".join(["y", *(f"x{j}" for j in range(data.d))])

@@ -50,22 +50,22 @@ def of_row(row: Any) -> Said:
 
 SEARCHES = {
     "conflict_search": Asked(
-        "zero_one_big_m", tm.conflict_search, of_search, renamed=("big_m",)
+        "zero_one_big_m", tm.search.conflict_search, of_search, renamed=("big_m",)
     ),
-    "hull_search": Asked("extended_nu_svc", tm.hull_search, of_search),
-    "branch_and_cut": Asked("extended_nu_svc", tm.branch_and_cut, of_search),
-    "cutting_plane": Asked("extended_nu_svc", tm.cutting_plane, of_search),
+    "hull_search": Asked("extended_nu_svc", tm.search.hull_search, of_search),
+    "branch_and_cut": Asked("extended_nu_svc", tm.search.branch_and_cut, of_search),
+    "cutting_plane": Asked("extended_nu_svc", tm.search.cutting_plane, of_search),
     "solve_rsvm": Asked(
-        "rsvm", tm.solve_rsvm, of_row, renamed=("intercept",), modes=("free",)
+        "rsvm", tm.search.solve_rsvm, of_row, renamed=("intercept",), modes=("free",)
     ),
     "decomposition": Asked(
-        "rsvm", tm.decomposition,
+        "rsvm", tm.search.decomposition,
         lambda found: pair(found.point.value, found.point.lower_bound, found.point.verdict),
         renamed=("intercept",), modes=("free",),
     ),
-    "matrix_search": Asked("matrix_svc_bilinear", tm.matrix_search, of_search),
+    "matrix_search": Asked("matrix_svc_bilinear", tm.search.matrix_search, of_search),
     "truncated_search": Asked(
-        "multiclass_truncated", tm.truncated_search, of_search, renamed=("big_m",)
+        "multiclass_truncated", tm.search.truncated_search, of_search, renamed=("big_m",)
     ),
     "tighten": Asked(
         "zero_one_big_m", tm.tighten,
@@ -105,18 +105,19 @@ def _below(said: Said, truth: Truth) -> str:
 
 # --- models solved by searches --------------------------------------------------------------------
 
+# The method that each is solved by.
 MODELS = {
-    "extended_nu_svc": tm.solve_by_search,
-    "min_cvar": tm.solve_by_search,
-    "extended_nu_svc_reverse": tm.solve_by_search,
-    "extended_nu_svc_polar": tm.solve_by_search,
-    "zero_one_big_m": tm.solve_by_conflicts,
-    "zero_one_bilinear": tm.solve_by_conflicts,
-    "rsvm": tm.solve_by_rsvm,
-    "rsvm_dual": tm.solve_by_rsvm,
-    "matrix_svc_bilinear": tm.solve_by_matrix_search,
-    "multiclass_truncated": tm.solve_by_truncated_search,
-    "soft_margin_svc": tm.solve_by_sgd,
+    "extended_nu_svc": "auto",
+    "min_cvar": "auto",
+    "extended_nu_svc_reverse": "auto",
+    "extended_nu_svc_polar": "auto",
+    "zero_one_big_m": "conflict-search",
+    "zero_one_bilinear": "conflict-search",
+    "rsvm": "segments",
+    "rsvm_dual": "auto",
+    "matrix_svc_bilinear": "matrix-search",
+    "multiclass_truncated": "truncated-search",
+    "soft_margin_svc": "sgd",
 }
 
 
@@ -127,12 +128,15 @@ def searched_case(rng: np.random.Generator, index: int) -> Case:
     modes = {"rsvm": ("free",), "rsvm_dual": ("free",), "soft_margin_svc": ("none",)}
     trial = type(trial)(**(vars(trial) | {"modes": modes.get(name, trial.modes)}))
     data, parameters, truth, words = drawn(rng, trial)
-    label = f"{MODELS[name].__name__} {name} {words}"
-    limits = {"steps": 2000} if name == "soft_margin_svc" else {"time_limit": SECONDS}
+    label = f"{MODELS[name]} {name} {words}"
+    descends = name == "soft_margin_svc"
+    limits = {"options": {"steps": 2000}} if descends else {"time_limit": SECONDS}
 
     def ask() -> list[Answer]:
         model = tm.build(name, data, **parameters)
-        return [Answer(label, said_by(MODELS[name](model, **limits), model), truth)]
+        return [
+            Answer(label, said_by(tm.solve(model, method=MODELS[name], **limits), model), truth)
+        ]
 
     return Case(label, ask)
 
@@ -159,7 +163,7 @@ def conic_path_case(rng: np.random.Generator, index: int) -> Case:
     words = f"conic_path n={data.n} d={data.d} {mode} X*2^{exponent} prices {scaled}"
 
     def ask() -> list[Answer]:
-        path = tm.conic_path(data, penalties=scaled, intercept=mode, time_limit=SECONDS)
+        path = tm.paths.conic_path(data, penalties=scaled, intercept=mode, time_limit=SECONDS)
         return [answer for row in path.rows for answer in judged(row)]
 
     def judged(row: Any) -> list[Answer]:
@@ -206,7 +210,7 @@ def rsvm_path_case(rng: np.random.Generator, index: int) -> Case:
 
     def ask() -> list[Answer]:
         scaled = [H / s for H in bounds]
-        path = tm.rsvm_path(data, scaled, method=method, time_limit=SECONDS)
+        path = tm.paths.rsvm_path(data, scaled, method=method, time_limit=SECONDS)
         answers = []
         for row in path.rows:
             value = values[row.point.norm_bound * s]
@@ -236,7 +240,7 @@ def nu_path_case(rng: np.random.Generator, index: int) -> Case:
     words = f"extended_nu_path n={data.n} d={data.d} {mode} X*2^{exponent}"
 
     def ask() -> list[Answer]:
-        path = tm.extended_nu_path(data, nus, intercept=mode, time_limit=SECONDS)
+        path = tm.paths.extended_nu_path(data, nus, intercept=mode, time_limit=SECONDS)
         answers = []
         for row in path.rows:
             value = values[min(nus, key=lambda nu: abs(nu - row.nu))]
@@ -257,7 +261,7 @@ def h_limit_case(rng: np.random.Generator, index: int) -> Case:
     words = f"h_limit n={len(y)} d={X.shape[1]} X*2^{exponent}"
 
     def ask() -> list[Answer]:
-        found = tm.h_limit(tm.TrainingData(X * 2.0**exponent, y), time_limit=SECONDS)
+        found = tm.theory.h_limit(tm.TrainingData(X * 2.0**exponent, y), time_limit=SECONDS)
         said = pair(found.least_loss, found.least_loss_bound, "CERTIFIED" if found.proven else "")
         truth = optimum(value, error=1e-8 * max(1.0, value), size=len(y))
         over = "H_lim: lower above upper" if found.lower > found.upper * (1 + 1e-6) else ""
@@ -276,7 +280,7 @@ def budget_path_case(rng: np.random.Generator, index: int) -> Case:
     words = f"conic_path n={data.n} d={data.d} {mode} X*2^{exponent} budgets {budgets}"
 
     def ask() -> list[Answer]:
-        path = tm.conic_path(data, budgets=budgets, intercept=mode, time_limit=SECONDS)
+        path = tm.paths.conic_path(data, budgets=budgets, intercept=mode, time_limit=SECONDS)
         answers, factor = [], 4.0**-exponent
         for row in path.rows:
             try:

@@ -23,9 +23,10 @@ import pyomo.environ as pyo
 import tightmargin as tm
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.solvers.backends import clarabel, highs, piqp, pyomo_interface, scip, scs
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 Process = subprocess.Popen[str]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from tightmargin.cuts.methods import solve_by_search
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
@@ -27,6 +26,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBE
 from tightmargin.experiments.statistics.margin_errors import margin_errors, value_at_risk
 from tightmargin.formulations.data.training_data import Array
 from tightmargin.formulations.nu.min_cvar import min_cvar
+from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import Verdict
 
 NAME = "takeda-sugiyama-figure1"
@@ -88,7 +88,7 @@ def distributions(name: str, *nus: float) -> list[Numbers]:
     found = []
     for row in trained(data, nus).rows:
         errors = margin_errors(data, row.w, row.b)
-        model = finished(solve_by_search(min_cvar(data, beta=1 - row.nu)))
+        model = finished(solve(min_cvar(data, beta=1 - row.nu)))
         if model.objective is None:
             raise RuntimeError(f"min_cvar at nu = {row.nu:g} has no point: {model.message}")
         found.append({

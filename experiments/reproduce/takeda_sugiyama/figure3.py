@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.cuts.cut.cut import Kind
+from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.trace import Round
@@ -107,7 +108,7 @@ def cut_run(name: str, strategy: str) -> Numbers:
     if result.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     for cut in result.cuts:
-        cut.reverify(result.problem, result.cuts)
+        verify_cut(cut, result.problem, result.cuts)
     facts: Numbers = {"data": name, "strategy": strategy, "d": data.d}
     if data.d == 2:
         corners = corners_of(result.problem.hulls)

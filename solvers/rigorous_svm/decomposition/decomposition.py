@@ -2,13 +2,13 @@
 
     min  W(alpha) = H sqrt(alpha'Q alpha) - e'alpha     over y'alpha = 0,  0 <= alpha <= 1     (12)
 
-Bi & Vapnik 2003, section 5, (19)-(21); two variables have a closed form (decomposition_pair.py).
+Bi & Vapnik 2003, section 5, (19)-(21); two variables have a closed form (pairs.py).
 It ends when the loss of a hyperplane and the bound of the multipliers, both recomputed, are as
 close as was asked; 1e-9 of the loss is within reach as a rule. Three things stand in the way:
 
     alpha = 0       looks stationary unless H is small, because W has a corner where S = 0: a start
                     there, or one worse than ours, is replaced; other corners are met on the way,
-                    and left with the help of a floor under S (decomposition_iterate.py)
+                    and left with the help of a floor under S (iterate.py)
     H too large     at and above h_limit the optimum is such a corner, S = 0, where W has no
                     gradient: unless the gap closes all the same, the end is called stalled
     rounding        f and S are computed anew from time to time
@@ -91,7 +91,7 @@ def decomposition(
     start : array (n,), optional
         Multipliers in [0, 1], say those of a neighbouring H; y'alpha = 0 is mended by scaling.
         Where S = 0 (as at 0), or W is no lower than at our own start, our own is taken; see
-        decomposition_start.py.
+        start.py.
     tolerance : float
         Gap as a share of the loss at which the run has converged.
     steps : int

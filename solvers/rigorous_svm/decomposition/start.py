@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.svc.c_svc import balanced_alpha
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 
 Array = NDArray[np.float64]

@@ -19,9 +19,9 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, squares
 from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
 from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows
 from tightmargin.solvers.standard_form.standard_form import standard_form

@@ -2,7 +2,8 @@
 
 Bi & Vapnik 2003, (3)-(5) and (12). E falls and is convex in H, with the slope -sqrt(S) = -gamma H;
 C = 1 / gamma rises with H, and so the partition of the multipliers at one H is a good guess at the
-next. From the largest H that matters on (h_limit.py) gamma is 0 and E does not change.
+next. From the largest H that matters on (rigorous_svm/norm_limit/norm_limit.py) gamma is 0 and E
+does not change.
 """
 
 from __future__ import annotations

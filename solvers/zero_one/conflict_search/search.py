@@ -2,7 +2,7 @@
 
     min   norm2 + penalty * #{i : y_i (<w, x_i> + b) < 1}
 
-A node keeps some points, pays for others, and leaves the rest open; packing.py bounds it. The
+A node keeps some points, pays for others, and leaves the rest open; node_bounds.py bounds it. The
 node with the least bound is split at a point of its smallest conflict. No solver is called, every
 bound is weak duality in double precision with its rounding error given away.
 """

@@ -9,7 +9,7 @@ Which sets are enough. Given the set S of points that pay 2 C whatever happens, 
 and F(S) is at least the optimum for every S (a capped loss is no larger), with equality for
 S* = {i : u_i < -1} at an optimum. So the optimum is the least F(S) over any family that holds S*,
 such as that of capped_sets.py. Sets with 2 C |S| above a known objective are left out, and F(S) is
-bounded from below by weak duality (hinge_batch.py).
+bounded from below by weak duality (hinge_batch/binary.py).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tightmargin.formulations.zero_one.conflict_proof as proof
+import tightmargin.formulations.zero_one.conflicts as proof
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import rows_of
@@ -21,11 +21,12 @@ from tightmargin.cuts.bound_tightening.conflicts import separated, with_conflict
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.conflict_proof import least_kept_norm, proven_norm
 from tightmargin.formulations.zero_one.conflicts import (
     disjoint,
+    least_kept_norm,
     pair_conflicts,
     pair_norms,
+    proven_norm,
     single_norms,
 )
 from tightmargin.formulations.zero_one.loss import margins

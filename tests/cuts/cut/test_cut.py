@@ -17,6 +17,7 @@ from tightmargin.cuts.cut.cut import Cut, CutOrigin, InvalidCutError, Kind
 from tightmargin.cuts.cut.files import load_cuts, save_cuts
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.concavity import concavity_cut
+from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.formulations.nu.extended import (
@@ -99,7 +100,7 @@ def test_cuts_read_back_are_the_cuts_written(way: str, tmp_path: Path) -> None:
     assert [cut.to_json() for cut in read] == [cut.to_json() for cut in cuts]
     assert (read[0].origin.theta == cuts[0].origin.theta).all(), "infinities included"
     for cut in read[:: len(read) // 4]:
-        cut.reverify(loop(way).problem, read)
+        verify_cut(cut, loop(way).problem, read)
 
 
 def test_a_result_is_plain_json() -> None:
@@ -238,7 +239,7 @@ def test_every_cut_of_a_loop_follows_from_its_origin(way: str) -> None:
     assert len(found.cuts) > 10
     assert (way == "literal") == any(cut.kind is Kind.FACIAL for cut in found.cuts)
     for cut in found.cuts:
-        cut.reverify(found.problem, found.cuts)
+        verify_cut(cut, found.problem, found.cuts)
 
 
 def tampered(cut: Cut) -> dict[str, Cut]:
@@ -260,7 +261,7 @@ def tampered(cut: Cut) -> dict[str, Cut]:
 
 def follows(cut: Cut, found: CuttingPlaneResult) -> bool:
     try:
-        cut.reverify(found.problem, found.cuts)
+        verify_cut(cut, found.problem, found.cuts)
     except InvalidCutError:
         return False
     return True
@@ -287,8 +288,8 @@ def test_a_cut_needs_the_cuts_it_was_made_from_and_its_own_problem() -> None:
     found = loop("projected")
     later = next(cut for cut in found.cuts if cut.origin.parents)
     with pytest.raises(InvalidCutError, match="were not given"):
-        later.reverify(found.problem, ())
+        verify_cut(later, found.problem, ())
     with pytest.raises(InvalidCutError, match="later cut"):
-        replace(later, number=0).reverify(found.problem, found.cuts)
+        verify_cut(replace(later, number=0), found.problem, found.cuts)
     with pytest.raises(InvalidCutError, match="other data"):
-        later.reverify(cutting_plane(DATA, nu=NU * 1.01, round_limit=0).problem, found.cuts)
+        verify_cut(later, cutting_plane(DATA, nu=NU * 1.01, round_limit=0).problem, found.cuts)

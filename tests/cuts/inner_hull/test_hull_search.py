@@ -28,8 +28,8 @@ from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import NuRange, nu_range
 

@@ -32,8 +32,8 @@ from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.result import Verdict

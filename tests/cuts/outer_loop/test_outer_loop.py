@@ -18,6 +18,7 @@ from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation import separation
 from tightmargin.cuts.generation.concavity import apex_at
+from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import STRATEGIES, cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import BOX
@@ -28,9 +29,9 @@ from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Rela
 from tightmargin.cuts.search.stop import StopReason
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.polytope_edges import edges, ties_at
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.persistent.live_lp import LiveLP
@@ -176,7 +177,7 @@ def test_a_penalised_intercept_counts_in_the_norm(way: str) -> None:
     assert found.best.objective == pytest.approx(by_scip, rel=GLOBAL)
     assert set(found.best.values) == {"w", "b", "rho", "xi"}
     for cut in found.cuts:
-        cut.reverify(found.problem, found.cuts)
+        verify_cut(cut, found.problem, found.cuts)
 
 
 def test_the_best_point_is_a_point_of_the_model() -> None:

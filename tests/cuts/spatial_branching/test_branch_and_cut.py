@@ -28,6 +28,7 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts.cut.cut import InvalidCutError
 from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.search.run import in_unit
 from tightmargin.cuts.search.stop import StopReason
@@ -47,13 +48,13 @@ from tightmargin.cuts.spatial_branching.node_bound import (
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import sphere_cut
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
     reduced_hulls,
     support,
     support_value,
 )
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import nu_range
 
 TOLERANCE = 1e-6
@@ -701,7 +702,7 @@ def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
     assert without.cuts == ()
     assert len(found.cuts) >= 1
     for cut in found.cuts:
-        cut.reverify(found.problem)
+        verify_cut(cut, found.problem)
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert document["proven"]
     assert len(document["cuts"]) == len(found.cuts)

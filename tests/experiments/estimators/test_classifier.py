@@ -81,7 +81,7 @@ def test_every_formulation_is_a_classifier(name: str) -> None:
     words = valid(name, entry.parameters["intercept"].default)
     words |= OTHERS.get(name, {})
     if name in BELOW:
-        words["nu"] = tm.nu_range(data).nu_bar / 2
+        words["nu"] = tm.theory.nu_range(data).nu_bar / 2
     labels = np.where(data.y > 0, "b", "a")
     machine = Machine(name, uncertified="raise", **words).fit(data.X, labels)
     assert machine.classes_.tolist() == ["a", "b"]
@@ -343,7 +343,7 @@ def test_probabilities_are_there_only_where_machines_estimate_them() -> None:
 def test_probabilities_are_those_of_the_grid() -> None:
     words: dict[str, Any] = {"ridge": 0.05, "normalise": "zscore"}
     machine = Machine("weighted_svc", pi=0.5, probability_grid=9, **words).fit(X, WORDS)
-    direct = tm.fit(tm.class_probabilities, DATA, grid=9, **words)
+    direct = tm.fit(tm.paths.class_probabilities, DATA, grid=9, **words)
     found = machine.predict_proba(NEW)
     np.testing.assert_allclose(found[:, 1], direct.probabilities(NEW))
     np.testing.assert_allclose(found.sum(axis=1), 1)

@@ -39,7 +39,7 @@ def path(file: Path, *words: str | Path, nus: tuple[float, ...] = NUS) -> Any:
 
 def risk(nu: float) -> float:
     caps = np.full(N, 1 / N)
-    if nu > tm.nu_range(DATA).nu_bar:
+    if nu > tm.theory.nu_range(DATA).nu_bar:
         return reference_solutions.nu_risk_in_ball(DATA, "free", nu, caps)
     return reference_solutions.nu_risk_on_circle(DATA, "free", nu, caps).value
 
@@ -75,7 +75,7 @@ def test_the_document_has_its_shape(documents: dict[str, Any]) -> None:
     assert (document["schema"], document["command"]) == (SCHEMA, "path")
     assert document["formulation"] == "extended_nu_svc"
     assert document["parameters"] == {"class_balance": "uniform", "intercept": "free"}
-    found = tm.nu_range(DATA)
+    found = tm.theory.nu_range(DATA)
     assert document["range"]["nu_bar"] == pytest.approx(found.nu_bar)
     low, high = document["range"]["nu_bar_bounds"]
     assert low - 1e-12 <= found.nu_bar <= high + 1e-9
@@ -211,11 +211,10 @@ def test_what_cannot_be_a_path_is_refused_in_one_line(case: str, file: Path) -> 
 
 
 def test_the_searches_are_at_the_front_door() -> None:
-    doors = ("branch_and_cut", "cutting_plane", "extended_nu_local", "extended_nu_path",
-             "hull_search", "solve_by_search")  # fmt: skip
-    for name in doors:
-        assert name in tm.__all__
-        assert inspect.isfunction(getattr(tm, name))
+    for name in ("branch_and_cut", "cutting_plane", "extended_nu_local", "hull_search"):
+        assert name in tm.search.__all__
+        assert inspect.isfunction(getattr(tm.search, name))
+    assert inspect.isfunction(tm.paths.extended_nu_path)
 
 
 # --- liver disorders -----------------------------------------------------------------------------

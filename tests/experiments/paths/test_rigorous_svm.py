@@ -15,7 +15,6 @@ import pytest
 
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
-from tightmargin.experiments.cli.methods import chosen_method
 from tightmargin.experiments.cli.path import ARRAYS
 from tightmargin.experiments.paths import rigorous_svm
 from tightmargin.experiments.plots.rsvm_path import rsvm_path_figure
@@ -25,7 +24,7 @@ from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.result import SCHEMA, SolveResult
 from tightmargin.solvers.rigorous_svm import methods
-from tightmargin.solvers.rigorous_svm.methods import SEARCHED_RSVM
+from tightmargin.solvers.rigorous_svm.methods import SEARCHED
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
@@ -51,7 +50,7 @@ def least_loss(bound: float, data: TrainingData = DATA) -> float:
 def saved(file: Path) -> dict[str, Path]:
     """A result of each form, of a kernel, and above the limit, by our own methods."""
     bound = f"norm_bound={H}"
-    words = {name: [name, "--set", bound] for name in SEARCHED_RSVM}
+    words = {name: [name, "--set", bound] for name in SEARCHED}
     words["kernel"] = ["rsvm_dual", "--set", bound, "kernel=rbf", "width=0.9"]
     words["sphere"] = ["rsvm", "--set", "norm_bound=2", "normalise=zscore_unit"]
     words["above"] = ["rsvm_dual", "--set", "norm_bound=90"]
@@ -147,16 +146,6 @@ def test_the_page_names_the_machines_with_the_same_solution(file: Path) -> None:
     assert "gamma = 0; a solution of rsvm_relaxed is returned" in above.stdout
 
 
-def test_the_method_goes_by_what_is_asked() -> None:
-    for name in SEARCHED_RSVM:
-        assert chosen_method(name, None, "auto", by_solver=False) == ("auto", "auto")
-        assert chosen_method(name, None, "scs", by_solver=False) == ("direct", "scs")
-        assert chosen_method(name, None, "auto", by_solver=True) == ("direct", "auto")
-        found = chosen_method(name, None, "auto", by_solver=False, intercept="none")
-        assert found == ("direct", "auto")
-    assert chosen_method("rsvm_relaxed", None, "auto", by_solver=False) == ("direct", "auto")
-
-
 def test_direct_solves_go_to_a_solver(file: Path) -> None:
     words = ["rsvm", "--data", file, "--set", f"norm_bound={H}", "--json"]
     for extra in (["--method", "direct"], ["--set", "intercept=penalised"]):
@@ -227,12 +216,12 @@ def test_the_gap_of_the_linear_program_is_printed(file: Path) -> None:
 
 
 def test_all_solvers_agree_on_all_three_forms(file: Path) -> None:
-    words = [*SEARCHED_RSVM, "--set", f"norm_bound={H}", "--solver", "all", "--json"]
+    words = [*SEARCHED, "--set", f"norm_bound={H}", "--solver", "all", "--json"]
     answer = run("compare", *words, "--data", file)
     assert answer.code == 0, answer.stderr
     rows = [row for row in answer.json["rows"] if row["objective"] is not None]
-    assert {row["entry"] for row in rows} == set(SEARCHED_RSVM)
-    assert len(rows) >= 2 * len(SEARCHED_RSVM)
+    assert {row["entry"] for row in rows} == set(SEARCHED)
+    assert len(rows) >= 2 * len(SEARCHED)
     for row in rows:
         assert row["agrees"], row
         assert abs(row["objective"]) == pytest.approx(least_loss(H), rel=1e-4)

@@ -13,13 +13,13 @@ import tightmargin as tm
 from tests.support.figure_checks import faults_of
 from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound, TighteningStatus
 from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.methods import solve_by_search
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.experiments.plots.bound_traces import BoundTrace, bound_trace
 from tightmargin.experiments.plots.bounds import bound_figure, draw_bounds, save_bounds
 from tightmargin.experiments.plots.cutting_planes import toy
 from tightmargin.experiments.plots.style import LOOKS, new_figure
+from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
@@ -85,7 +85,7 @@ def test_a_solved_model_has_its_trace_in_its_own_units(name: str, method: str) -
     """CVaR is h / nu; the polar problem has -1 / h^2 for the same h."""
     words = {"beta": 1 - NU} if name == "min_cvar" else {"nu": NU}
     build: Any = getattr(tm, name)
-    result = solve_by_search(build(DATA, **words), method)
+    result = solve(build(DATA, **words), method=method)
     assert result.certificate.verdict is Verdict.CERTIFIED
     trace = bound_trace(result)
     assert trace.proven

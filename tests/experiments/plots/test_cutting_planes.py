@@ -30,8 +30,8 @@ from tightmargin.experiments.plots.plane_polygons import (
     corners_of,
     plane_run,
 )
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import nu_range
 
 

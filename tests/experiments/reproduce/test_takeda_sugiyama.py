@@ -45,7 +45,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.risk_limits import (
 from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import FLIPPED, sample
 from tightmargin.experiments.statistics.risk_bounds import RiskBound, risk_bound
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.formulations.svc.c_svc import c_svc_dual
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import nu_range

@@ -19,6 +19,7 @@ from hypothesis.extra.numpy import arrays
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.least_eigenvalue import least_eigenvalue
+from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.conic.closed_form_bound import (
     StrengtheningBound,
     budget_bound,
@@ -27,8 +28,7 @@ from tightmargin.formulations.conic.closed_form_bound import (
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.svc.c_svc import balanced_alpha
-from tightmargin.formulations.zero_one.conflict_proof import least_kept_norm
+from tightmargin.formulations.zero_one.conflicts import least_kept_norm
 from tightmargin.solvers.certificates.gap import closes, unit
 from tightmargin.solvers.hinge_batch.binary import proven_bounds
 from tightmargin.solvers.matrix.closing_bounds import projection_value
@@ -69,7 +69,7 @@ def least_zero_one(seed: int, scale: float, penalty: float, mode: str) -> float:
 def exact_dual_value(
     points: Array, y: Array, gamma: Array, alpha: Array, beta: float, bound_on_b: float | None
 ) -> Fraction | None:
-    """The value of conic_bound.py in rational arithmetic; None where Q is not definite.
+    """The value of conic/closed_form_bound.py in rational arithmetic; None where Q is not definite.
 
     Gaussian elimination without pivots: Q is positive definite if and only if all pivots are
     positive, and 2 sum alpha - sum gamma - c'Q^-1 c falls out of the last row.

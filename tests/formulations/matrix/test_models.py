@@ -75,7 +75,7 @@ def test_full_projection_exact_and_alternating_are_in_this_order() -> None:
     two, one = (value("matrix_svc_projection", shape=SQUARE, rank=rank) for rank in (2, 1))
     best = exact(1).objective
     assert best is not None
-    found = tm.matrix_alternating(DATA, ridge=RIDGE, shape=SQUARE, rank=1, starts=4)
+    found = tm.search.matrix_alternating(DATA, ridge=RIDGE, shape=SQUARE, rank=1, starts=4)
     assert full < two < one < best - 0.1
     assert best <= found.objective + 1e-6
     assert value("matrix_svc_projection", shape=SQUARE, rank=3) == pytest.approx(full, rel=1e-6)
@@ -274,14 +274,16 @@ def test_facts_of_the_projection_hold_the_trace_and_the_rounded_point() -> None:
 @pytest.mark.parametrize("mode", INTERCEPTS)
 def test_the_ranges_keep_every_point_that_is_no_worse_than_the_known_one(mode: str) -> None:
     """Also after ridge was set in place: they are functions of it."""
-    known = tm.matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode, starts=1)
+    known = tm.search.matrix_alternating(
+        SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode, starts=1
+    )
     model = tm.matrix_svc_bilinear(
         SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode, incumbent=(known.w, known.b)
     )
     for ridge in (RIDGE, 0.02, 8.0):
         model.ridge.set_value(ridge)
         at_known = bounded_objective(SMALL, known.w, known.b, ridge, (2, 3), mode)
-        better = tm.matrix_alternating(
+        better = tm.search.matrix_alternating(
             SMALL, ridge=ridge, shape="2x3", rank=1, intercept=mode, starts=1
         )
         assert better.objective <= at_known + 1e-9
@@ -310,7 +312,7 @@ def test_a_known_point_of_too_large_a_rank_is_cut_down_before_it_is_believed() -
 
 
 def test_the_known_point_is_where_a_solver_starts() -> None:
-    known = tm.matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=2)
+    known = tm.search.matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=2)
     model = tm.build("matrix_svc_bilinear", SMALL, ridge=RIDGE, shape="2x3", rank=1)
     w = np.array([v.value for v in model.w.values()])
     assert np.linalg.matrix_rank(w.reshape(2, 3), tol=1e-9) == 1

@@ -32,8 +32,9 @@ from tightmargin.formulations.nu.extended_linearised import (
 )
 from tightmargin.formulations.nu.feature_rank import dependent_features, orthonormal_reduction
 from tightmargin.formulations.nu.min_cvar import min_cvar
-from tightmargin.formulations.nu.nu_svc import loss_weights, nu_svc
+from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve

@@ -15,7 +15,6 @@ from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import loss_weights, nu_max
 from tightmargin.formulations.nu.polytope_edges import edges, is_corner, labels, ties_at
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import (
@@ -28,6 +27,7 @@ from tightmargin.formulations.nu.support_function import (
     support,
     support_value,
 )
+from tightmargin.formulations.nu.weights import loss_weights, nu_max
 
 PRIMAL_TOLERANCE = 1e-9
 

@@ -22,9 +22,9 @@ from tightmargin.formulations.zero_one.big_m import (
     derive_big_m,
     derive_ramp_big_m,
     is_proven,
+    same_class_reach,
     unproven_rows,
 )
-from tightmargin.formulations.zero_one.class_reach import same_class_reach
 from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
 from tightmargin.formulations.zero_one.loss import trivial_points
 

@@ -16,9 +16,9 @@ import pytest
 import tightmargin as tm
 from tests.support import command_line, long_runs
 from tests.support.long_runs import claim_of, data
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stderr_filter import without_lines
 
 SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")

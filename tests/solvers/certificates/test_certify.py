@@ -18,12 +18,14 @@ from tests.support.command_line import ROOT
 from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.formulations.catalogue import CATALOGUE, origin_now
 from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.certify import Case, Certified, certify
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS
+from tightmargin.solvers.conic import relaxation_bound
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.fact_names import FACTS
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
@@ -170,7 +172,7 @@ def test_every_fact_of_every_entry_is_documented(name: str) -> None:
 def test_every_documented_fact_is_written_somewhere() -> None:
     folders = ("solvers", "formulations", "cuts")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    text = "".join(path.read_text() for path in files if path.name != "facts.py")
+    text = "".join(path.read_text() for path in files if path.name != "solvers/fact_names.py")
     assert [name for name in FACTS if not re.search(rf'"{name}"', text)] == []
 
 
@@ -236,10 +238,12 @@ def test_the_sdp_bound_beside_the_solver_is_one(
     words = {"penalty": penalty, "big_m": "derived", "intercept": intercept}
     case = case_of(tm.zero_one_big_m(data, **words))
     assert case.origin is not None
-    value, method, facts = closing_bounds.relaxation_bound(case.origin, Limits())
+    value, method, facts = relaxation_bound.relaxation_bound(case.origin, Limits())
     assert value is not None
     assert 0 < value <= truth + 1e-9
-    again = closing_bounds.bound_of_strengthening(case.origin, facts[closing_bounds.STRENGTHENING])
+    again = relaxation_bound.bound_of_strengthening(
+        case.origin, facts[relaxation_bound.STRENGTHENING]
+    )
     assert again == pytest.approx(value, rel=1e-12), "proven again from gamma alone"
     relaxed = tm.solve(tm.zero_one_relaxed(data, **words)).bound
     assert relaxed is not None
@@ -249,7 +253,7 @@ def test_the_sdp_bound_beside_the_solver_is_one(
     if intercept != "free":
         assert found.bound_method == method
         assert found.bound == value > 1.5 * relaxed
-        assert found.facts[closing_bounds.STRENGTHENING] == facts[closing_bounds.STRENGTHENING]
+        assert found.facts[relaxation_bound.STRENGTHENING] == facts[relaxation_bound.STRENGTHENING]
 
 
 def test_any_strengthening_gives_a_bound_and_no_false_one() -> None:
@@ -259,10 +263,10 @@ def test_any_strengthening_gives_a_bound_and_no_false_one() -> None:
     origin = tm.zero_one_big_m(data, penalty=2.0, big_m="derived").origin
     for scale in (1e-3, 1.0, 1e3):
         for _ in range(5):
-            bound = closing_bounds.bound_of_strengthening(origin, scale * rng.random(8))
+            bound = relaxation_bound.bound_of_strengthening(origin, scale * rng.random(8))
             assert bound is None or bound <= truth + 1e-9
-    assert closing_bounds.bound_of_strengthening(origin, np.full(7, 0.1)) is None
-    assert closing_bounds.bound_of_strengthening(origin, np.full(8, -0.1)) is None
+    assert relaxation_bound.bound_of_strengthening(origin, np.full(7, 0.1)) is None
+    assert relaxation_bound.bound_of_strengthening(origin, np.full(8, -0.1)) is None
 
 
 def test_borrowed_multipliers_travel_with_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,7 +392,7 @@ def test_the_nu_property_holds_where_it_must(entry: str, intercept: str, balance
     data = reference_solutions.points("overlapping", 3, n=21)
     own = np.linspace(1, 2, data.n)
     weights: Any = own / own.sum() if balance == "own" else balance
-    ends = tm.nu_range(data, class_balance=weights, intercept=intercept)
+    ends = tm.theory.nu_range(data, class_balance=weights, intercept=intercept)
     nu = ends.nu_min * 0.6 if "linearised" in entry else (ends.nu_min + 3 * ends.nu_max) / 4
     words = NU_ENTRIES[entry] | {"nu": nu, "class_balance": weights, "intercept": intercept}
     if intercept == "penalised" and "w_ref" in words:
@@ -438,7 +442,7 @@ def test_a_wrong_level_fails_the_nu_property(factor: float, words: str) -> None:
 def test_below_nu_min_the_property_is_not_asked() -> None:
     data = reference_solutions.points("overlapping", 5, n=12)
     result = tm.solve(tm.nu_svc(data, nu=0.5), "clarabel")
-    assert tm.nu_range(data).nu_min > 0.6
+    assert tm.theory.nu_range(data).nu_min > 0.6
     assert result.objective == 0.0
     assert not result.values["w"].any(), "nothing is better than w = 0, which is then the point"
     assert result.certificate.facts["nu_property"].startswith("not asked")

@@ -24,7 +24,6 @@ from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.svc.hard_margin import max_margin_svc
 from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.base import Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import (
     ConicForm,
@@ -38,6 +37,7 @@ from tightmargin.solvers.canonical_form.conic_form import (
 from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 

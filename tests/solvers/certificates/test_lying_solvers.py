@@ -23,13 +23,14 @@ from tests.references import reference_solutions
 from tests.support import command_line, long_runs, lying_solver
 from tests.support.lying_solver import DATA, FATAL, LIES, SUBJECTS
 from tightmargin.solvers.backends import clarabel, highs, pyomo_interface, scip
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.certify import Case, certify
 from tightmargin.solvers.certificates.claim_consistency import heard
 from tightmargin.solvers.edits.model_identity import unedited_origin
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

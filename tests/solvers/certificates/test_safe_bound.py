@@ -18,7 +18,6 @@ from tests.solvers.transformations.test_least_squares_scaling import form_of
 from tests.support.bounds import plain_bound
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form, conic_multipliers, multipliers
 from tightmargin.solvers.certificates import model_bound
@@ -26,6 +25,8 @@ from tightmargin.solvers.certificates.certify import Case, certify
 from tightmargin.solvers.certificates.dual_repair import Repaired, into_cone
 from tightmargin.solvers.certificates.safe_bound import limits_of_variables
 from tightmargin.solvers.certificates.weak_duality import METHOD
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

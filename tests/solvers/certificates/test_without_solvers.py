@@ -17,11 +17,11 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.support.command_line import ROOT, run, write_csv
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_ray, named_values
 from tightmargin.solvers.certificates.certify import Case, certify
 from tightmargin.solvers.dispatch import describe
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

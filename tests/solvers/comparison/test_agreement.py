@@ -21,13 +21,13 @@ from tests.support.command_line import run, write_csv
 from tightmargin.experiments.cli import compare_solvers
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.backends import scip, scs
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.comparison import solver_runs as answering
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
 from tightmargin.solvers.comparison.solver_runs import Answer, Model, solvers_named
 from tightmargin.solvers.doctor import TRIALS
 from tightmargin.solvers.errors import SolverNotInstalledError
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
 
 NU_BELOW, NU, PENALTY, BIG_M, N = 0.3, 0.75, 1.3, 25.0, 10

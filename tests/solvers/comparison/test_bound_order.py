@@ -12,9 +12,13 @@ import pytest
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.conic.eliminated import conic_sdp_eliminated
 from tightmargin.formulations.conic.lift import conic_sdp_lift
-from tightmargin.formulations.conic.sdp import conic_fixed, conic_sdp, conic_sdp_literal
+from tightmargin.formulations.conic.sdp import (
+    conic_fixed,
+    conic_sdp,
+    conic_sdp_eliminated,
+    conic_sdp_literal,
+)
 from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
 from tightmargin.formulations.data.training_data import TrainingData
@@ -38,8 +42,8 @@ CASES = [
     for mode in INTERCEPTS
 ]
 PENALTIES = (0.4, 1.5)
-# Problems whose relaxations are ordered in test_extended_nu.py, test_ramp_bound.py, test_rsvm.py,
-# test_matrix_svc.py, test_multiclass.py.
+# Problems whose relaxations are ordered in tests/formulations/nu/test_extended.py,
+# test_ramp_bound.py, test_rsvm.py, test_matrix_svc.py, tests/formulations/multiclass/test_hinge.py.
 ELSEWHERE = (
     "extended_nu_svc", "matrix_svc_bilinear", "multiclass_truncated", "ramp_big_m", "rsvm",
 )  # fmt: skip

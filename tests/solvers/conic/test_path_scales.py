@@ -58,7 +58,7 @@ def test_seeds_at_which_a_negative_factor_made_a_bound(seed: int) -> None:
     scale, mode = float(10.0 ** rng.integers(-5, 2)), str(rng.choice(["penalised", "none"]))
     prices = [float(10.0 ** rng.integers(-2, 5)) for _ in range(2)]
     data = TrainingData(X * scale, y)
-    path = tm.conic_path(data, penalties=prices, intercept=mode)
+    path = tm.paths.conic_path(data, penalties=prices, intercept=mode)
     assert path.certified
     for row in path.rows:
         assert_true(data, row, mode)
@@ -76,7 +76,7 @@ def test_any_units(seed: int, scale: float, mode: str) -> None:
     y[:2] = 1, -1
     data = TrainingData(scale * X, y)
     prices = [float(10.0 ** rng.uniform(-2, 5)) for _ in range(3)]
-    path = tm.conic_path(data, penalties=prices, intercept=mode)
+    path = tm.paths.conic_path(data, penalties=prices, intercept=mode)
     for row in path.rows:
         assert_true(data, row, mode)
         assert "exceeds" not in row.stop
@@ -92,7 +92,7 @@ def test_two_opposite_points_have_a_formula(price: float, scale: float) -> None:
     """
     point = scale * np.array([3.0, 4.0]) / 5
     data = TrainingData([point, -point], [1, -1])
-    (row,) = tm.conic_path(data, penalties=[price], intercept="none").rows
+    (row,) = tm.paths.conic_path(data, penalties=[price], intercept="none").rows
     t = np.linspace(0, 1, 2001)
     v2 = (1 - t) ** 2
     # In h: 1 / |s|^2 = 2 p v^2 / (v^2 + h)^2, or h = 0.
@@ -111,11 +111,11 @@ def test_the_same_data_in_other_units_have_the_same_path() -> None:
     X = rng.normal(size=(10, 3))
     y = np.where(X[:, 0] + 0.4 * rng.normal(size=10) > 0, 1, -1)
     prices = [0.05, 1.0, 20.0]
-    one = tm.conic_path(TrainingData(X, y), penalties=prices, intercept="none")
+    one = tm.paths.conic_path(TrainingData(X, y), penalties=prices, intercept="none")
     for power in (-16, -5, 3, 16):
         s = 2.0**power
         moved = TrainingData(s * X, y)
-        other = tm.conic_path(moved, penalties=[p / s**2 for p in prices], intercept="none")
+        other = tm.paths.conic_path(moved, penalties=[p / s**2 for p in prices], intercept="none")
         for a, b in zip(one.rows, other.rows, strict=True):
             assert b.value * s**2 == pytest.approx(a.value, rel=2e-6)
             assert a.verdict is b.verdict is Verdict.CERTIFIED
@@ -136,7 +136,7 @@ def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(LowRank, "bound", lying)
     rng = np.random.default_rng(2)
     data = TrainingData(rng.normal(size=(8, 2)), [1, -1] * 4)
-    path = tm.conic_path(data, penalties=[0.1, 1.0, 10.0])
+    path = tm.paths.conic_path(data, penalties=[0.1, 1.0, 10.0])
     first, second, third = path.rows
     assert lied
     assert second.verdict is Verdict.NOT_CERTIFIED
@@ -163,7 +163,7 @@ def test_multipliers_that_travel_are_evaluated_at_the_new_penalty(
 
     monkeypatch.setattr(LowRank, "bound", counted)
     monkeypatch.setattr(path_rows, "by_penalty", lambda *_: path_rows.Interior(None, ""))
-    path = tm.conic_path(data, penalties=[0.5, 1.0, 2.0])
+    path = tm.paths.conic_path(data, penalties=[0.5, 1.0, 2.0])
     for row in path.rows:
         # Once for the multipliers that travelled, once for the row's own point at least.
         assert asked.count(row.penalty) >= (1 if row is path.rows[0] else 2)
@@ -174,4 +174,4 @@ def test_a_tolerance_beyond_what_certified_means_is_refused() -> None:
     data = TrainingData([[1.0], [-1.0]], [1, -1])
     for tolerance in (0.0, 1e-3, 1.0, np.nan):
         with pytest.raises(ValueError, match="tolerance must lie above 0"):
-            tm.conic_path(data, penalties=[1.0], tolerance=tolerance)
+            tm.paths.conic_path(data, penalties=[1.0], tolerance=tolerance)

@@ -18,12 +18,13 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.backends import clarabel, highs, piqp
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.certificates.certify import Case, certify
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.layout import dual_size
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.standard_form.names import Label
 from tightmargin.solvers.standard_form.quadratic import Quadratic

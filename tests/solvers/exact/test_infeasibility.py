@@ -13,9 +13,10 @@ import tightmargin as tm
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
 from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.exact.infeasibility import elastic_form, infeasibility_proof
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

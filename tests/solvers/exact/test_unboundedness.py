@@ -16,13 +16,14 @@ from scipy.optimize import linprog
 import tightmargin as tm
 from tests.references.reference_solutions import points
 from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.certificates.certify import Case, certify
 from tightmargin.solvers.exact import ray_check, unboundedness
 from tightmargin.solvers.exact.ray_check import is_exactly_feasible, proves_unbounded
 from tightmargin.solvers.exact.unboundedness import Unbounded, ray_proof, unboundedness_proof
 from tightmargin.solvers.exact_arithmetic import is_semidefinite
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 

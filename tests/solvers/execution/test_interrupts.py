@@ -19,9 +19,10 @@ import pytest
 import tightmargin as tm
 from tests.support import command_line, long_runs
 from tests.support.long_runs import MODELS, finish, press, start, wait_for
-from tightmargin.solvers.backends.base import Claim, Limits, reported
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import Finished, supervised
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import standard_form

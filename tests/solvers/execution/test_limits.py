@@ -14,11 +14,12 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.long_runs import MODELS, claim_of, data, lp, milp, with_a_point
 from tightmargin.solvers.backends import highs, scip, scs
-from tightmargin.solvers.backends.base import Claim, Limits
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import standard_form

@@ -14,11 +14,11 @@ import tightmargin as tm
 from tests.references.matrix import matrix_points, rank_one_on_circle, rank_two_on_sphere
 from tests.references.reference_solutions import INTERCEPTS
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.matrix import closing_bounds, direction_cells
 from tightmargin.solvers.matrix.alternating import fixed_columns
 from tightmargin.solvers.matrix.branch_and_bound import _halves, is_searchable, matrix_search
 from tightmargin.solvers.matrix.direction_cells import CellProblem
-from tightmargin.solvers.matrix.methods import solve_by_matrix_search
 from tightmargin.solvers.result import Status, Verdict
 
 RIDGE = 0.5
@@ -240,7 +240,7 @@ def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -
 def test_a_single_cone_is_called_one() -> None:
     nothing = tm.TrainingData(0 * SMALL.X, SMALL.y)
     model = tm.matrix_svc_bilinear(nothing, ridge=RIDGE, shape="2x3", rank=1)
-    assert "1 cone of" in solve_by_matrix_search(model).certificate.bound_method
+    assert "1 cone of" in solve(model, method="matrix-search").certificate.bound_method
 
 
 # --- as a solver ---------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_a_single_cone_is_called_one() -> None:
 @pytest.mark.parametrize("mode", ["free", "none"])
 def test_the_search_solves_a_model_without_a_solver(mode: str) -> None:
     model = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode)
-    found = solve_by_matrix_search(model, seed=3, threads=1)
+    found = solve(model, method="matrix-search", seed=3, threads=1)
     assert (found.status, found.solver) == (Status.OPTIMAL, "tightmargin")
     assert found.certificate.verdict is Verdict.CERTIFIED
     best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
@@ -262,7 +262,7 @@ def test_the_search_solves_a_model_without_a_solver(mode: str) -> None:
 
 def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     model = tm.build("matrix_svc_bilinear", DATA, ridge=RIDGE, shape="3x3", rank=1)
-    found = solve_by_matrix_search(model, time_limit=1e-6)
+    found = solve(model, method="matrix-search", time_limit=1e-6)
     assert found.status is Status.FEASIBLE
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
     assert found.objective is not None
@@ -272,11 +272,13 @@ def test_a_search_that_is_stopped_keeps_its_gap() -> None:
 
 
 def test_other_and_edited_models_are_refused() -> None:
-    with pytest.raises(ValueError, match="matrix-search takes a model of matrix_svc_bilinear"):
-        solve_by_matrix_search(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
+    with pytest.raises(ValueError, match="matrix_svc_full has no method 'matrix-search'"):
+        solve(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"), method="matrix-search")
     model = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
     model.w[0].fix(0.0)
     with pytest.raises(ValueError, match="as it was built"):
-        solve_by_matrix_search(model)
-    with pytest.raises(ValueError, match="rank 3 of a matrix 3x3 is not searched"):
-        solve_by_matrix_search(tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=3))
+        solve(model, method="matrix-search")
+    with pytest.raises(ValueError, match="it takes rank 1 and rank 2 of 3 x 3, not 3"):
+        solve(
+            tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=3), method="matrix-search"
+        )

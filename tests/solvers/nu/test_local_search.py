@@ -12,8 +12,8 @@ from tests.references.polytope_corners import gauss, levels
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.nu_svc import loss_weights
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu import local_search as module
 from tightmargin.solvers.nu.local_search import UPDATES, LocalSearch, extended_nu_local

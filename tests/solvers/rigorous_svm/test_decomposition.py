@@ -31,7 +31,7 @@ from tightmargin.solvers.rigorous_svm.decomposition.decomposition import (
     decomposition,
 )
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
-from tightmargin.solvers.rigorous_svm.decomposition.pair import pair_step
+from tightmargin.solvers.rigorous_svm.decomposition.pairs import pair_step
 from tightmargin.solvers.rigorous_svm.decomposition.run import Run
 from tightmargin.solvers.rigorous_svm.decomposition.start import even_start, go_to_start
 from tightmargin.solvers.rigorous_svm.decomposition.subproblem import subproblem, working_set

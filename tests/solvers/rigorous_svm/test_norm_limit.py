@@ -26,7 +26,7 @@ from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.checks import hinge_sum
-from tightmargin.solvers.backends.base import Claim
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit import search, starts
 from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import centred_rows

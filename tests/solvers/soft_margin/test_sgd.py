@@ -20,9 +20,10 @@ from tests.references.reference_solutions import points
 from tests.support.command_line import run
 from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure, sgd_study
 from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.fact_names import FACTS
 from tightmargin.solvers.result import Status, Verdict
-from tightmargin.solvers.soft_margin.methods import DESCENDED, PROOF, solve_by_sgd
+from tightmargin.solvers.soft_margin.methods import DESCENDED, PROOF
 from tightmargin.solvers.soft_margin.sgd import DONE, INTERRUPTED, TIME_LIMIT, sgd
 from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate
 from tightmargin.solvers.soft_margin.sgd_steps import Walk
@@ -264,7 +265,7 @@ def test_ctrl_c_keeps_what_was_found(blocks: int, monkeypatch: pytest.MonkeyPatc
     assert found.trace[-1].steps == found.steps
     assert (found.steps == 0) == (blocks == 0)
     assert found.objective == pytest.approx(objective(DATA, found.w), rel=1e-12)
-    result = solve_by_sgd(tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"))
+    result = solve(tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"), method="sgd")
     assert result.status is Status.INTERRUPTED
     assert result.message.startswith("interrupted: ")
 
@@ -310,7 +311,7 @@ def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data, tmp_path
     if name == "soft_margin_svc" and isinstance(data, tm.GramData):
         data = DATA
     model = tm.catalogue[name].build(data, ridge=RIDGE, intercept="none")
-    result = solve_by_sgd(model, steps=3000, seed=6, threads=1)
+    result = solve(model, method="sgd", options={"steps": 3000}, seed=6, threads=1)
     found = sgd(data, ridge=RIDGE, steps=3000, seed=6)
     assert (result.status, result.solver) == (Status.FEASIBLE, "tightmargin")
     assert (result.seed, result.threads, result.options) == (6, 1, {"steps": 3000})
@@ -344,7 +345,7 @@ def test_the_proven_gap_is_proven_again_from_the_saved_file(
     """By weak duality at the iterate, or where the multipliers have their own w, at that."""
     data = points("overlapping", 0, n=16)
     model = tm.soft_margin_svc(data, ridge=ridge, intercept="none")
-    result = solve_by_sgd(model, steps=steps)
+    result = solve(model, method="sgd", options={"steps": steps})
     assert (result.certificate.bound_method == PROOF) == own
     assert result.bound > 0
     file = tmp_path / "fit.json"
@@ -362,7 +363,9 @@ def test_the_proven_gap_is_proven_again_from_the_saved_file(
 def test_where_the_gap_closes_the_result_is_certified() -> None:
     """Two mirrored points, every step the same: the gap is (H_T / T)^2 / (4 ridge)."""
     ridge, T = 10.0, 20_000
-    result = solve_by_sgd(tm.soft_margin_svc(PAIR, ridge=ridge, intercept="none"), steps=T)
+    result = solve(
+        tm.soft_margin_svc(PAIR, ridge=ridge, intercept="none"), method="sgd", options={"steps": T}
+    )
     assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
     assert result.bound == pytest.approx(1 - 1 / (4 * ridge), rel=1e-12)
     gap = (harmonic(T) / T) ** 2 / (4 * ridge)
@@ -378,12 +381,12 @@ def _edited() -> Any:
 REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "intercept": (
         lambda: tm.soft_margin_svc(DATA, ridge=RIDGE), {},
-        "build the model with intercept=none, not 'free'",
+        "build with intercept=none, not 'free'",
     ),
-    "entry": (lambda: tm.c_svc(DATA, C=1.0, intercept="none"), {}, "sgd takes a model of soft_mar"),
+    "entry": (lambda: tm.c_svc(DATA, C=1.0, intercept="none"), {}, "c_svc has no method 'sgd'"),
     "edited": (_edited, {}, "as it was built"),
-    "steps": (lambda: tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"), {"steps": -2},
-              "steps must be"),
+    "steps": (lambda: tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"),
+              {"options": {"steps": -2}}, "steps must be"),
     "seed": (lambda: tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"), {"seed": -2},
              "seed must be"),
 }  # fmt: skip
@@ -393,7 +396,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
 def test_other_models_are_refused(case: str) -> None:
     build, words, sentence = REFUSED[case]
     with pytest.raises(ValueError, match=sentence):
-        solve_by_sgd(build(), **words)
+        solve(build(), method="sgd", **words)
 
 
 # --- the picture ---------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ from tests.references import reference_solutions
 from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.base import Claim
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.certify import Case, Certified, certify
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm, standard_form
@@ -178,7 +178,7 @@ def test_a_small_optimum_found_through_solve_is_certified_in_its_own_units() -> 
 
 def test_an_optimum_of_zero_is_certified_where_it_is_zero_exactly() -> None:
     """Below nu_bar w = 0 is optimal: point and bound are 0 without any rounding."""
-    result = tm.solve(tm.extended_nu_svc_ball(DATA, nu=0.5 * tm.nu_range(DATA).nu_bar))
+    result = tm.solve(tm.extended_nu_svc_ball(DATA, nu=0.5 * tm.theory.nu_range(DATA).nu_bar))
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate.reason
     assert result.objective == result.bound == 0.0
     assert result.relative_gap is None
@@ -186,7 +186,7 @@ def test_an_optimum_of_zero_is_certified_where_it_is_zero_exactly() -> None:
 
 def test_beside_an_optimum_of_zero_a_gap_is_closed_by_the_callers_word_alone() -> None:
     """At nu_bar, itself rounded, the optimum is some 1e-17: nothing relative to it can be shown."""
-    nu = tm.nu_range(DATA).nu_bar
+    nu = tm.theory.nu_range(DATA).nu_bar
     plain = tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu))
     assert plain.certificate.verdict is Verdict.NOT_CERTIFIED
     assert plain.bound - 1e-15 <= 0.0 <= plain.objective + 1e-7

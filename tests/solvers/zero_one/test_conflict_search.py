@@ -351,7 +351,7 @@ def test_the_hyperplane_of_a_set_has_margin_one_on_it() -> None:
 
 
 def least_objective(heights: NDArray[np.float64], own: float, penalty: float) -> float:
-    """What packing.py bounds, by trying every number of violated points and every norm."""
+    """What node_bounds.py bounds, by trying every number of violated points and every norm."""
     levels = np.r_[own, heights]
     values = []
     for norm2 in levels:

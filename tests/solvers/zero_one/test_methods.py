@@ -9,7 +9,6 @@ import pytest
 
 import tightmargin as tm
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.cli.methods import chosen_method
 from tightmargin.experiments.cli.options import met_its_limit
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
@@ -20,7 +19,7 @@ from tightmargin.solvers.zero_one import closing_bounds
 from tightmargin.solvers.zero_one import methods as searched_module
 from tightmargin.solvers.zero_one.conflict_search.result import Stop
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.methods import SEARCHED_ZERO_ONE, is_searched, solve_by_conflicts
+from tightmargin.solvers.zero_one.methods import SEARCHED
 
 
 def overlapping(n: int, d: int, seed: int) -> TrainingData:
@@ -34,10 +33,10 @@ WRITING = {"zero_one_big_m": {"big_m": "derived"}, "zero_one_bilinear": {}}
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("name", SEARCHED_ZERO_ONE)
+@pytest.mark.parametrize("name", SEARCHED)
 def test_a_searched_model_is_certified_at_the_optimum(name: str, intercept: str) -> None:
     model = CATALOGUE[name].build(DATA, penalty=1.0, intercept=intercept, **WRITING[name])
-    result = solve_by_conflicts(model)
+    result = solve(model, method="conflict-search")
     exact = zero_one_enumeration(DATA, penalty=1.0, intercept=intercept).objective
     assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
     assert result.objective == pytest.approx(exact, rel=1e-6)
@@ -64,7 +63,7 @@ def test_a_saved_result_is_proven_again(tmp_path: Path) -> None:
 def test_a_time_limit_is_exit_code_4() -> None:
     data = overlapping(120, 6, 1)
     model = zero_one_big_m(data, penalty=1.0, big_m="derived", incumbent=(np.zeros(6), 1.0))
-    result = solve_by_conflicts(model, time_limit=0.05)
+    result = solve(model, method="conflict-search", time_limit=0.05)
     assert result.status is Status.FEASIBLE
     assert result.certificate.facts["stop"] == Stop.TIME_LIMIT
     assert result.bound is not None
@@ -77,28 +76,26 @@ def test_only_models_of_the_0_1_loss_as_they_were_built() -> None:
     model = zero_one_big_m(DATA, penalty=1.0, big_m="derived")
     model.z[0].fix(0)
     with pytest.raises(ValueError, match="as it was built"):
-        solve_by_conflicts(model)
-    with pytest.raises(ValueError, match="zero_one_big_m or zero_one_bilinear"):
-        solve_by_conflicts(tm.catalogue["c_svc"].build(DATA, C=1.0))
+        solve(model, method="conflict-search")
+    with pytest.raises(ValueError, match="c_svc has no method 'conflict-search'"):
+        solve(tm.catalogue["c_svc"].build(DATA, C=1.0), method="conflict-search")
 
 
 def test_a_model_whose_m_cuts_the_optimum_off_says_so_and_goes_to_a_solver_in_tables() -> None:
     small = zero_one_big_m(DATA, penalty=1.0, big_m=0.5)
-    result = solve_by_conflicts(small)
+    result = solve(small, method="conflict-search")
     assert result.objective is None
     assert "big-M is too small" in result.message
-    assert not is_searched(small)
-    assert is_searched(zero_one_big_m(DATA, penalty=1.0, big_m="derived"))
+    assert solve(small).solver == "scip"
+    assert solve(zero_one_big_m(DATA, penalty=1.0, big_m="derived")).solver == "tightmargin"
 
 
-def test_the_method_belongs_to_the_0_1_loss() -> None:
-    assert chosen_method("zero_one_big_m", None, "auto", by_solver=False) == ("direct", "auto")
-    name, method = "zero_one_big_m", "conflict-search"
-    assert chosen_method(name, method, "auto", by_solver=False) == (method, "auto")
-    with pytest.raises(ValueError, match="has no method 'conflict-search'"):
-        chosen_method("c_svc", method, "auto", by_solver=False)
-    with pytest.raises(ValueError, match="a search of our own"):
-        chosen_method(name, method, "scip", by_solver=False)
+def test_a_search_takes_no_solver_beside_it() -> None:
+    model = zero_one_big_m(DATA, penalty=1.0, big_m="derived")
+    with pytest.raises(ValueError, match="method conflict-search needs no solver"):
+        solve(model, "scip", "conflict-search")
+    with pytest.raises(ValueError, match="method conflict-search needs no solver"):
+        solve(model, method="conflict-search", second_solver="scip")
 
 
 def test_a_search_that_claims_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +108,7 @@ def test_a_search_that_claims_too_much_is_refused(monkeypatch: pytest.MonkeyPatc
         return replace(found, lower_bound=found.objective * 1.01)
 
     monkeypatch.setattr(searched_module, "conflict_search", boastful)
-    result = solve_by_conflicts(zero_one_big_m(DATA, penalty=1.0, big_m="derived"))
+    result = solve(zero_one_big_m(DATA, penalty=1.0, big_m="derived"), method="conflict-search")
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert "exceeds the objective" in result.certificate.reason
 

@@ -1,0 +1,83 @@
+"""Weights of losses by class balance, and the range of nu that they leave."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.parameters import (
+    fraction,
+    one_of,
+    per_point,
+)
+
+Array = NDArray[np.float64]
+
+
+CLASS_BALANCES = ("uniform", "balanced")
+
+
+def loss_weights(data: TrainingData | GramData, class_balance: ArrayLike | str) -> Array:
+    """Weights c_i (n,), sum 1.
+
+    Parameters
+    ----------
+    class_balance : "uniform", "balanced" or array (n,)
+        1 / n; or 1 / (2 n_class), so that both classes weigh the same; or positive weights with
+        sum 1 of the user's own. Takeda & Sugiyama print 1 / n_class for the second; then nu_max
+        would be 2, not 1.
+
+    Raises
+    ------
+    ValueError
+        An unknown word, or weights that are not positive or do not sum to 1.
+    """
+    if not isinstance(class_balance, str):
+        return _given_weights(data, class_balance)
+    one_of("class_balance", class_balance, CLASS_BALANCES)
+    if class_balance == "uniform":
+        return np.full(data.n, 1 / data.n)
+    return np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
+
+
+def _given_weights(data: TrainingData | GramData, given: ArrayLike) -> Array:
+    if np.ndim(given) != 1:
+        raise ValueError(
+            f"class_balance must be {', '.join(CLASS_BALANCES)} or {data.n} weights; got {given!r}"
+        )
+    weights = per_point("class_balance", given, data.n)
+    total = float(weights.sum())
+    if abs(total - 1) > 1e-9:
+        raise ValueError(
+            f"class_balance: the weights sum to {total:.9g}, not 1; divide them by their sum"
+        )
+    return weights
+
+
+def nu_max(
+    data: TrainingData | GramData, class_balance: ArrayLike | str, intercept: str = "free"
+) -> float:
+    """Largest nu with a solution: twice the smaller class weight when the intercept is free."""
+    if intercept != "free":
+        return 1.0
+    if isinstance(class_balance, str) and class_balance == "uniform":
+        return 2 * min(data.n_pos, data.n_neg) / data.n
+    weights = loss_weights(data, class_balance)
+    return 2 * min(float(weights[data.y > 0].sum()), float(weights[data.y < 0].sum()))
+
+
+def checked_nu(
+    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
+) -> float:
+    """Return nu when it lies in (0, nu_max], or raise ValueError with the reason."""
+    largest = "2 min(n_pos, n_neg) / n"
+    if not isinstance(class_balance, str) or class_balance != "uniform":
+        largest = "twice the smaller class weight"
+    if intercept != "free":
+        largest = "1, the sum of the weights"
+    why = (
+        f"nu_max = {largest} with {data.n_pos} positive and {data.n_neg} negative "
+        "points; above it the primal is unbounded and the dual infeasible"
+    )
+    return fraction("nu", nu, upper=nu_max(data, class_balance, intercept), why=why)

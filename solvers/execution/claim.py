@@ -1,0 +1,72 @@
+"""What a solver or a search says, to be checked by certify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.execution.interrupts import Finished
+from tightmargin.solvers.execution.trace import Row
+from tightmargin.solvers.result import Status
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What a solver says.
+
+    Attributes
+    ----------
+    status : Status
+    x : array or None
+        Point in the order of the standard form's columns.
+    duals : Multipliers or None
+    bound : float or None
+        The solver's own bound on the minimisation, its word only.
+    message : str
+        The solver's own words for its status.
+    log : str
+        What it printed, when that was asked for.
+    objective : float or None
+        What it says the objective of the minimisation is at its point; None when it does not say.
+    contradictions : tuple of str
+        What of all this disagrees with the rest, see certificates/claim_consistency.py.
+    trace : tuple of (seconds, bound, incumbent)
+        How the search went, of the minimisation; see execution/trace.py.
+    proven : float or None
+        A bound on the minimisation that a search of ours proved, and does not merely claim.
+    proof : str
+        What proves it; empty in the claim of a solver.
+    searched : bool
+        Whether it comes from a method of ours that knows the problem, and not from a solver.
+    """
+
+    status: Status
+    x: Array | None = None
+    duals: Multipliers | None = None
+    bound: float | None = None
+    message: str = ""
+    log: str = ""
+    version: str = ""
+    objective: float | None = None
+    contradictions: tuple[str, ...] = ()
+    trace: tuple[Row, ...] = ()
+    proven: float | None = None
+    proof: str = ""
+    searched: bool = False
+
+
+def reported(claim: Claim, finished: Finished[Any]) -> Claim:
+    """The claim of a supervised solve, with its log and what Ctrl-C did to it."""
+    claim = replace(claim, log=finished.log)
+    if not finished.interrupted:
+        return claim
+    stopped = (Status.FEASIBLE, Status.INACCURATE, Status.LIMIT_NO_SOLUTION, Status.ERROR)
+    status = Status.INTERRUPTED if claim.status in stopped else claim.status
+    word = "" if "interrupt" in claim.message.lower() else "interrupted, "
+    return replace(claim, status=status, message=word + claim.message)

@@ -1,0 +1,51 @@
+"""A model as a file that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.opt import ProblemFormat
+
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.parameters import one_of
+from tightmargin.solvers.backends.mosek import FORMATS, export_conic
+from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+
+WRITERS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps, ".nl": ProblemFormat.nl}
+SUFFIXES = (*WRITERS, *FORMATS)
+
+
+def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
+    """Write a model under its own names, a disjunctive one after its transformation.
+
+    Pyomo writes lp, mps and nl, and MOSEK the conic formats cbf, ptf, task and jtask, for which it
+    needs no licence. An nl file gets its names beside it, as files ending in row and col.
+
+    Parameters
+    ----------
+    file : str or path
+        Its suffix is the format.
+
+    Returns
+    -------
+    Path
+        Of the file.
+
+    Raises
+    ------
+    ValueError
+        Another suffix, or a model that the format cannot state.
+    """
+    path = Path(file)
+    suffix = one_of("suffix of the file", path.suffix.lower(), SUFFIXES)
+    if is_disjunctive(model):
+        origin = getattr(model, "origin", None)
+        named = origin.parameters if isinstance(origin, Origin) else {}
+        model = transformed(model, str(named.get("transformation", "bigm")))
+    if suffix in FORMATS:
+        return export_conic(model, path)
+    labels: dict[str, Any] = {"symbolic_solver_labels": True}
+    model.write(str(path), format=WRITERS[suffix], io_options=labels)
+    return path

@@ -1,0 +1,330 @@
+"""What families register, and generic code asks for: methods, bounds, remarks, incumbents, words.
+
+No module that reads a model, runs a solver or decides a verdict names a formulation. A family puts
+what it knows into the tables here when `tightmargin.solvers` (or `tightmargin.cuts`) is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from tightmargin.formulations.catalogue import Entry, Origin
+from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.result import Status
+
+Array: TypeAlias = NDArray[np.float64]
+Values: TypeAlias = Mapping[str, Array]
+ProvenBound: TypeAlias = tuple[float | None, str]
+
+AUTO, DIRECT = "auto", "direct"
+OWN = "tightmargin"
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """Where a method of ours ended; what of it stands is decided like a solver's claim.
+
+    Attributes
+    ----------
+    values : mapping
+        Of the variables that fix the point; the entry's own check fills in the others.
+    status : Status
+        What the method says.
+    engine : str
+        What did the work, for the certificate's facts and for messages.
+    bound, proof : float or None, str
+        Proven lower bound on the objective of the model, and what proves it.
+    multipliers : mapping
+        Of rows, by name; those of cones and bounds are what stationarity leaves.
+    bound_values : mapping
+        Point at which the multipliers prove `bound`, where it is another one than `values`.
+    facts : mapping
+        Added to the certificate's.
+    no_point : str
+        What to say where the point is none of the model as it is written.
+    options : mapping
+        The method's own settings, for the record.
+    solver, version : str
+        Whose software ended at the point, where it was not ours.
+    """
+
+    values: Values
+    status: Status
+    engine: str
+    bound: float | None = None
+    proof: str = ""
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
+    bound_values: Values = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+    no_point: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    solver: str = OWN
+    version: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method of ours for some formulations as they are built.
+
+    Attributes
+    ----------
+    name : str
+        The word after method=.
+    entries : tuple of str
+    run : callable(origin, limits) -> Finding
+        Its own options are in `limits.options`.
+    title : str
+        What it does, in a sentence for --help and for the documentation.
+    options : tuple of str
+        Names that it takes in options=.
+    draws : bool
+        Whether it draws numbers, with seed 0 where none is given.
+    refuses : callable(origin) -> str
+        Why it does not take a model; empty when it does.
+    automatic : callable(origin) -> str
+        Why method="auto" leaves a model to it, with what was measured; empty when it does not.
+    """
+
+    name: str
+    entries: tuple[str, ...]
+    run: Callable[[Origin, Limits], Finding]
+    title: str
+    options: tuple[str, ...] = ()
+    draws: bool = False
+    refuses: Callable[[Origin], str] = lambda origin: ""
+    automatic: Callable[[Origin], str] = lambda origin: ""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosingBounds:
+    """Bounds of a family that need no solver's word, asked for where a gap is left open.
+
+    Attributes
+    ----------
+    applies : callable(origin) -> bool
+    search : callable(origin, values) -> (bound, proof)
+        The cheap one first; `values` are those of the point, if there is one.
+    relaxation : callable(origin, limits) -> (bound, proof, facts), optional
+        A dearer one; with its facts `again` proves it once more.
+    again : callable(origin, facts) -> (bound, proof), optional
+    optimal : tuple of str
+        Openings of the proofs that end at a point: such a bound is the optimum.
+    """
+
+    applies: Callable[[Origin], bool]
+    search: Callable[[Origin, Values | None], ProvenBound]
+    relaxation: Callable[[Origin, Limits], tuple[float | None, str, Mapping[str, Any]]] | None = (
+        None
+    )
+    again: Callable[[Origin, Mapping[str, Any]], ProvenBound] | None = None
+    optimal: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Incumbents:
+    """How a family finds a good point for "derived" hyperparameters, and starts a model from it.
+
+    Attributes
+    ----------
+    applies : callable(entry) -> bool
+    find : callable(entry, data, parameters) -> pair or None
+    start : callable(model, data, incumbent)
+    """
+
+    applies: Callable[[Entry], bool]
+    find: Callable[[Entry, Any, Mapping[str, Any]], tuple[Any, Any] | None]
+    start: Callable[[pyo.ConcreteModel, Any, tuple[Any, Any]], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Word:
+    """A word that stands for hyperparameters that are computed before a model is built.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+        Whose value it may be.
+    derive : callable(entry, data, hyperparameters) -> dict
+        The hyperparameters without the word.
+    """
+
+    word: str
+    parameters: tuple[str, ...]
+    derive: Callable[[Entry, Any, Mapping[str, Any]], dict[str, Any]]
+
+
+_METHODS: list[Method] = []
+_BOUNDS: list[ClosingBounds] = []
+_REMARKS: list[tuple[tuple[str, ...], Callable[[Origin], str]]] = []
+_INCUMBENTS: list[Incumbents] = []
+_WORDS: list[Word] = []
+
+
+# --- what families call --------------------------------------------------------------------------
+
+
+def register_method(method: Method) -> None:
+    """Offer a method; its name must be new to each of its entries.
+
+    Raises
+    ------
+    ValueError
+        The name "direct", or one that an entry has already.
+    """
+    taken = [name for name in method.entries if method.name in _names(name)]
+    if method.name == DIRECT or taken:
+        where = f"{taken[0]} has it already" if taken else "it means that a solver gets the model"
+        raise ValueError(f"method {method.name!r} cannot be registered: {where}")
+    _METHODS.append(method)
+
+
+def register_closing_bounds(bounds: ClosingBounds) -> None:
+    """Offer bounds that close gaps."""
+    _BOUNDS.append(bounds)
+
+
+def register_remark(entries: Sequence[str], remark: Callable[[Origin], str]) -> None:
+    """Say something about hyperparameters before a solve; a ValueError refuses them."""
+    _REMARKS.append((tuple(entries), remark))
+
+
+def register_incumbents(incumbents: Incumbents) -> None:
+    """Offer incumbents for what is derived from one."""
+    _INCUMBENTS.append(incumbents)
+
+
+def register_word(word: Word) -> None:
+    """Offer a word for hyperparameters."""
+    _WORDS.append(word)
+
+
+# --- what generic code asks ----------------------------------------------------------------------
+
+
+def _names(entry: str) -> list[str]:
+    return [method.name for method in _METHODS if entry in method.entries]
+
+
+def methods() -> tuple[Method, ...]:
+    """Every registered method."""
+    return tuple(_METHODS)
+
+
+def method_names(entry: str) -> tuple[str, ...]:
+    """Every word that method= takes for a formulation."""
+    return tuple(dict.fromkeys((AUTO, DIRECT, *_names(entry))))
+
+
+def method_named(word: str, entry: str) -> Method:
+    """The method of a formulation.
+
+    Raises
+    ------
+    ValueError
+        The formulation has no such method; those that it has are named.
+    """
+    for method in _METHODS:
+        if method.name == word and entry in method.entries:
+            return method
+    able = method_names(entry)
+    raise ValueError(
+        f"{entry} has no method {word!r}{did_you_mean(word, able)}; it has {', '.join(able)}"
+    )
+
+
+def method_of_any(word: str) -> Method:
+    """The first method of a name, whatever it is for.
+
+    Raises
+    ------
+    ValueError
+        No formulation has such a method; all that there are are named.
+    """
+    for method in _METHODS:
+        if method.name == word:
+            return method
+    known = tuple(dict.fromkeys((AUTO, DIRECT, *(method.name for method in _METHODS))))
+    raise ValueError(
+        f"there is no method {word!r}{did_you_mean(word, known)}; there are {', '.join(known)}"
+    )
+
+
+def automatic_method(origin: Origin) -> tuple[Method, str] | None:
+    """What method="auto" takes for a model as it was built, and why; None leaves it to a solver."""
+    for method in _METHODS:
+        if origin.entry in method.entries:
+            why = method.automatic(origin)
+            if why and not method.refuses(origin):
+                return method, why
+    return None
+
+
+def closing_bound(origin: Origin | None, values: Values | None = None) -> ProvenBound:
+    """Lower bound on the paper's problem by a search, and its name; (None, "") without one."""
+    found = _bounds_of(origin)
+    return (None, "") if found is None or origin is None else found.search(origin, values)
+
+
+def relaxation_bound(
+    origin: Origin | None, limits: Limits
+) -> tuple[float | None, str, Mapping[str, Any]]:
+    """The dearer bound of the family, its name, and the facts that prove it again."""
+    found = _bounds_of(origin)
+    if found is None or origin is None or found.relaxation is None:
+        return None, "", {}
+    return found.relaxation(origin, limits)
+
+
+def bound_again(origin: Origin | None, facts: Mapping[str, Any]) -> ProvenBound:
+    """The dearer bound proven again from the facts of a saved result."""
+    found = _bounds_of(origin)
+    if found is None or origin is None or found.again is None:
+        return None, ""
+    return found.again(origin, facts)
+
+
+def ends_at_a_point(proof: str) -> bool:
+    """Whether the proof of a bound names a point that has this value, so that it is the optimum."""
+    return any(proof.startswith(bounds.optimal) for bounds in _BOUNDS if bounds.optimal)
+
+
+def _bounds_of(origin: Origin | None) -> ClosingBounds | None:
+    if origin is None:
+        return None
+    return next((bounds for bounds in _BOUNDS if bounds.applies(origin)), None)
+
+
+def remark_on(origin: Origin | None) -> str:
+    """What is to be said about the hyperparameters of a model before it is solved.
+
+    Raises
+    ------
+    ValueError
+        A family refuses them.
+    """
+    if origin is None:
+        return ""
+    said = [remark(origin) for entries, remark in _REMARKS if origin.entry in entries]
+    return "; ".join(words for words in said if words)
+
+
+def incumbents_of(entry: Entry) -> Incumbents | None:
+    """How to find an incumbent for a formulation."""
+    return next((found for found in _INCUMBENTS if found.applies(entry)), None)
+
+
+def without_words(entry: Entry, data: Any, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters with what every registered word stands for."""
+    found = dict(hyperparameters)
+    for word in _WORDS:
+        if any(isinstance(found.get(p), str) and found[p] == word.word for p in word.parameters):
+            found = word.derive(entry, data, found)
+    return found

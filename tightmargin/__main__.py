@@ -1,0 +1,5 @@
+"""python -m tightmargin."""
+
+from tightmargin.experiments.cli.app import main
+
+main()

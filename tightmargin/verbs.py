@@ -1,0 +1,38 @@
+"""The verbs of the front door; importing them registers every method, those of cuts included."""
+
+from tightmargin.cuts import tighten
+from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.estimators.certification import UncertifiedError, UncertifiedWarning
+from tightmargin.experiments.estimators.fitted import fit
+from tightmargin.experiments.saved_results.machines import read_fitted
+from tightmargin.experiments.saved_results.training_data import certify
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import (
+    LiveLP,
+    SolveResult,
+    build,
+    compare,
+    export,
+    solve,
+    solve_isolated,
+)
+
+catalogue = CATALOGUE
+
+__all__ = [
+    "LiveLP",
+    "SolveResult",
+    "UncertifiedError",
+    "UncertifiedWarning",
+    "build",
+    "catalogue",
+    "certify",
+    "compare",
+    "export",
+    "fit",
+    "load",
+    "read_fitted",
+    "solve",
+    "solve_isolated",
+    "tighten",
+]
