@@ -36,6 +36,7 @@ from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 
 # isort: off
 # Each of these registers what its family knows; generic code asks solvers.methods.
+from tightmargin.solvers.conic import methods as _conic  # noqa: F401
 from tightmargin.solvers.matrix import methods as _matrix  # noqa: F401
 from tightmargin.solvers.multiclass import methods as _multiclass  # noqa: F401
 from tightmargin.solvers.nu import methods as _nu  # noqa: F401

@@ -152,10 +152,8 @@ def _method(
     if word == DIRECT:
         return None, ""
     written = getattr(model, "origin", None)
-    if isinstance(written, Origin):
-        own = method_named(word, written.entry)
-    else:
-        own = method_of_any(word)
+    entry = written.entry if isinstance(written, Origin) else None
+    own = method_of_any(word) if entry is None else method_named(word, entry)
     if origin is None:
         raise ValueError(
             f"method {word} takes a model of {' or '.join(own.entries)} as it was built; an edited "

@@ -12,10 +12,10 @@ def reference() -> str:
     """Every command with its usage, text and options."""
     import typer.main
 
-    from tightmargin.experiments.cli.app import app
+    from tightmargin.experiments.cli.app import COMMANDS, app
 
     group: Any = typer.main.get_command(app)
-    return "\n\n".join(_command(name, command) for name, command in group.commands.items())
+    return "\n\n".join(_command(name, group.get_command(None, name)) for name in COMMANDS)
 
 
 def _command(name: str, command: Any) -> str:

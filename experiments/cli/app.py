@@ -7,6 +7,7 @@ an incumbent, 130 interrupted.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
@@ -15,24 +16,32 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+import typer.main
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from tightmargin.experiments.cli.catalogue import list_command, show_command, solvers_command
-from tightmargin.experiments.cli.certify import certify_command
-from tightmargin.experiments.cli.compare import compare_command
-from tightmargin.experiments.cli.cross_validate import cross_validate_command
-from tightmargin.experiments.cli.export import export_command
-from tightmargin.experiments.cli.path import path_command
-from tightmargin.experiments.cli.predict import predict_command
-from tightmargin.experiments.cli.reproduce import reproduce_command
-from tightmargin.experiments.cli.solve import solve_command
+import tightmargin
 from tightmargin.experiments.console.streams import complain
-from tightmargin.experiments.data import specs
-from tightmargin.solvers.errors import RefusedError
 
-# What a user can cause with what was typed or with the data it names.
-REFUSED = (ValueError, TypeError, RefusedError, FileNotFoundError, ConnectionError)
+# What a user can cause with what was typed or with the data it names; RefusedError beside them.
+REFUSED = (ValueError, TypeError, FileNotFoundError, ConnectionError)
+
+# Name, its function in the module of this package with that name, and a line for --help: a command
+# is loaded when it is used, since the solvers behind it take a second or two.
+COMMANDS = {
+    "list": ("catalogue", "list_command", "All formulations, or those of a class."),
+    "show": ("catalogue", "show_command", "One formulation: mathematics, hyperparameters, class."),
+    "solvers": ("catalogue", "solvers_command", "The solvers, and which of them work here."),
+    "solve": ("solve", "solve_command", "Solve a formulation on data, with its certificate."),
+    "path": ("path", "path_command", "One formulation over many values of a hyperparameter."),
+    "compare": ("compare", "compare_command", "Gaps of relaxations, or answers of solvers."),
+    "export": ("export", "export_command", "Write a formulation on data as a file."),
+    "certify": ("certify", "certify_command", "Prove a saved result again."),
+    "predict": ("predict", "predict_command", "Apply a saved result to new points."),
+    "cross-validate": ("cross_validate", "cross_validate_command", "Choose a hyperparameter."),
+    "reproduce": ("reproduce", "reproduce_command", "Run a table or figure of a paper again."),
+}
+NAME_DATA = ("solve", "path", "cross-validate")  # their help ends with how data is named
 
 _KEY_VALUE = re.compile(r"[A-Za-z_]\w*=")
 
@@ -42,6 +51,23 @@ class Commands(TyperGroup):
 
     The environment variable TIGHTMARGIN_TRACEBACK, set to anything, shows where an error arose.
     """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            self.commands[cmd_name] = _loaded(cmd_name)
+        return self.commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Their lines, without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run one command and leave with its exit code."""
@@ -55,6 +81,10 @@ class Commands(TyperGroup):
             code = _failed(error, 2)
         except (OSError, RuntimeError) as error:
             code = _failed(error, 1)
+        except Exception as error:
+            if not _is_refusal(error):
+                raise
+            code = _failed(error, 2)
         sys.exit(code or 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -87,8 +117,22 @@ def spread_settings(args: Sequence[str]) -> list[str]:
     return words
 
 
+def _is_refusal(error: Exception) -> bool:
+    """Whether it is a RefusedError of the solvers, which are loaded if it is."""
+    return any(kind.__name__ == "RefusedError" for kind in type(error).__mro__)
+
+
+def _loaded(name: str) -> Any:
+    module, function, _ = COMMANDS[name]
+    found = importlib.import_module(f"{__package__}.{module}")
+    own = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    own.command(name, epilog=_grammar() if name in NAME_DATA else None)(getattr(found, function))
+    return typer.main.get_command(own)
+
+
 def _grammar() -> str:
     """How data is named, from the one place where it is written down."""
+    specs = importlib.import_module("tightmargin.experiments.data.specs")
     lines = (specs.__doc__ or "").strip().split("\n\n")[1:]
     # A backspace keeps the line breaks of a paragraph.
     return "\n\n".join("\b\n" + paragraph for paragraph in lines)
@@ -96,8 +140,6 @@ def _grammar() -> str:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import tightmargin
-
         print(f"tightmargin {tightmargin.__version__}")
         raise typer.Exit
 
@@ -124,19 +166,6 @@ def start(
         print(ctx.get_help(), file=sys.stderr)
         return 2
     return 0
-
-
-app.command("list")(list_command)
-app.command("show")(show_command)
-app.command("solvers")(solvers_command)
-app.command("solve", epilog=_grammar())(solve_command)
-app.command("path", epilog=_grammar())(path_command)
-app.command("compare")(compare_command)
-app.command("export")(export_command)
-app.command("certify")(certify_command)
-app.command("predict")(predict_command)
-app.command("cross-validate", epilog=_grammar())(cross_validate_command)
-app.command("reproduce")(reproduce_command)
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from tightmargin.experiments.cli.options import Json
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
 from tightmargin.solvers.backends.registry import SOLVERS, capable
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from tightmargin.experiments.cli import options
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.experiments.saved_results.verification_verdict import Recheck
 from tightmargin.solvers.result import SolveResult

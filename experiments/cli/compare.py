@@ -11,7 +11,8 @@ import typer
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.compare_solvers import Question, asks_for_several, compare_solvers
 from tightmargin.experiments.cli.settings import parse_row, parse_settings, refuse_unknown
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
 from tightmargin.experiments.gap_study.rungs import Effort, Rung

@@ -9,7 +9,8 @@ from typing import Any
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import refuse_unknown, split_preprocessing
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.data.loading import about
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.data.prepared import Prepared

@@ -10,7 +10,8 @@ import typer
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import parse_settings, split_preprocessing
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.console.validation import to_json, to_rows, validation_page
 from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.validation.cross_validation import cross_validate, cross_validate_folds

@@ -10,7 +10,8 @@ import typer
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.experiments.cli.solve import prepared_model
-from tightmargin.experiments.console.streams import emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import working
 from tightmargin.formulations.catalogue import ProblemClass, entry_named
 from tightmargin.solvers.backends.mosek import FORMATS
 from tightmargin.solvers.exporting import SUFFIXES, WRITERS, export

@@ -12,7 +12,8 @@ import typer
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import parse_settings, refuse_unknown, split_preprocessing
-from tightmargin.experiments.console.streams import emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import working
 from tightmargin.experiments.paths import class_probabilities, conic, extended_nu, rigorous_svm
 from tightmargin.experiments.paths.family import (
     ARRAYS,

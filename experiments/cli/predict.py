@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.certify import Saved
 from tightmargin.experiments.cli.new_points import new_points
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities, labels_of
 from tightmargin.experiments.saved_results.machines import read_fitted
 from tightmargin.experiments.saved_results.training_data import training_data

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from tightmargin.experiments.cli import options
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.reproduce.framework.files import save
 from tightmargin.experiments.reproduce.framework.report import Report, to_json
 from tightmargin.experiments.reproduce.papers import Effort, Reproduction, chosen, everything

@@ -14,7 +14,8 @@ from tightmargin.experiments.cli.settings import (
     refuse_unknown,
     split_preprocessing,
 )
-from tightmargin.experiments.console.streams import complain, emit, working
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.fitted import fitted
 from tightmargin.experiments.paths.family import Settings

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-from tightmargin.solvers.result import SCHEMA, plain
+from collections.abc import Callable, Iterator
 
 Say = Callable[[str], None]
 
@@ -73,12 +69,6 @@ def _now_and_then(every: float) -> Say:
             complain(text)
 
     return say
-
-
-def emit(command: str, document: Mapping[str, Any]) -> None:
-    """Print one JSON document with null for what is missing or infinite."""
-    whole = {"schema": SCHEMA, "command": command} | dict(document)
-    print(json.dumps(plain(whole), allow_nan=False, indent=1))
 
 
 def complain(text: str) -> None:

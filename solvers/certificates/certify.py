@@ -96,7 +96,9 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     objective = check.objective if check is not None else case.form.value(x)
     residual, worst = _residual(case, x)
     residual = max(residual, check.violation if check is not None else 0.0)
-    bound = model_bound(case, claim)
+    # What a search has closed needs no multipliers that a solver would be asked for.
+    closed = claim.duals is None and case.closes(objective, claim.proven)
+    bound = Bound() if closed else model_bound(case, claim)
     if check is not None:
         bound = bound.better(check.bound, check.bound_method)
         if closing and not check.unproven:

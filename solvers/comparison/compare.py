@@ -13,6 +13,7 @@ from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.comparison.agreement import Agreement
 from tightmargin.solvers.comparison.gap_table import Bound, Comparison
 from tightmargin.solvers.comparison.relations import (
+    exact_problem,
     refuse_other_data,
     refuse_other_price,
     refuse_unrelated,
@@ -77,8 +78,8 @@ def compare(
     relaxations : sequence
         Names, (name, parameters) pairs, or models, edited ones included.
     exact : name, pair, model, or a result already at hand
-        What they relax, by default zero_one_big_m. Unless a solver is named, every row goes to the
-        method or the solver that solve() takes of its own accord.
+        What they relax, by default the problem at the end of what the first row relaxes. Unless a
+        solver is named, every row goes to the method or solver that solve() takes by itself.
     parameters : mapping
         Hyperparameters common to all; a row takes those it knows, its own come first.
     solvers : sequence of names, or "all", optional
@@ -115,7 +116,7 @@ def compare(
         return Agreement(tuple(answers(models, solvers, progress=progress, **limits)))
     if not isinstance(solver, str) or solver == ALL or "," in solver:
         raise ValueError(f"several solvers are asked with solvers={solver!r}, not solver=")
-    exact = "zero_one_big_m" if exact is None else exact
+    exact = _exact_of(relaxations) if exact is None else exact
     common = dict(parameters or {})
     _refuse_settings(exact, common, edit)
     say = progress or (lambda text: None)
@@ -150,6 +151,18 @@ def compare(
         exact_result.data,
         include_uncertified,
     )
+
+
+def _exact_of(relaxations: Sequence[Spec]) -> str:
+    """Name of the problem that the first row of the catalogue bounds."""
+    for spec in relaxations:
+        origin = getattr(spec, "origin", None)
+        known = origin.entry if isinstance(origin, Origin) else None
+        if not isinstance(spec, pyo.ConcreteModel):
+            known = entry_named(_split(spec)[0]).name
+        if known is not None:
+            return exact_problem(known)
+    raise ValueError("exact: no row is of the catalogue, so name the problem that they bound")
 
 
 def _to_solve(specs: Sequence[Spec], solver: str) -> Sequence[Spec]:

@@ -72,6 +72,13 @@ def refuse_other_data(exact: SolveResult, row: SolveResult) -> None:
     )
 
 
+def exact_problem(name: str) -> str:
+    """The problem at the end of what an entry relaxes, is the dual of, or restates."""
+    entry = CATALOGUE[name]
+    above = entry.relaxes or entry.dual_of or entry.restates
+    return name if above is None else exact_problem(above)
+
+
 def _bounded_by(entry: Entry) -> set[str]:
     """Names an entry bounds from below: itself, what it relaxes, and through its primal."""
     found = _same_problem(entry.name)

@@ -94,6 +94,25 @@ def test_solvers_know_no_formulation_by_name() -> None:
     assert {path: found for path, found in named.items() if found} == {}
 
 
+def test_generic_solver_code_names_no_formulation_in_a_string() -> None:
+    """What it does for one belongs to a family, which registers it."""
+    from tightmargin.formulations import CATALOGUE
+
+    word = re.compile(rf"\b({'|'.join(map(re.escape, CATALOGUE))})\b")
+    named: dict[str, list[str]] = {}
+    for path in source_files():
+        if path.parts[0] != "solvers" or path.parts[1] in (*FAMILIES, "hinge_batch"):
+            continue
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        written = [ast.get_docstring(node, clean=False) for node in ast.walk(tree)
+                   if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)]  # fmt: skip
+        texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+        found = [text for text in texts if isinstance(text, str) and text not in written]
+        named[str(path)] = [text for text in found if word.search(text)]
+    assert len(named) > 100
+    assert {path: texts for path, texts in named.items() if texts} == {}
+
+
 SOLVER_PACKAGES = [
     "highspy",
     "gurobipy",

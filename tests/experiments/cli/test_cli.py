@@ -24,7 +24,8 @@ from tests.support.command_line import ROOT, finish, run, start, write_csv
 from tightmargin.experiments.cli import options, solve
 from tightmargin.experiments.cli.app import spread_settings
 from tightmargin.experiments.cli.settings import parse_row, parse_settings, parse_value
-from tightmargin.experiments.console.streams import emit, stdout_to_stderr
+from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.streams import stdout_to_stderr
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
