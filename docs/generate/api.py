@@ -30,7 +30,7 @@ MORE = {
         "nu_path.chords",
     ),
     "experiments": (
-        "statistics.risk_bounds", "statistics.margin_errors", "statistics.risk_deviation",
+        "statistics.risk_bounds", "statistics.margin_errors",
         "statistics.vc_bound", "statistics.sample_complexity", "estimators.classifier",
         "data.specs", "data.outlier_generators", "validation.cross_validation", "gap_study.study",
         "gap_study.ladder", "plots", "studies.runner", "reproduce.framework.registry",

@@ -73,13 +73,13 @@ def _as_dict(row: ConicRow) -> dict[str, Any]:
 
 
 def _draw(path: ConicPath, file: Path, title: str) -> None:
-    from tightmargin.experiments.plots.conic_path import save_conic_path
+    from tightmargin.experiments.plots.paths import save_conic_path
 
     save_conic_path(path, file, title)
 
 
 def _page(path: ConicPath) -> Any:
-    from tightmargin.experiments.console.conic_path import conic_path_page
+    from tightmargin.experiments.console.paths import conic_path_page
 
     return conic_path_page(path)
 

@@ -67,15 +67,15 @@ def _document(name: str, path: ExtendedNuPath, prepared: Prepared, method: str) 
 
 def _draw(path: ExtendedNuPath, file: Path, title: str) -> None:
     from tightmargin.cuts.nu_path.cvar_profile import cvar_profile
-    from tightmargin.experiments.plots.cvar import save_profile
+    from tightmargin.experiments.plots.paths import save_profile
 
     save_profile(cvar_profile(path), file, title)
 
 
 def _page(path: ExtendedNuPath) -> Any:
-    from tightmargin.experiments.console.extended_nu_path import path_page
+    from tightmargin.experiments.console.paths import extended_nu_path_page
 
-    return path_page(path)
+    return extended_nu_path_page(path)
 
 
 def _was_interrupted(path: ExtendedNuPath) -> bool:

@@ -90,13 +90,13 @@ def _document(name: str, report: RsvmReport, prepared: Prepared, method: str) ->
 
 
 def _draw(report: RsvmReport, file: Path, title: str) -> None:
-    from tightmargin.experiments.plots.rsvm_path import save_rsvm_path
+    from tightmargin.experiments.plots.paths import save_rsvm_path
 
     save_rsvm_path(report, file, title)
 
 
 def _page(report: RsvmReport) -> Any:
-    from tightmargin.experiments.console.rsvm_path import rsvm_path_page
+    from tightmargin.experiments.console.paths import rsvm_path_page
 
     return rsvm_path_page(report)
 

@@ -24,13 +24,19 @@ costs into profiles; new_figure, shared_legend and the palette are in plot_style
 
 from tightmargin.experiments.plots.bound_traces import BoundTrace, bound_trace
 from tightmargin.experiments.plots.bounds import bound_figure, draw_bounds, save_bounds
-from tightmargin.experiments.plots.conic_path import conic_path_figure, save_conic_path
 from tightmargin.experiments.plots.cutting_planes import cut_figure, save_cuts
-from tightmargin.experiments.plots.cvar import profile_figure, save_profile
 from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions
 from tightmargin.experiments.plots.gaps import gap_figure, save_figure
 from tightmargin.experiments.plots.losses import draw_losses
 from tightmargin.experiments.plots.machine import machine_figure, save_machine
+from tightmargin.experiments.plots.paths import (
+    conic_path_figure,
+    profile_figure,
+    rsvm_path_figure,
+    save_conic_path,
+    save_profile,
+    save_rsvm_path,
+)
 from tightmargin.experiments.plots.performance_profile import (
     Profile,
     draw_profile,
@@ -38,7 +44,6 @@ from tightmargin.experiments.plots.performance_profile import (
     save_solver_profile,
 )
 from tightmargin.experiments.plots.probabilities import probability_figure, save_probabilities
-from tightmargin.experiments.plots.rsvm_path import rsvm_path_figure, save_rsvm_path
 from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure
 from tightmargin.experiments.plots.simplex import save_simplex, simplex_figure
 from tightmargin.experiments.plots.style import (

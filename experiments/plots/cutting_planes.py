@@ -18,14 +18,14 @@ from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.experiments.plots.cvar import save_profile
+from tightmargin.experiments.plots.paths import save_profile
 from tightmargin.experiments.plots.plane_polygons import (
     Piece,
     PlaneRun,
     distance_to_boundary,
     plane_run,
 )
-from tightmargin.experiments.plots.style import BLUE, DPI, YELLOW
+from tightmargin.experiments.plots.style import BLUE, YELLOW, new_figure
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.nu_range import nu_range
 
@@ -77,11 +77,8 @@ def cut_figure(result: CuttingPlaneResult, title: str = "") -> Figure:
     ValueError
         A run that is not in the plane; see plane_run.
     """
-    from matplotlib.figure import Figure
-
     run = plane_run(result)
-    figure = Figure(figsize=SIZE, dpi=DPI)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(*SIZE)
     axes = figure.subplots()
     axes.set_aspect("equal")
     axes.fill(*run.corners.T, color=INSIDE, zorder=0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tightmargin.experiments.plots.style import BLUE, DPI, GREEN, GREY, VERMILLION
+from tightmargin.experiments.plots.style import BLUE, GREEN, GREY, VERMILLION, new_figure
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
 from tightmargin.solvers.probability.sign_rule import SignReading
@@ -36,12 +36,9 @@ def probability_figure(path: ClassProbabilities, title: str = "") -> Figure:
     ValueError
         The training data is not at hand.
     """
-    from matplotlib.figure import Figure
-
     read, data = path.training_reading(), path.data
     assert data is not None
-    figure = Figure(figsize=SIZE, dpi=DPI)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(*SIZE)
     upper, lower = figure.subplots(2, 1, height_ratios=(4, 3))
     if isinstance(data, TrainingData) and data.d == 1:
         _curve(upper, path, data)

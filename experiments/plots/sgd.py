@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from tightmargin.experiments.plots.style import (
     BLUE,
-    DPI,
     GREEN,
     NORMAL,
     SKY,
     SMALL,
     VERMILLION,
+    new_figure,
     tidy,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
@@ -103,10 +103,7 @@ def sgd_figure(study: SgdStudy, title: str = "") -> Figure:
     The dashed line is the rate of theory for the mean; the dotted one is what a run can prove by
     itself. The title says how well the optimum is known.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=SIZE, dpi=DPI)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(*SIZE)
     axes = figure.subplots()
     draw_sgd(axes, study.steps, study.gaps, study.proven_gaps, study.rates)
     assert study.optimum.absolute_gap is not None

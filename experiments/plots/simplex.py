@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.experiments.plots.style import (
     BLACK,
     BLUE,
-    DPI,
     GREEN,
     NORMAL,
     PALE,
@@ -20,6 +19,7 @@ from tightmargin.experiments.plots.style import (
     VERMILLION,
     YELLOW,
     literal,
+    new_figure,
 )
 from tightmargin.solvers.probability.multiclass_result import DirectProbabilities
 from tightmargin.solvers.probability.simplex_grid import rainbow_cells
@@ -56,10 +56,7 @@ def simplex_figure(
     ValueError
         Another number of classes than three; a truth that is no three positive numbers.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=SIZE, dpi=DPI)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(*SIZE)
     draw_simplex(figure.subplots(), fitted, x, truth)
     return figure
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -57,8 +59,6 @@ def new_figure(width: float = PAGE, height: float = 4.2) -> Figure:
 
 def folded(title: str, width: float, size: float) -> str:
     """A title in lines that fit a figure of so many inches, in letters of so many points."""
-    import textwrap
-
     columns = int(POINTS_AN_INCH * width / (LETTER * size))
     lines = [textwrap.fill(line, columns, break_on_hyphens=False) for line in title.splitlines()]
     return "\n".join(lines)
@@ -120,8 +120,6 @@ def shared_legend(figure: Figure, columns: int = 3, size: float = SMALL) -> Lege
 
 def axis_limits(values: Iterable[float], room: float = 0.05) -> tuple[float, float]:
     """Least and largest of the values with some room, also when they are all the same."""
-    from math import isfinite
-
     finite = [float(v) for v in values if isfinite(v)]
     if not finite:
         return 0.0, 1.0

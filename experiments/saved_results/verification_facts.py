@@ -14,6 +14,7 @@ from tightmargin.solvers.result import SolveResult, plain
 # fact of a point lost that was repaired before it was saved.
 RELATIVE = 1e-6
 SPREAD = 1e-6  # of the largest number of a variable: what a point may be off its rows by
+ROUNDED = 1e-12
 NOUGHT = 1e-12  # rounding beside numbers near 1
 
 
@@ -55,6 +56,8 @@ def contradicted_variable(result: SolveResult, again: Mapping[str, Any]) -> str:
     again : mapping
         Variables computed from the hyperplane, or from whatever names it.
     """
+    # What cancels to nothing keeps a last bit of what it is made of, on another processor another.
+    largest = max((float(np.abs(array).max(initial=0.0)) for array in again.values()), default=0.0)
     for name, array in again.items():
         if name not in result.values:
             continue
@@ -63,7 +66,7 @@ def contradicted_variable(result: SolveResult, again: Mapping[str, Any]) -> str:
             continue  # one of them square, the other a triangle
         size = max(float(np.abs(computed).max(initial=0.0)), NOUGHT)
         apart = float(np.abs(saved - computed).max(initial=0.0))
-        if not apart <= SPREAD * size:
+        if not apart <= max(SPREAD * size, ROUNDED * largest):
             return f"the saved {name} is {apart:.2e} away from what is computed again"
     return ""
 

@@ -1,7 +1,11 @@
 """Bounds on the risk of a hyperplane from the value at risk of its margin errors.
 
 Takeda & Sugiyama 2008, section 3.2. With alpha the value at risk and phi the CVaR of the margin
-errors of m points drawn independently (margin_errors.py), and the deviation G (risk_deviation.py),
+errors of m points drawn independently (margin_errors.py), R a bound on the norm of every x that can
+be drawn, c a constant, and the deviation
+
+    G(gamma) = sqrt( 2/m ( 4 c^2 (R^2 + 1)^2 / gamma^2 log2(2 m) - 1 + ln(2 / delta) ) )
+
 each theorem holds with probability at least 1 - delta over the drawing of the points:
 
     3   nu > nu_bar,  phi < 0      risk <= nu + G(alpha) <= nu + G(phi)
@@ -18,6 +22,7 @@ In its appendix C, y_i <w, x_i> + b stands for y_i (<w, x_i> + b).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,7 +36,6 @@ from tightmargin.experiments.statistics.margin_errors import (
     unit_hyperplane,
     value_at_risk,
 )
-from tightmargin.experiments.statistics.risk_deviation import capacity, confidence, deviation
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.formulations.parameters import positive
@@ -247,3 +251,51 @@ def _refuse_above(theorem: int, nu: float, nu_bar: float) -> None:
         raise ValueError(
             f"Theorem {theorem} needs nu <= nu_bar, got nu = {nu:g}, nu_bar = {nu_bar:g}"
         )
+
+
+def deviation(level: float, *, m: int, radius: float, c: float, delta: float) -> float:
+    """G: how far the risk may be from nu, at a value at risk of `level`.
+
+    Decreasing in |level|, m and delta; increasing in radius and c.
+
+    Raises
+    ------
+    ValueError
+        `level` 0, where G is infinite; a parameter out of range; a negative radicand, which takes
+        delta > 2/e and a capacity below 1 - ln(2 / delta).
+    """
+    radicand = capacity(level, m, radius, c) + confidence(delta)
+    if radicand < 0:
+        raise ValueError(
+            f"the radicand {2 / m * radicand:.6g} is negative: delta = {delta:g} exceeds 2/e and "
+            f"the capacity term {capacity(level, m, radius, c):.6g} is too small; there is no "
+            "bound here"
+        )
+    return math.sqrt(2 / m * radicand)
+
+
+def capacity(level: float, m: int, radius: float, c: float) -> float:
+    """4 c^2 (R^2 + 1)^2 / level^2 log2(2 m), the term of G that a greater |level| makes small.
+
+    Raises
+    ------
+    ValueError
+        A level that is 0 or not finite; a radius or c that is not positive.
+    """
+    if level == 0 or not math.isfinite(level):
+        raise ValueError(f"the value at risk must be finite and not 0, got {level}: no bound there")
+    scale = 2 * positive("c", c) * (positive("radius", radius) ** 2 + 1) / abs(level)
+    return scale * scale * math.log2(2 * m)
+
+
+def confidence(delta: float) -> float:
+    """ln(2 / delta) - 1, the term of G that does not depend on the hyperplane.
+
+    Raises
+    ------
+    ValueError
+        delta not between 0 and 1.
+    """
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
+    return math.log(2 / delta) - 1

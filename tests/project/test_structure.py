@@ -313,7 +313,11 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         scripts = archive.read(f"{about}/entry_points.txt").decode()
     modules = {name for name in names if not name.startswith(f"{about}/")}
     written = {installed_path(path).as_posix() for path in source_files()}
-    assert modules == written | {f"{FRONT_DOOR}/py.typed"}
+    # Beside the modules: the prints of the papers, and the mark that the code is typed.
+    prints = {path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("published.toml")}
+    assert len(prints) == 5
+    data = {installed_path(path).as_posix() for path in prints} | {f"{FRONT_DOOR}/py.typed"}
+    assert modules == written | data
     assert f"{about}/licenses/LICENSE" in names
     assert "License-Expression: BSD-3-Clause" in metadata
     assert "tightmargin = tightmargin.experiments.cli.app:main" in scripts

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, isnan
 from typing import Any
 
+from tightmargin.experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
 from tightmargin.experiments.reproduce.bi_vapnik.measured import (
+    Curve,
     Measured,
-    Run,
     as_run,
     cut_short,
     measured,
@@ -50,31 +50,6 @@ NOTES = (
     "the figure prints no numbers: 90 is in the text, and the sentences checked above are its own; "
     "'advised' is the least R_tst with H^2/l in the range that the paper recommends",
 )
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Both risks of one size.
-
-    Attributes
-    ----------
-    size : int
-    limit_squared : float
-        H_lim^2.
-    proven : bool
-        Whether H_lim is known to 1e-8 by proven bounds.
-    run : Run
-    """
-
-    size: int
-    limit_squared: float
-    proven: bool
-    run: Run
-
-    @property
-    def rows(self) -> tuple[Measured, ...]:
-        """By rising ratio."""
-        return self.run.rows
 
 
 def curve(size: int) -> dict[str, Any]:
@@ -121,8 +96,6 @@ def run(effort: Effort) -> Report:
         shown=False,
     )  # fmt: skip
     facts = Table(NAME, "each curve", KEYS[:1], FACTS, tuple(_facts(one) for one in curves))
-    from tightmargin.experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
-
     return Report(
         NAME, f"{PAPER}, Figure 1: l = {', '.join(map(str, sizes))}", (facts, points),
         claims=tuple(_claims(curves)), notes=NOTES,

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from tightmargin.experiments.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    PURPLE,
+    VERMILLION,
+    Look,
+    new_figure,
+)
+from tightmargin.experiments.reproduce.bi_vapnik.measured import Curve
 from tightmargin.experiments.reproduce.bi_vapnik.published import ADVISED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tightmargin.experiments.reproduce.bi_vapnik.figure1 import Curve
-
 SIZE = (9.0, 4.2)  # inches
-DPI = 200
-
-
-class Look(NamedTuple):
-    """How a curve is drawn: Okabe and Ito's colours, and lines and marks that differ in print."""
-
-    colour: str
-    line: str | tuple[int, tuple[int, ...]]
-    mark: str
-
-
 LOOKS = (
-    Look("#000000", "-", "o"), Look("#D55E00", "--", "s"), Look("#0072B2", "-.", "^"),
-    Look("#009E73", (0, (5, 1, 1, 1, 1, 1)), "D"), Look("#CC79A7", ":", "v"),
+    Look(BLACK, "-", "o"), Look(VERMILLION, "--", "s"), Look(BLUE, "-.", "^"),
+    Look(GREEN, (0, (5, 1, 1, 1, 1, 1)), "D"), Look(PURPLE, ":", "v"),
 )  # fmt: skip
 
 
 def risk_figure(curves: Sequence[Curve]) -> Figure:
     """Training risk on the left; test risk on the right with its least value and the advised H."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=SIZE, dpi=DPI)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(*SIZE)
     left, right = figure.subplots(1, 2)
     for number, (one, look) in enumerate(zip(curves, LOOKS, strict=False)):
         ratios = [row.ratio for row in one.rows]

@@ -84,6 +84,31 @@ class Run:
         return {"rows": [asdict(row) for row in self.rows], "left_out": self.left_out}
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Both risks of one size.
+
+    Attributes
+    ----------
+    size : int
+    limit_squared : float
+        H_lim^2.
+    proven : bool
+        Whether H_lim is known to 1e-8 by proven bounds.
+    run : Run
+    """
+
+    size: int
+    limit_squared: float
+    proven: bool
+    run: Run
+
+    @property
+    def rows(self) -> tuple[Measured, ...]:
+        """By rising ratio."""
+        return self.run.rows
+
+
 def as_run(plain: Mapping[str, Any]) -> Run:
     """The run that was stored."""
     return Run(tuple(_as_measured(row) for row in plain["rows"]), plain["left_out"])

@@ -14,12 +14,17 @@ from tightmargin.experiments.reproduce.bi_vapnik.measured import (
 from tightmargin.experiments.reproduce.bi_vapnik.published import (
     PAPER,
     RATIO,
-    TABLE2_COLUMNS,
     TABLE2_SIZES,
     table2,
 )
 from tightmargin.experiments.reproduce.bi_vapnik.samples import digits, sound_digits
-from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.comparison import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    interval,
+)
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
@@ -82,10 +87,7 @@ def _row(size: int, found: Measured) -> Row:
         "R_tst": found.test.errors, "C": found.C, "D": 100 * found.D, "nu": found.nu,
     }  # fmt: skip
     printed = table2(size)[ratio]
-    cells = {
-        name: Cell(ours[name], printed[name], allowed(name, printed[name]))
-        for name in TABLE2_COLUMNS
-    }
+    cells = {name: Cell(ours[name], text, allowed(name, text)) for name, text in printed.items()}
     return Row((str(size), ratio), cells, found.relative_gap, found.verdict)
 
 
@@ -106,18 +108,12 @@ def contradictions(sizes: Sequence[int]) -> list[str]:
     found = []
     for size in sizes:
         for ratio, printed in table2(size).items():
-            D, nu = (Cell(0.0, printed[name]) for name in ("D", "nu"))
-            (low_D, high_D), (low_nu, high_nu) = _rounding(D), _rounding(nu)
+            (low_D, high_D), (low_nu, high_nu) = (interval(printed[name]) for name in ("D", "nu"))
             if not low_D * low_nu <= 200 / size <= high_D * high_nu:
                 found.append(
                     f"l {size}, {RATIO} {ratio}: D nu l = 2 whatever the data, and the printed "
                     f"{printed['D']}e-2 and {printed['nu']} are no such pair: with that D nu is "
-                    f"{200 / size / float(D.printed):.4f}, with that nu D is "
-                    f"{200 / size / float(nu.printed):.4f}e-2"
+                    f"{200 / size / float(printed['D']):.4f}, with that nu D is "
+                    f"{200 / size / float(printed['nu']):.4f}e-2"
                 )
     return found
-
-
-def _rounding(cell: Cell) -> tuple[float, float]:
-    half_a_digit = 0.5 * 10.0**-cell.digits
-    return float(cell.printed) - half_a_digit, float(cell.printed) + half_a_digit

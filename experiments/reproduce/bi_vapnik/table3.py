@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
@@ -15,7 +15,7 @@ from tightmargin.experiments.reproduce.bi_vapnik.measured import (
     measured,
 )
 from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import proven_costs
-from tightmargin.experiments.reproduce.bi_vapnik.published import RATIO, TABLE3_COLUMNS, table3
+from tightmargin.experiments.reproduce.bi_vapnik.published import RATIO, table3
 from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES, source_files, split
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort
@@ -127,7 +127,7 @@ def _row(
     ratio: str,
     found: Sequence[Measured],
     costs: tuple[float, float],
-    printed: dict[str, str],
+    printed: Mapping[str, str],
     allowed: dict[str, dict[str, float]],
 ) -> Row:
     ours = {
@@ -140,8 +140,8 @@ def _row(
         "C": median(one.C for one in found),
     }
     cells = {
-        name: Cell(ours[name], printed[name], allowed.get(ratio, {}).get(name))
-        for name in TABLE3_COLUMNS
+        name: Cell(ours[name], text, allowed.get(ratio, {}).get(name))
+        for name, text in printed.items()
     }
     cells |= {
         "C min": Cell(min(one.C for one in found)),

@@ -7,7 +7,7 @@ from statistics import mean
 from tightmargin.experiments.reproduce.bi_vapnik.published import RATIO, table3
 from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES
 from tightmargin.experiments.reproduce.bi_vapnik.table3 import BEYOND, Splits
-from tightmargin.experiments.reproduce.framework.comparison import Cell
+from tightmargin.experiments.reproduce.framework.comparison import reaches
 
 
 def definitions(name: str) -> str:
@@ -80,9 +80,8 @@ def _ranges(splits: Splits) -> str:
             (printed["R_trn"], [one.train.errors for one in found]),
             (printed["R_tst"], [one.test.errors for one in found]),
         ):
-            half_a_digit = 0.5 * 10.0 ** -Cell(0.0, text).digits
             asked += 1
-            inside += min(rates) - half_a_digit <= float(text) <= max(rates) + half_a_digit
+            inside += reaches(rates, text)
     return (
         f"the paper's split is not known: of its {asked} error rates in training and testing "
         f"{inside} lie between the least and the largest of our splits"

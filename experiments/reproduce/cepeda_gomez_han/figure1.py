@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tightmargin.experiments.plots.losses import conic, draw_losses, hinge, zero_one
+from tightmargin.experiments.plots.style import SMALL, new_figure
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import PAPER
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
@@ -124,9 +126,6 @@ def _nearer() -> tuple[Claim, Claim]:
 
 def losses_figure() -> Figure:
     """The literature on the left, the conic loss for several gamma on the right."""
-    from tightmargin.experiments.plots.losses import conic, draw_losses, hinge, zero_one
-    from tightmargin.experiments.plots.style import SMALL, new_figure
-
     figure = new_figure(height=3.4)
     left, right = figure.subplots(1, 2, sharey=True)
     exact = {"0-1 loss": zero_one()}

@@ -7,6 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tightmargin.experiments.plots.style import (
+    GREY,
+    LARGE,
+    LOOKS,
+    NORMAL,
+    PAGE,
+    SMALL,
+    new_figure,
+    shared_legend,
+    tidy,
+)
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import rates, where
@@ -28,15 +39,6 @@ def breakdown_figure(runs: Sequence[Found]) -> Figure:
     runs : sequence of dict
         Of `replications.outlier_run`, with clustered outliers; at least one.
     """
-    from tightmargin.experiments.plots.style import (
-        LARGE,
-        NORMAL,
-        PAGE,
-        new_figure,
-        shared_legend,
-        tidy,
-    )
-
     shares = sorted({run["percent"] for run in runs}, reverse=True)
     sizes = sorted({run["n"] for run in runs})
     figure = new_figure(PAGE, 0.8 + HEIGHT * len(shares))
@@ -57,8 +59,6 @@ def breakdown_figure(runs: Sequence[Found]) -> Figure:
 
 
 def _panel(axes: Any, runs: Sequence[Found]) -> None:
-    from tightmargin.experiments.plots.style import GREY, LOOKS, SMALL
-
     dimensions = sorted({run["d"] for run in runs})
     rng = np.random.default_rng(0)  # moves marks aside, so that equal ones are seen
     for number, (method, look) in enumerate(zip(METHODS, LOOKS, strict=False)):

@@ -8,6 +8,7 @@ from math import sqrt
 
 from scipy.special import ndtr
 
+from tightmargin.experiments.reproduce.cepeda_gomez_han.figure2_plot import breakdown_figure
 from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     BAYES,
@@ -94,8 +95,6 @@ def tasks_of(quick: bool) -> list[Task]:
 )
 def run(effort: Effort) -> Report:
     """Means over all sizes beside the print, and what makes the hinge break down."""
-    from tightmargin.experiments.reproduce.cepeda_gomez_han.figure2_plot import breakdown_figure
-
     tasks = tasks_of(effort.quick)
     done = run_tasks(outlier_run, tasks, effort)
     runs = list(done.results)

@@ -7,6 +7,8 @@ from itertools import product
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from tightmargin.experiments.plots.style import new_figure, shared_legend
+from tightmargin.experiments.plots.timings import draw_timings
 from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     DIMENSIONS,
@@ -139,9 +141,6 @@ def _notes(runs: Sequence[Found]) -> list[str]:
 
 def time_figure(runs: Sequence[Found]) -> Figure:
     """One panel for every n: ours with their range, and the printed means."""
-    from tightmargin.experiments.plots.style import new_figure, shared_legend
-    from tightmargin.experiments.plots.timings import draw_timings
-
     sizes = sorted({run["n"] for run in runs})
     figure = new_figure(height=3.2)
     for axes, n in zip(figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0], sizes,

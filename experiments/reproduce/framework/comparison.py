@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -190,7 +190,19 @@ def ours_text(cell: Cell, form: str = ".4g") -> str:
     return text if not Cell(float(text), cell.printed).equal else f"{cell.ours:.{places + 4}f}"
 
 
+def interval(printed: str) -> tuple[float, float]:
+    """All numbers that round to the print."""
+    half_a_digit = 0.5 * 10.0 ** -Cell(0.0, printed).digits
+    return float(printed) - half_a_digit, float(printed) + half_a_digit
+
+
+def reaches(values: Sequence[float], printed: str) -> bool:
+    """Whether a number that rounds to the print lies between the least value and the largest."""
+    low, high = interval(printed)
+    return min(values) <= high and low <= max(values)
+
+
 def within(share: float, printed: str) -> float:
     """What is allowed where ours is to be within a share of a number that rounds to the print."""
-    half_a_digit = 0.5 * 10.0 ** -Cell(0.0, printed).digits
-    return share * float(printed) + (1 + share) * half_a_digit
+    low, high = interval(printed)
+    return share * float(printed) + (1 + share) * (high - low) / 2

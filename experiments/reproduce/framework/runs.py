@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tightmargin.experiments.reproduce.framework.printed import printed_files
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.studies.runner import Study, run_study
 
@@ -48,7 +49,8 @@ def run_tasks(
         Whether a result is what Ctrl-C left of a task; nothing is run after it, and it is not
         stored. Without it a task during which Ctrl-C came is left out.
     reads : sequence of path
-        Files that the tasks read; stored results of other files are not used.
+        Files that the tasks read, besides what the papers print; stored results of other files
+        are not used.
 
     Raises
     ------
@@ -59,8 +61,8 @@ def run_tasks(
     """
     study = run_study(
         work, tasks, name=effort.study or work.__qualname__, store=effort.store,
-        backend=effort.backend, jobs=effort.jobs, scheduler=effort.scheduler, reads=reads,
-        stopped=stopped, say=effort.say, tell=effort.tell,
+        backend=effort.backend, jobs=effort.jobs, scheduler=effort.scheduler,
+        reads=[*reads, *printed_files()], stopped=stopped, say=effort.say, tell=effort.tell,
     )  # fmt: skip
     if not study.interrupted:
         return Done(tuple(study.complete().values()))

@@ -10,6 +10,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.lee.matrix_figure import matrices_figure
 from tightmargin.experiments.reproduce.lee.matrix_runs import CHECKS, FIT, RIDGE, STARTS, TAU, work
 from tightmargin.experiments.reproduce.lee.published import MATRIX, PAPER
 from tightmargin.experiments.reproduce.lee.statements.statements import (
@@ -73,8 +74,6 @@ def run(effort: Effort) -> Report:
         Table(NAME, "matrices of bounded rank", KEYS, COLUMNS, tuple(map(fit_row, fits))),
         statement_table(f"{NAME}-statements", "what sections 5 and 6 state", MATRIX, found),
     )
-    from tightmargin.experiments.reproduce.lee.matrix_figure import matrices_figure
-
     return Report(
         NAME, f"{PAPER}, section 5: matrix predictors", tables,
         claims=(*_claims(fits), statement_claim(MATRIX, found)), notes=NOTES,

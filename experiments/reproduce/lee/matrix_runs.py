@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.reproduce.lee.statements.matrices import (
     matrix_findings,
     population_findings,
 )
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import Array, TrainingData
 from tightmargin.formulations.matrix.convex_models import (
     matrix_svc_full,
     matrix_svc_nuclear,
@@ -22,8 +21,6 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.matrix.alternating import matrix_alternating
 from tightmargin.solvers.matrix.branch_and_bound import GAP, matrix_search
 from tightmargin.solvers.result import SolveResult
-
-Array = NDArray[np.float64]
 
 CHECKS, FIT = "checks", "fit"
 RIDGE, TAU = 0.5, 1.0

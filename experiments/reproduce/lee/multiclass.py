@@ -9,6 +9,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.lee.multiclass_figure import regions_figure
 from tightmargin.experiments.reproduce.lee.multiclass_runs import (
     CHECKS,
     FIT,
@@ -72,8 +73,6 @@ def run(effort: Effort) -> Report:
         Table(NAME, "three classes with strays", KEYS, COLUMNS, tuple(map(fit_row, fits))),
         statement_table(f"{NAME}-statements", "what section 3.2 states", CLASSES, found),
     )
-    from tightmargin.experiments.reproduce.lee.multiclass_figure import regions_figure
-
     return Report(
         NAME, f"{PAPER}, sections 3.2 and 4.1: the truncated hinge loss", tables,
         claims=(*_claims(fits), statement_claim(CLASSES, found)), notes=NOTES,

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.plots.decision_boundary import draw_regions
 from tightmargin.experiments.plots.style import BLACK, NORMAL, SMALL, look, new_figure, tidy
 from tightmargin.experiments.reproduce.lee.multiclass_runs import sample
+from tightmargin.formulations.data.training_data import Array
 from tightmargin.formulations.multiclass.fisher_consistency import population_risk
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 SIZE = (11.0, 4.2)  # inches
 WEIGHTS = (0.40, 0.32, 0.28)  # the first class is the most likely, and below one half

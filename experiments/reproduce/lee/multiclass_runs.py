@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.data.gaussian_classes import gaussian_class_data
 from tightmargin.experiments.reproduce.lee.statements.consistency import (
@@ -13,13 +12,12 @@ from tightmargin.experiments.reproduce.lee.statements.consistency import (
     two_class_findings,
 )
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import Array
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.multiclass.branch_and_bound import GAP, truncated_search
 from tightmargin.solvers.multiclass.dca import truncated_dca
-
-Array = NDArray[np.float64]
 
 CHECKS, FIT = "checks", "fit"
 CLASSES, TRUNCATION, RIDGE = 3, -0.5, 0.02

@@ -12,6 +12,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.lee.probability_figure import errors_figure
 from tightmargin.experiments.reproduce.lee.probability_runs import (
     CHECKS,
     IDEAL,
@@ -99,8 +100,6 @@ def run(effort: Effort) -> Report:
         Table(NAME, "distance from the true probabilities", KEYS, COLUMNS, tuple(rows)),
         statement_table(f"{NAME}-statements", "what sections 3.1 and 4.1 state", BINARY, found),
     )
-    from tightmargin.experiments.reproduce.lee.probability_figure import errors_figure
-
     shown = [result for result in done.results if result["task"][0] == SHOWN]
     return Report(
         NAME, f"{PAPER}, sections 3.1 and 4.1: probabilities from machines", tables,

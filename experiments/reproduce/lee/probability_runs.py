@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.data.class_points import in_two
 from tightmargin.experiments.data.gaussian_classes import (
@@ -16,13 +15,12 @@ from tightmargin.experiments.data.gaussian_classes import (
 from tightmargin.experiments.reproduce.lee.statements.probabilities import (
     border_findings,
     ideal_labels,
-    sign_findings,
-)
-from tightmargin.experiments.reproduce.lee.statements.probability_limit import (
     limit_findings,
     linear_limit,
+    sign_findings,
 )
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import Array
 from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.multiclass import EXACT, direct_probabilities
 from tightmargin.solvers.probability.sign_rule import SignReading
@@ -32,8 +30,6 @@ from tightmargin.solvers.probability.simplex_grid import (
     rainbow_cells,
     simplex_grid,
 )
-
-Array = NDArray[np.float64]
 
 CHECKS, TWO, THREE = "checks", "two", "three"
 LIMIT, IDEAL, SHOWN = "limit", "ideal", "shown"

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.published import LINEAR, PAPER
+from tightmargin.experiments.reproduce.lee.sgd_figure import walks_figure
 from tightmargin.experiments.reproduce.lee.sgd_runs import (
     DATA,
     HARD,
     KERNEL,
     OPTIMUM,
     PRINTED,
-    RIDGES,
     SOFT,
     WALK,
+    Walks,
     work,
 )
 from tightmargin.experiments.reproduce.lee.statements.statements import (
@@ -33,8 +32,6 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
 )
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.soft_margin.sgd_rate import RULES
-
-Array = NDArray[np.float64]
 
 NAME = "lee-sgd"
 SEEDS, QUICK_SEEDS = 20, 5
@@ -64,27 +61,6 @@ NOTES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Walks:
-    """All runs of one rule on one data set.
-
-    Attributes
-    ----------
-    optimum : mapping
-        Its objective and bound, how it is proven, and what the data are.
-    steps, rates : array (k,)
-    gaps, proven_gaps : array (runs, k)
-    """
-
-    data: str
-    rule: str
-    optimum: Mapping[str, Any]
-    steps: Array
-    rates: Array
-    gaps: Array
-    proven_gaps: Array
-
-
 @reproduction(
     NAME,
     "stochastic gradient descent against the proven optimum; statements of sections 1 and 2",
@@ -108,8 +84,6 @@ def run(effort: Effort) -> Report:
         Table(NAME, "gap of the averaged iterate after T steps", KEYS, COLUMNS, rows),
         statement_table(f"{NAME}-statements", "what sections 1 and 2 state", LINEAR, found),
     )
-    from tightmargin.experiments.reproduce.lee.sgd_figure import walks_figure
-
     return Report(
         NAME, f"{PAPER}, sections 1 and 2: descent by random points", tables,
         claims=(*_claims(all_walks), statement_claim(LINEAR, found)), notes=NOTES,
@@ -200,9 +174,3 @@ def _claims(all_walks: Sequence[Walks]) -> list[Claim]:
             honest and positive,
         ),
     ]
-
-
-def ridge_text(one: Walks) -> str:
-    """What a panel says of its data."""
-    words = one.optimum
-    return f"{one.data}, n = {words['n']}\nlambda = {RIDGES[one.data]:g}, R = {words['radius']:.1f}"

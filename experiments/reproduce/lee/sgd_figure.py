@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 from tightmargin.experiments.plots.sgd import draw_sgd
 from tightmargin.experiments.plots.style import NORMAL, ORANGE, new_figure, shared_legend
+from tightmargin.experiments.reproduce.lee.sgd_runs import Walks, ridge_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from tightmargin.experiments.reproduce.lee.sgd import Walks
 
 SIZE = (9.0, 4.0)  # inches
 
 
 def walks_figure(all_walks: Sequence[Walks]) -> Figure:
     """Gaps over steps by the printed rule, with the mean of the other rule beside it."""
-    from tightmargin.experiments.reproduce.lee.sgd import ridge_text
-
     printed = [one for one in all_walks if one.rule == "printed"]
     others = {one.data: one for one in all_walks if one.rule != "printed"}
     figure = new_figure(*SIZE)

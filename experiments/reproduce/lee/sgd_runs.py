@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,23 +15,20 @@ from tightmargin.experiments.reproduce.lee.statements.linear import (
     margin_bound_findings,
 )
 from tightmargin.experiments.reproduce.lee.statements.soft_margin import (
-    CLOSELY,
     generalisation_findings,
     kernel_findings,
     overlapping,
     soft_margin_findings,
 )
-from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding
+from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding, optimum
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import Array, GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
-from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.soft_margin.sgd import sgd
 from tightmargin.solvers.soft_margin.sgd_rate import sgd_rate
 
-Array = NDArray[np.float64]
 Draws = NDArray[np.int64]
 
 NORMAL, CANCER, KERNEL = "two normal classes", "breast cancer", "breast cancer, rbf"
@@ -38,6 +37,27 @@ RIDGES = {NORMAL: 0.025, CANCER: 0.01, KERNEL: 0.01}
 OPTIMUM, WALK, HARD, SOFT, PRINTED = "optimum", "walk", "hard margin", "soft margin", "as printed"
 STEPS = 20_000  # of the algorithms as printed
 NEAR = 0.05  # relative to the optimum: a walk that ends within this has arrived
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """All runs of one rule on one data set.
+
+    Attributes
+    ----------
+    optimum : mapping
+        Its objective and bound, how it is proven, and what the data are.
+    steps, rates : array (k,)
+    gaps, proven_gaps : array (runs, k)
+    """
+
+    data: str
+    rule: str
+    optimum: Mapping[str, Any]
+    steps: Array
+    rates: Array
+    gaps: Array
+    proven_gaps: Array
 
 
 def work(what: str, *words: Any) -> dict[str, Any]:
@@ -74,7 +94,7 @@ def proven_optimum(data: TrainingData | GramData, ridge: float) -> SolveResult:
         model = kernel_soft_margin_svc(data, ridge=ridge, intercept="none")
     else:
         model = soft_margin_svc(data, ridge=ridge, intercept="none")
-    return solve(model, "clarabel", options=CLOSELY)
+    return optimum(model)[0]
 
 
 def _optimum(name: str) -> dict[str, Any]:
@@ -164,3 +184,9 @@ def two_rules(data: TrainingData) -> tuple[float, float]:
         for rule in ("update", "printed")
     )
     return text, algorithm
+
+
+def ridge_text(one: Walks) -> str:
+    """What a panel says of its data."""
+    words = one.optimum
+    return f"{one.data}, n = {words['n']}\nlambda = {RIDGES[one.data]:g}, R = {words['radius']:.1f}"

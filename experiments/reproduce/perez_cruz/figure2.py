@@ -10,13 +10,14 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.pictures import figure2
 from tightmargin.experiments.reproduce.perez_cruz.published import (
     FIGURE2_ERRORS,
     FIGURE2_POINTS,
     FIGURE2_SVS,
     PAPER,
 )
-from tightmargin.experiments.reproduce.perez_cruz.samples import FAR, NEAR, two_clouds
+from tightmargin.experiments.reproduce.perez_cruz.samples import FAR, NEAR, PANELS, two_clouds
 from tightmargin.experiments.reproduce.perez_cruz.solved import (
     SCALE,
     Plain,
@@ -37,11 +38,6 @@ COLUMNS = (
     Column("wrong", "wrong side", ".0f"), Column("rho/||w||", r"$\rho/\|w\|$", ".4f"),
     Column("lambda", r"$\lambda$", ".3f"), Column("nu_bar", r"$\bar\nu$", ".4f"),
 )  # fmt: skip
-PANELS = {
-    "a": "separable points",
-    "b": "nu-SVC, just above nu_min",
-    "c": "extended nu-SVC, nu = 0.01",
-}
 
 
 def three_panels(separable: int, other: int) -> Plain:
@@ -89,8 +85,6 @@ def run(effort: Effort) -> Report:
     first = samples[0]
     title = f"the first of {len(samples)} stand-ins with {FIGURE2_POINTS} points"
     rows = tuple(_row(panel, first[panel]) for panel in PANELS)
-    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure2
-
     return Report(
         NAME, f"{PAPER}, Figure 2", (Table(NAME, title, KEYS, COLUMNS, rows),),
         claims=(_largest(samples), _least_vectors(samples), _in_range(samples), _below(samples)),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, reaches
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.pictures import figure3_panels
 from tightmargin.experiments.reproduce.perez_cruz.print_laws import (
     broken_tangents,
-    interval,
     sizes_without_slack,
 )
 from tightmargin.experiments.reproduce.perez_cruz.published import PAPER, figure3
@@ -65,8 +65,6 @@ def run(effort: Effort) -> Report:
         for k, nu in enumerate(figure3())
     )
     title = f"sample {shown['seed']}, the nearest to the print, and the range of {len(samples)}"
-    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure3_panels
-
     return Report(
         NAME, f"{PAPER}, Figure 3", (Table(NAME, title, KEYS, COLUMNS, rows),),
         claims=(*_of_the_print(), _inside(samples), *_of_ours(samples)),
@@ -135,15 +133,10 @@ def _inside(samples: Sequence[Plain]) -> Claim:
         f"{name} at {nu}"
         for k, (nu, printed) in enumerate(figure3().items())
         for name in NAMES
-        if not _touches([sample["rows"][k][name] for sample in samples], printed[name])
+        if not reaches([sample["rows"][k][name] for sample in samples], printed[name])
     ]
     text = f"the 8 printed numbers lie within the range of our {len(samples)} samples"
     return Claim(text + (f", but for {', '.join(outside)}" if outside else ""), not outside)
-
-
-def _touches(values: Sequence[float], printed: str) -> bool:
-    low, high = interval(printed)
-    return min(values) <= high and low <= max(values)
 
 
 def _of_ours(samples: Sequence[Plain]) -> tuple[Claim, ...]:

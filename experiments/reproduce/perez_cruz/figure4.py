@@ -13,13 +13,20 @@ from tightmargin.experiments.reproduce.framework.registry import Effort, reprodu
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.perez_cruz.figure3 import NUS as LINEAR_NUS
+from tightmargin.experiments.reproduce.perez_cruz.pictures import figure4
 from tightmargin.experiments.reproduce.perez_cruz.published import (
     BAYES,
     FIGURE4_ERRORS,
     FIGURE4_NU,
     PAPER,
 )
-from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS, clusters
+from tightmargin.experiments.reproduce.perez_cruz.samples import (
+    FIGURE4_NUS,
+    KERNELS,
+    PLACE,
+    POINTS,
+    clusters,
+)
 from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_error, error_of, grid
 from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, largest_gap, solved, verdict
 from tightmargin.formulations.data.kernel_pca import KernelPca, fit_kernel_pca
@@ -29,14 +36,6 @@ from tightmargin.solvers.nu.nu_range import nu_range
 
 NAME = "perez-cruz-figure4"
 SAMPLES, QUICK = 40, 4
-SIGMA = 8.0  # exp(-||x - x'||^2 / (2 sigma^2))
-# What kernel_matrix takes, and how many components are kept.
-KERNELS: dict[str, tuple[dict[str, Any], int]] = {
-    "poly": ({"kernel": "poly", "degree": 2, "coef0": 1.0}, 5),
-    "rbf": ({"kernel": "rbf", "width": 1 / (2 * SIGMA**2)}, 5),
-}
-NUS = (0.9, 0.8, 0.7, 0.6, FIGURE4_NU, 0.4, 0.3, 0.2, 0.1)
-PLACE = NUS.index(FIGURE4_NU)
 BLOCK = 20000  # points scored at once
 KEYS = (Column("kernel", "kernel"),)
 COLUMNS = (
@@ -54,7 +53,7 @@ def one_sample(seed: int) -> Plain:
     found: Plain = {"seed": seed}
     for name, (options, keep) in KERNELS.items():
         fitted = fit_kernel_pca(data, keep=keep, **options)
-        path = solved(fitted.data, NUS)
+        path = solved(fitted.data, FIGURE4_NUS)
         errors = _errors(fitted, options, path["rows"])
         shown = path["rows"][PLACE]
         a, a0 = fitted.expansion(np.array(shown["w"]), shown["b"])
@@ -128,8 +127,6 @@ def run(effort: Effort) -> Report:
         _bayes(),
         *(_row(name, shown[name], [sample[name] for sample in samples]) for name in KERNELS),
     )
-    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure4
-
     return Report(
         NAME, f"{PAPER}, Figure 4: nu = {FIGURE4_NU}", (Table(NAME, title, KEYS, COLUMNS, rows),),
         claims=_claims(samples), notes=(*NOTES, _share(tried), _flat(samples)),
@@ -148,7 +145,7 @@ NOTES = (
     "which is all that the polynomial kernel has; variance: their share of it",
     "error, rho, lambda and nu_bar are those of the sample that is drawn, at nu = 0.51; least "
     "error and median error those of all samples there; best over nu: the least error of "
-    f"the drawn one over nu = {', '.join(f'{nu:g}' for nu in NUS)}",
+    f"the drawn one over nu = {', '.join(f'{nu:g}' for nu in FIGURE4_NUS)}",
 )
 
 
@@ -213,5 +210,5 @@ def _flat(samples: Sequence[Plain]) -> str:
     counts = ", ".join(f"{count} with {name}" for name, count in best.items())
     return (
         "the paper says that its errors at nu = 0.51 are the least over all nu; of our "
-        f"{len(samples)} samples that holds for {counts}, among the {len(NUS)} nu tried"
+        f"{len(samples)} samples that holds for {counts}, among the {len(FIGURE4_NUS)} nu tried"
     )

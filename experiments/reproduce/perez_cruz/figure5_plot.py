@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tightmargin.experiments.plots.style import (
+    BLACK,
+    GREY,
+    PAGE,
+    SMALL,
+    look,
+    new_figure,
+    shared_legend,
+    tidy,
+)
 from tightmargin.experiments.reproduce.framework.comparison import Table
 
 if TYPE_CHECKING:
@@ -12,17 +22,6 @@ if TYPE_CHECKING:
 
 def figure5(table: Table, errors: Table, nu_bar: float) -> Figure:
     """Training and test error on the left, rho and lambda on the right, nu_bar in all."""
-    from tightmargin.experiments.plots.style import (
-        BLACK,
-        GREY,
-        PAGE,
-        SMALL,
-        look,
-        new_figure,
-        shared_legend,
-        tidy,
-    )
-
     figure = new_figure(PAGE, 3.6)
     panels: dict[str, Any] = figure.subplot_mosaic(
         [["errors", "rho"], ["errors", "lambda"]], width_ratios=[1.3, 1]

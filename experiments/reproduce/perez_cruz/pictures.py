@@ -7,12 +7,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tightmargin.experiments.plots.decision_boundary import NEGATIVE, POSITIVE, RING, draw_boundary
+from tightmargin.experiments.plots.style import BLACK, GREEN, PAGE, SMALL, new_figure
+from tightmargin.experiments.reproduce.perez_cruz.samples import (
+    FAR,
+    KERNELS,
+    NEAR,
+    PANELS,
+    PLACE,
+    POINTS,
+    WIDTH,
+    circles_and_disks,
+    clusters,
+    two_clouds,
+)
+from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_score
+from tightmargin.experiments.reproduce.perez_cruz.solved import Plain
+from tightmargin.formulations.data.kernels import kernel_matrix
 from tightmargin.formulations.data.training_data import Array, TrainingData
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from tightmargin.experiments.reproduce.perez_cruz.solved import Plain
 
 Score = Callable[[Array], Array]
 
@@ -30,9 +45,6 @@ class Panel(NamedTuple):
 
 def boundary_figure(panels: Sequence[Panel], columns: int, height: float) -> Figure:
     """Draw panels in rows of so many columns, each row of so many inches."""
-    from tightmargin.experiments.plots.decision_boundary import draw_boundary
-    from tightmargin.experiments.plots.style import PAGE, SMALL, new_figure
-
     rows = -(-len(panels) // columns)
     figure = new_figure(PAGE, rows * height + 0.5)
     for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, panels, strict=True):
@@ -51,8 +63,6 @@ def boundary_figure(panels: Sequence[Panel], columns: int, height: float) -> Fig
 
 
 def _dotted(axes: Any, mark: Score) -> None:
-    from tightmargin.experiments.plots.style import GREEN
-
     xs, ys = (np.linspace(low, high, 200) for low, high in (axes.get_xlim(), axes.get_ylim()))
     places = np.column_stack([part.ravel() for part in np.meshgrid(xs, ys)])
     values = mark(places).reshape(len(ys), len(xs))
@@ -62,9 +72,6 @@ def _dotted(axes: Any, mark: Score) -> None:
 def _legend(figure: Figure, dotted: bool) -> None:
     """One legend for all panels; the margins of each are at its own rho."""
     from matplotlib.lines import Line2D
-
-    from tightmargin.experiments.plots.decision_boundary import NEGATIVE, POSITIVE, RING
-    from tightmargin.experiments.plots.style import BLACK, GREEN, SMALL
 
     handles = [Line2D([], [], color=BLACK, lw=1.6, label="boundary")]
     for mark, dashes, sign in ((POSITIVE, "--", "+"), (NEGATIVE, "-.", "-")):
@@ -93,8 +100,6 @@ def linear(row: Plain) -> Score:
 
 def kernel(points: Array, options: dict[str, Any], a: Sequence[float], b: float) -> Score:
     """Decision values sum_j a_j k(x, x_j) + b, with `options` as kernel_matrix has them."""
-    from tightmargin.formulations.data.kernels import kernel_matrix
-
     kind, rest = options["kernel"], {k: v for k, v in options.items() if k != "kernel"}
     weights = np.array(a)
     return lambda X: np.asarray(kernel_matrix(kind, X, points, **rest) @ weights + b)
@@ -102,9 +107,6 @@ def kernel(points: Array, options: dict[str, Any], a: Sequence[float], b: float)
 
 def figure1(sample: Sequence[Plain]) -> Figure:
     """Eight nu on the first sample."""
-    from tightmargin.experiments.reproduce.perez_cruz.samples import circles_and_disks
-    from tightmargin.experiments.reproduce.perez_cruz.table1 import WIDTH
-
     data = circles_and_disks(0)
     options = {"kernel": "rbf", "width": WIDTH}
     panels = [
@@ -119,9 +121,6 @@ def figure1(sample: Sequence[Plain]) -> Figure:
 
 def figure2(sample: Plain) -> Figure:
     """The three panels of one sample."""
-    from tightmargin.experiments.reproduce.perez_cruz.figure2 import PANELS
-    from tightmargin.experiments.reproduce.perez_cruz.samples import FAR, NEAR, two_clouds
-
     separable, other = sample["seeds"]
     data = {"a": two_clouds(separable, FAR)} | dict.fromkeys("bc", two_clouds(other, NEAR))
     panels = [
@@ -136,8 +135,6 @@ def figure2(sample: Plain) -> Figure:
 
 def figure3_panels(sample: Plain) -> Figure:
     """The four nu on one sample."""
-    from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS, clusters
-
     data = clusters(sample["seed"], POINTS)
     panels = [
         Panel(
@@ -151,10 +148,6 @@ def figure3_panels(sample: Plain) -> Figure:
 
 def figure4(sample: Plain) -> Figure:
     """Both kernels on one sample, with the Bayes rule."""
-    from tightmargin.experiments.reproduce.perez_cruz.figure4 import KERNELS, PLACE
-    from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS, clusters
-    from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_score
-
     data = clusters(sample["seed"], POINTS)
     words = {"poly": "polynomial kernel", "rbf": "Gaussian kernel"}
     panels = [

@@ -15,17 +15,9 @@ Both are linear in (rho, lambda), and hold for means over parts of n points each
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
-from tightmargin.experiments.reproduce.framework.comparison import Cell
-
-Printed = Mapping[str, Mapping[str, str]]
-
-
-def interval(printed: str) -> tuple[float, float]:
-    """All numbers that round to the print."""
-    half_a_digit = 0.5 * 10.0 ** -Cell(0.0, printed).digits
-    return float(printed) - half_a_digit, float(printed) + half_a_digit
+from tightmargin.experiments.reproduce.framework.comparison import interval
+from tightmargin.experiments.reproduce.perez_cruz.published import Printed
 
 
 def most_lambda(nu: str, rho: str, n: int) -> float:

@@ -1,4 +1,4 @@
-"""Points to train on: those of section 6, and stand-ins for the figures whose points are unknown.
+"""Points of section 6, stand-ins for those that are not known, and what is trained on them.
 
 The paper prints no points and no seeds. Every recipe draws from numpy.random.default_rng(seed), in
 the order written in its docstring.
@@ -7,11 +7,13 @@ the order written in its docstring.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE4_NU
 from tightmargin.experiments.validation.folds import splits
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import Array, TrainingData
@@ -21,6 +23,20 @@ MEANS = ((2.0, 0.0), (0.0, 2.0))
 POINTS = 60  # of section 6: the number follows from the caption of Figure 3, see figure3.py
 CIRCLES, SPREAD, OFFSET = 28, 0.7, 0.5
 CLOUDS, FAR, NEAR = 60, 6.0, 2.5
+WIDTH = 1.0  # of Table 1: k(x, x') = exp(-||x - x'||^2)
+PANELS = {  # of Figure 2
+    "a": "separable points",
+    "b": "nu-SVC, just above nu_min",
+    "c": "extended nu-SVC, nu = 0.01",
+}
+SIGMA = 8.0  # of Figure 4: exp(-||x - x'||^2 / (2 sigma^2))
+# What kernel_matrix takes, and how many components are kept.
+KERNELS: dict[str, tuple[dict[str, Any], int]] = {
+    "poly": ({"kernel": "poly", "degree": 2, "coef0": 1.0}, 5),
+    "rbf": ({"kernel": "rbf", "width": 1 / (2 * SIGMA**2)}, 5),
+}
+FIGURE4_NUS = (0.9, 0.8, 0.7, 0.6, FIGURE4_NU, 0.4, 0.3, 0.2, 0.1)
+PLACE = FIGURE4_NUS.index(FIGURE4_NU)
 LIVER, FOLDS = "uci:liver_disorders", 5
 
 

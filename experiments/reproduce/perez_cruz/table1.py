@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import mean
-from typing import Any
 
 import numpy as np
 
-from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, reaches
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.pictures import figure1
 from tightmargin.experiments.reproduce.perez_cruz.published import MARGIN, PAPER, SHARES, table1
-from tightmargin.experiments.reproduce.perez_cruz.samples import CIRCLES, circles_and_disks
+from tightmargin.experiments.reproduce.perez_cruz.samples import CIRCLES, WIDTH, circles_and_disks
 from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import sharp_dual
 from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, largest_gap, verdict
 from tightmargin.formulations.common.intercept_recovery import nu_margin
@@ -27,7 +27,6 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import Status, Verdict
 
 NAME = "perez-cruz-table1"
-WIDTH = 1.0  # k(x, x') = exp(-||x - x'||^2)
 SEEDS, QUICK = 50, 8
 TIE = 1e-6  # of the margin: what two certified optima may differ by
 NUS = tuple(float(nu) for nu in table1())
@@ -88,8 +87,6 @@ def run(effort: Effort) -> Report:
         NAME, f"means of {len(samples)} stand-ins with {CIRCLES} points", KEYS, COLUMNS,
         tuple(_row(nu, [sample[k] for sample in samples]) for k, nu in enumerate(table1())),
     )  # fmt: skip
-    from tightmargin.experiments.reproduce.perez_cruz.pictures import figure1
-
     return Report(
         NAME, f"{PAPER}, Figure 1 and Table 1", (table,),
         claims=(*_of_the_print(), *_of_ours(samples)), notes=_notes(samples),
@@ -157,9 +154,8 @@ def _of_ours(samples: Sequence[Sequence[Plain]]) -> tuple[Claim, Claim]:
 def _notes(samples: Sequence[Sequence[Plain]]) -> tuple[str, ...]:
     printed = table1()
     inside = sum(
-        low - 0.5 * 10.0**-3 <= float(printed[nu][MARGIN]) <= high + 0.5 * 10.0**-3
+        reaches([sample[k][MARGIN] for sample in samples], printed[nu][MARGIN])
         for k, nu in enumerate(printed)
-        for low, high in [_range([sample[k][MARGIN] for sample in samples])]
     )
     return (
         "the paper names the kernel, exp(-||x - x'||^2), and prints neither the points nor where "
@@ -172,7 +168,3 @@ def _notes(samples: Sequence[Sequence[Plain]]) -> tuple[str, ...]:
         "28 different points have a Gaussian kernel matrix of full rank, so that every nu up to 1 "
         "has a solution of nu-SVC: the limit from below that the paper removes is not met here",
     )
-
-
-def _range(values: Sequence[Any]) -> tuple[float, float]:
-    return min(values), max(values)

@@ -11,6 +11,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.perez_cruz.figure5_plot import figure5
 from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE5, PAPER, table3
 from tightmargin.experiments.reproduce.perez_cruz.samples import (
     FOLDS,
@@ -82,8 +83,6 @@ def run(effort: Effort) -> Report:
         f"{NAME}-figure5", f"shares of errors, {words}", KEYS, ERRORS,
         tuple(_errors(parts, nu) for nu in NUS),
     )  # fmt: skip
-    from tightmargin.experiments.reproduce.perez_cruz.figure5_plot import figure5
-
     return Report(
         NAME, f"{PAPER}, Table 3 and Figure 5: liver disorders", (table, errors),
         claims=claims(table, parts),

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import mean
 
-from tightmargin.experiments.reproduce.framework.comparison import Table
+from tightmargin.experiments.reproduce.framework.comparison import Table, interval
 from tightmargin.experiments.reproduce.framework.report import Claim
 from tightmargin.experiments.reproduce.perez_cruz.print_laws import (
     above_its_slack,
     broken_tangents,
-    interval,
     least_support_share,
     most_lambda,
 )

@@ -12,6 +12,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.takeda_sugiyama.figure1_plot import distribution_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
     files_read,
@@ -122,8 +123,6 @@ def run(effort: Effort) -> Report:
         NAME, "value at risk and conditional value at risk of the margin errors", KEYS, COLUMNS,
         tuple(_row(one) for one in found),
     )  # fmt: skip
-    from tightmargin.experiments.reproduce.takeda_sugiyama.figure1_plot import distribution_figure
-
     drawn = [one for one in found if one["nu"] in DRAWN[one["data"]]]
     return Report(
         NAME, f"{PAPER}, Figure 1", (table,),

@@ -15,6 +15,7 @@ from tightmargin.experiments.reproduce.framework.registry import Effort, reprodu
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_claims import claims
+from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
     files_read,
@@ -157,8 +158,6 @@ def run(effort: Effort) -> Report:
     ends = Table(
         f"{NAME}-ends", "the range of nu", KEYS[:1], ENDS, tuple(_ends(one) for one in found)
     )
-    from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
-
     return Report(
         NAME, f"{PAPER}, Figure 2", (values, ends),
         claims=tuple(claim for one in found for claim in claims(one)),

@@ -21,10 +21,13 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.experiments.reproduce.takeda_sugiyama.faces_left import faces_left
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure3_claims import claims
-from tightmargin.experiments.reproduce.takeda_sugiyama.kept_runs import kept, rebuilt
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE, files_read
+from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import (
+    faces_left,
+    kept,
+    rebuilt,
+)
 from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData

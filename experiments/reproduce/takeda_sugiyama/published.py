@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-PAPER = "Takeda & Sugiyama 2008"
+from tightmargin.experiments.reproduce.framework.printed import printed
 
-# Section 2.5.2: with 1/m_+ and 1/m_- on the slacks, "nu_max = 1 holds".
-NU_MAX_BALANCED = "1"
+_PRINT = printed("takeda_sugiyama")
+
+PAPER: str = _PRINT["paper"]
+NU_MAX_BALANCED: str = _PRINT["nu_max_balanced"]
 
 NO_NUMBERS = (
     "the paper names no data set and prints no measured number: its figures are sketches, and what "

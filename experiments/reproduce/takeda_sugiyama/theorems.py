@@ -34,6 +34,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import (
     sample,
 )
 from tightmargin.experiments.reproduce.takeda_sugiyama.theorem_claims import claims, constant_note
+from tightmargin.experiments.reproduce.takeda_sugiyama.theorems_plot import bounds_figure
 from tightmargin.experiments.statistics.risk_bounds import risk_bound
 from tightmargin.formulations.data.training_data import Array, TrainingData
 from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
@@ -124,8 +125,6 @@ def run(effort: Effort) -> Report:
     found = [one for part in done.results for one in part]
     title = "bounds on the risk and test errors"
     table = Table(NAME, title, KEYS, COLUMNS, tuple(_rows(found)))
-    from tightmargin.experiments.reproduce.takeda_sugiyama.theorems_plot import bounds_figure
-
     return Report(
         NAME, f"{PAPER}, Theorems 3 to 5", (table,),
         claims=tuple(claims(found)), notes=(*HOW, constant_note(found), *NOTES, LIVER_NOTE),

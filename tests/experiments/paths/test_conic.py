@@ -14,7 +14,7 @@ import pytest
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
 from tightmargin.experiments.cli.path import ARRAYS
-from tightmargin.experiments.plots.conic_path import conic_path_figure
+from tightmargin.experiments.plots.paths import conic_path_figure
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.solvers.conic.path import conic_path, penalty_grid
 from tightmargin.solvers.conic.path_rows import ConicRows

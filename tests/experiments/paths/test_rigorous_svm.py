@@ -17,7 +17,7 @@ from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.experiments.cli.path import ARRAYS
 from tightmargin.experiments.paths import rigorous_svm
-from tightmargin.experiments.plots.rsvm_path import rsvm_path_figure
+from tightmargin.experiments.plots.paths import rsvm_path_figure
 from tightmargin.experiments.statistics.capacity_report import PAPER_RATIOS, rsvm_report
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.normalisation import normalise

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from tests.references import reference_solutions
 from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
-from tightmargin.experiments.plots.cvar import profile_figure, save_profile
+from tightmargin.experiments.plots.paths import profile_figure, save_profile
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tightmargin.experiments.reproduce.bi_vapnik import (
     table3_adult,
 )
 from tightmargin.experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
-from tightmargin.experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
+from tightmargin.experiments.reproduce.bi_vapnik.measured import Curve, Measured, Rates, Run, as_run
 from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
 from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, Sample, digits, split
 from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import misfit
@@ -316,7 +317,7 @@ def test_the_left_half_of_table_3_agrees_first_and_is_no_optimum_later(
     assert sum("that of no optimum on our splits" in text for text in texts) == 5
     assert "falls from every row to the next on every split, proven" in texts[0]
     # Were the printed C one that an optimum can have, the command would say so.
-    whole = published.table3("adult")
+    whole = deepcopy(published.table3("adult"))
     whole["0.1"]["C"] = "4.0e+0"
     monkeypatch.setattr(table3_adult, "table3", lambda name: whole)
     answer = run("reproduce", "bi-vapnik-table3-adult", "--out", tmp_path)
@@ -354,7 +355,7 @@ def test_the_grid_ends_at_the_last_whole_h_squared_that_matters() -> None:
     assert figure1.grid(300, 324.69) == [k / 100 for k in range(3, 101)]
 
 
-def a_curve(size: int, errors: list[float], losses: list[float]) -> figure1.Curve:
+def a_curve(size: int, errors: list[float], losses: list[float]) -> Curve:
     rows = tuple(
         replace(
             MEASURED, ratio=0.1 * (k + 1), value=loss, lower_bound=loss,
@@ -363,7 +364,7 @@ def a_curve(size: int, errors: list[float], losses: list[float]) -> figure1.Curv
         )
         for k, (error, loss) in enumerate(zip(errors, losses, strict=True))
     )  # fmt: skip
-    return figure1.Curve(size, 90.4, True, Run(rows, False))
+    return Curve(size, 90.4, True, Run(rows, False))
 
 
 @pytest.mark.parametrize(("errors", "losses", "failing"), [

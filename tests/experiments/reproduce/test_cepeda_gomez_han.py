@@ -307,7 +307,7 @@ def reported(
 ) -> Report:  # fmt: skip
     """The report of given runs, without its picture unless that is asked for."""
     if not drawn:
-        monkeypatch.setattr(figure2_plot, "breakdown_figure", lambda runs: None)
+        monkeypatch.setattr(table1, "breakdown_figure", lambda runs: None)
         monkeypatch.setattr(table2, "time_figure", lambda runs: None)
 
     def given(*args: Any, **more: Any) -> Done:

@@ -6,6 +6,7 @@ import csv
 import math
 import os
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from operator import floordiv
@@ -21,15 +22,19 @@ from tightmargin.experiments.console.streams import working
 from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.reproduce.bi_vapnik import table2
 from tightmargin.experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
+from tightmargin.experiments.reproduce.framework import runs
 from tightmargin.experiments.reproduce.framework.comparison import (
     Cell,
     Column,
     Row,
     Table,
+    interval,
     ours_text,
+    reaches,
     within,
 )
 from tightmargin.experiments.reproduce.framework.files import save, to_latex
+from tightmargin.experiments.reproduce.framework.printed import printed, printed_files
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report, to_json
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
@@ -38,6 +43,7 @@ from tightmargin.experiments.studies.result_store import opened
 from tightmargin.experiments.studies.runner import StudyError
 from tightmargin.solvers.result import SCHEMA, Verdict
 
+ROOT = Path(__file__).resolve().parents[3]
 NAME = "bi-vapnik-table2"
 PRINT = table2.table2
 
@@ -70,6 +76,19 @@ def test_what_is_allowed_beyond_rounding() -> None:
     assert 5.5 + within(0.4, "5.5") == pytest.approx(1.4 * 5.55)
     assert Cell(7.76, "5.5", within(0.4, "5.5")).agrees
     assert not Cell(7.78, "5.5", within(0.4, "5.5")).agrees
+
+
+def test_what_rounds_to_a_print_and_whether_values_reach_it() -> None:
+    for text, low, high in (
+        ("90", 89.5, 90.5),
+        (".025", 0.0245, 0.0255),
+        ("1.0e+5", 95e3, 105e3),
+    ):
+        assert interval(text) == pytest.approx((low, high))
+    assert reaches([3.0, 0.1], "0.2")
+    assert reaches([0.24], "0.2")
+    assert not reaches([0.26, 0.3], "0.2")
+    assert not reaches([0.1, 0.14], "0.2")
 
 
 @pytest.mark.parametrize(("ours", "printed", "text"), [
@@ -431,6 +450,42 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 def test_jobs_below_one_are_refused() -> None:
     assert run("reproduce", NAME, "--jobs", "0").code == 2
+
+
+# --- what the papers print -----------------------------------------------------------------------
+
+
+def test_every_paper_has_its_print_and_is_named_as_there() -> None:
+    papers = [file.parent.name for file in printed_files()]
+    sources = {one.name: one.source for one in everything()}
+    assert {name.rpartition("-")[0] for name in sources} >= {
+        paper.replace("_", "-") for paper in papers
+    }
+    for name, source in sources.items():
+        (paper,) = (one for one in papers if name.startswith(one.replace("_", "-")))
+        assert source.startswith(f"{printed(paper)['paper']}, ")
+
+
+def test_the_print_is_in_the_wheel() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert {file.name for file in printed_files()} <= {
+        *project["tool"]["setuptools"]["package-data"]["*"]
+    }
+
+
+def test_a_task_is_run_again_where_the_print_has_changed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It says which cases some tasks solve."""
+    print_, said = tmp_path / "published.toml", list[str]()
+    monkeypatch.setattr(runs, "printed_files", lambda: [print_])
+    how = Effort(study="a", store=tmp_path / "a.sqlite", tell=said.append)
+    for text in ("nu = 1", "nu = 1", "nu = 2"):
+        print_.write_text(text)
+        assert run_tasks(floordiv, [(4, 2)], how).results == (2,)
+    assert said[0] == "1 of 1 tasks were finished before"
+    assert "run again" in said[1]
+    assert len(said) == 2
 
 
 # --- tasks ---------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ from tightmargin.experiments.reproduce.lee.published import BINARY, CLASSES, LIN
 from tightmargin.experiments.reproduce.lee.statements import (
     consistency,
     linear,
-    probability_limit,
     soft_margin,
     statements,
 )
@@ -88,7 +87,7 @@ def test_a_verdict_is_what_the_numbers_say() -> None:
 def test_a_verdict_that_the_list_does_not_have_is_named() -> None:
     listed = (
         Statement("a", "sec 1", "", HOLDS), Statement("b", "sec 1", "", MISPRINT),
-        Statement("", "sec 1", "", NOT_CHECKABLE, shown=False),
+        Statement("", "sec 1", "", NOT_CHECKABLE),
     )  # fmt: skip
     fine = [
         finding("a", stated=1, ours=1, holds=True),
@@ -139,7 +138,7 @@ CHECKS: dict[str, tuple[tuple[Statement, ...], list[Callable[[], list[Finding]]]
     ]),
     "binary": (BINARY, [
         probability_checks.sign_findings, probability_checks.border_findings,
-        lambda: probability_limit.limit_findings(probability_runs.SIGMA),
+        lambda: probability_checks.limit_findings(probability_runs.SIGMA),
     ]),
     "classes": (CLASSES, [
         consistency.consistency_findings, consistency.two_class_findings,
@@ -221,9 +220,9 @@ def test_the_two_rules_are_run_and_compared(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_expected_hinge_loss_is_its_integral() -> None:
     for mean, spread in ((0.3, 1.2), (1.0, 0.5), (3.0, 2.0)):
         area = quad(lambda u: max(0.0, 1 - u) * norm.pdf(u, mean, spread), mean - 12 * spread, 1)[0]  # noqa: B023
-        assert probability_limit.expected_hinge(mean, spread) == pytest.approx(area, rel=1e-7)
+        assert probability_checks.expected_hinge(mean, spread) == pytest.approx(area, rel=1e-7)
     with pytest.raises(ValueError, match="spread"):
-        probability_limit.expected_hinge(0.0, 0.0)
+        probability_checks.expected_hinge(0.0, 0.0)
 
 
 def test_no_other_line_has_a_smaller_expected_loss() -> None:
@@ -238,7 +237,7 @@ def test_no_other_line_has_a_smaller_expected_loss() -> None:
             weights @ ((1 - pi) * np.maximum(0, 1 - above) + pi * np.maximum(0, 1 + below))
         )
 
-    slopes, intercepts = probability_limit.linear_limit(pis, sigma)
+    slopes, intercepts = probability_checks.linear_limit(pis, sigma)
     assert intercepts[1] == pytest.approx(0.0, abs=1e-6)
     assert intercepts[0] == pytest.approx(-intercepts[2], abs=1e-6)
     for pi, a, b in zip(pis, slopes, intercepts, strict=True):

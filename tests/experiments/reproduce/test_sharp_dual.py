@@ -8,14 +8,14 @@ from sklearn.svm import NuSVC
 
 from tightmargin.experiments.reproduce.perez_cruz import sharp_dual as module
 from tightmargin.experiments.reproduce.perez_cruz import table1
-from tightmargin.experiments.reproduce.perez_cruz.samples import circles_and_disks
+from tightmargin.experiments.reproduce.perez_cruz.samples import WIDTH, circles_and_disks
 from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import sharp_dual
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData
 
 
 def kernel_of(seed: int) -> GramData:
-    return gram_data(circles_and_disks(seed), kernel="rbf", width=table1.WIDTH)
+    return gram_data(circles_and_disks(seed), kernel="rbf", width=WIDTH)
 
 
 @pytest.mark.parametrize(("seed", "nu"), [(2, 0.6), (2, 0.5), (4, 0.6), (0, 0.8)])

@@ -33,9 +33,8 @@ from tightmargin.experiments.reproduce.takeda_sugiyama import (
     theorem_claims,
     theorems,
 )
-from tightmargin.experiments.reproduce.takeda_sugiyama.faces_left import faces_left
-from tightmargin.experiments.reproduce.takeda_sugiyama.kept_runs import rebuilt
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import points
+from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import faces_left, rebuilt
 from tightmargin.experiments.reproduce.takeda_sugiyama.risk_limits import (
     clopper_pearson,
     largest_constant,

@@ -20,12 +20,12 @@ from tightmargin.experiments.statistics.margin_errors import (
 )
 from tightmargin.experiments.statistics.risk_bounds import (
     RiskBound,
+    deviation,
     risk_bound,
     theorem_3,
     theorem_4,
     theorem_5,
 )
-from tightmargin.experiments.statistics.risk_deviation import deviation
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import best_levels, reduced_hulls, support_value
 from tightmargin.solvers.nu.nu_range import nu_range

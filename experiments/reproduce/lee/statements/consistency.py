@@ -5,11 +5,16 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.reproduce.lee.statements.soft_margin import overlapping
-from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding, same
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    Finding,
+    finding,
+    optimum,
+    same,
+)
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import Array
 from tightmargin.formulations.multiclass.fisher_consistency import (
     HINGE,
     LOSSES,
@@ -18,11 +23,7 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 )
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc
-from tightmargin.solvers.dispatch import solve
 
-Array = NDArray[np.float64]
-
-CLOSELY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 VALUES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 60.0)  # of scores, the least being 0
 LEAD = 1e-5  # by which one class is more likely than 1/K
 CLOSE = 1e-3  # of a truncation: LEAD moves the border by about 10 LEAD
@@ -111,11 +112,7 @@ def two_class_findings() -> list[Finding]:
     """sum of ||f_k||^2 is half of ||w||^2 for f_1 = -f_2 = w / 2."""
     data, ridge = overlapping(2), 0.04
     several = MulticlassData(data.X, (data.y > 0).astype(int))
-    one = solve(multiclass_hinge(several, ridge=ridge), "clarabel", options=CLOSELY)
-    other = solve(soft_margin_svc(data, ridge=ridge / 2), "clarabel", options=CLOSELY)
-    assert one.objective is not None
-    assert other.objective is not None
-    return [
-        finding("two", stated=other.objective, ours=one.objective,
-                holds=same(one.objective, other.objective), results=(one, other)),
-    ]  # fmt: skip
+    one, ours = optimum(multiclass_hinge(several, ridge=ridge))
+    other, stated = optimum(soft_margin_svc(data, ridge=ridge / 2))
+    holds = same(ours, stated)
+    return [finding("two", stated=stated, ours=ours, holds=holds, results=(one, other))]

@@ -5,20 +5,22 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.experiments.reproduce.lee.statements.statements import SAME, Finding, finding, same
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    SAME,
+    Finding,
+    finding,
+    optimum,
+    same,
+)
 from tightmargin.experiments.statistics.sample_complexity import hard_margin_bound
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import Array, TrainingData
 from tightmargin.formulations.svc.hard_margin import hard_margin_svc, max_margin_svc
 from tightmargin.formulations.svc.hard_margin_dual import hard_margin_svc_dual
 from tightmargin.solvers.dispatch import solve
 
-Array = NDArray[np.float64]
-
 SMALL = 1e-9  # of numbers of size 1 that only rounding moves away from 0
 ON_MARGIN = 1e-4
-CLOSELY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 
 def separable(seed: int, n: int = 24, d: int = 3) -> TrainingData:
@@ -34,26 +36,22 @@ def separable(seed: int, n: int = 24, d: int = 3) -> TrainingData:
 def hard_margin_findings() -> list[Finding]:
     """Lemmas 1, 2 and 4, Theorem 1.3, the dual of (3)."""
     data = separable(3)
-    free = solve(hard_margin_svc(data), "clarabel", options=CLOSELY)
-    widest = solve(max_margin_svc(data), "clarabel", options=CLOSELY)
-    plain = solve(hard_margin_svc(data, intercept="none"), "clarabel", options=CLOSELY)
+    free, half_square = optimum(hard_margin_svc(data))
+    widest, negative = optimum(max_margin_svc(data))
+    plain, least = optimum(hard_margin_svc(data, intercept="none"))
     wide = separable(4, n=12, d=20)  # fewer points than features: their span is not everything
-    lifted = solve(hard_margin_svc(wide, intercept="none"), "clarabel", options=CLOSELY)
-    dual = solve(hard_margin_svc_dual(data, intercept="none"), "clarabel", options=CLOSELY)
-    assert free.objective is not None
-    assert widest.objective is not None
-    assert plain.objective is not None
-    assert dual.objective is not None
-    margin, width = 1 / float(np.sqrt(2 * free.objective)), -widest.objective
-    w, value = lifted.values["w"], -dual.objective
+    lifted, _ = optimum(hard_margin_svc(wide, intercept="none"))
+    dual, negative_dual = optimum(hard_margin_svc_dual(data, intercept="none"))
+    margin, width = 1 / float(np.sqrt(2 * half_square)), -negative
+    w, value = lifted.values["w"], -negative_dual
     off = away_from_span(w, wide.X[np.abs(np.abs(wide.X @ w) - 1) < ON_MARGIN])
-    squared = 2 * plain.objective
+    squared = 2 * least
     return [
         _distance(),
         finding("hard", stated=width, ours=margin, holds=same(width, margin),
                 results=(free, widest)),
         finding("support", stated=0.0, ours=off, holds=off < 1e-5, results=(lifted,)),
-        finding("strong", stated=value, ours=plain.objective, holds=same(value, plain.objective),
+        finding("strong", stated=value, ours=least, holds=same(value, least),
                 results=(plain, dual)),
         finding("dual", stated=value, ours=squared, holds=same(value, squared),
                 corrected=2 * value, corrected_holds=same(2 * value, squared),

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.experiments.reproduce.lee.statements.soft_margin import CLOSELY, overlapping
-from tightmargin.experiments.reproduce.lee.statements.statements import SAME, Finding, finding, same
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.experiments.reproduce.lee.statements.soft_margin import overlapping
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    SAME,
+    Finding,
+    finding,
+    optimum,
+    same,
+)
+from tightmargin.formulations.data.training_data import Array, TrainingData
 from tightmargin.formulations.matrix.convex_models import matrix_svc_full
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc
-from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.matrix.branch_and_bound import GAP, matrix_search
-
-Array = NDArray[np.float64]
 
 SPACING = 1e-3
 SCORES: Array = np.linspace(-5, 5, 10001)
@@ -41,14 +43,12 @@ def population_findings() -> list[Finding]:
 def matrix_findings() -> list[Finding]:
     """The scale of the loss, the number of parameters, the rule for the rank."""
     data = overlapping(3, n=24, d=4)
-    total = solve(matrix_svc_full(data, ridge=0.5, shape=(2, 2)), "clarabel", options=CLOSELY)
+    total, stated = optimum(matrix_svc_full(data, ridge=0.5, shape=(2, 2)))
     # n times (5) with lambda = ridge / (2 n) is the same objective.
-    mean = solve(soft_margin_svc(data, ridge=0.5 / (2 * data.n)), "clarabel", options=CLOSELY)
-    assert total.objective is not None
-    assert mean.objective is not None
-    again = data.n * mean.objective
+    mean, of_one = optimum(soft_margin_svc(data, ridge=0.5 / (2 * data.n)))
+    again = data.n * of_one
     return [
-        finding("sum", stated=total.objective, ours=again, holds=same(total.objective, again),
+        finding("sum", stated=stated, ours=again, holds=same(stated, again),
                 results=(total, mean)),
         finding("parameters", stated=9, ours=parameters(3, 3, 1), holds=parameters(3, 3, 1) < 9),
         *_rule(),
@@ -71,15 +71,14 @@ def _rule() -> list[Finding]:
     predictors = np.array([one, -one, other, -other])
     data = TrainingData(predictors.reshape(4, 4), np.array([1.0, -1.0, 1.0, -1.0]))
     words: dict[str, Any] = {"ridge": 0.5, "shape": (2, 2)}
-    free = solve(matrix_svc_full(data, **words), "clarabel", options=CLOSELY)
+    free, value = optimum(matrix_svc_full(data, **words))
     bound = matrix_search(data, **words, rank=int(np.linalg.matrix_rank(predictors).max()))
-    assert free.objective is not None
-    apart = bound.lower_bound > free.objective * (1 + SAME)
+    apart = bound.lower_bound > value * (1 + SAME)
     closed = bound.lower_bound >= bound.objective - 2 * GAP * max(1.0, bound.objective)
     full = np.random.default_rng(0).standard_normal((5, 3, 3))
     largest = int(np.linalg.matrix_rank(full).max())
     return [
-        finding("rule", stated=free.objective, ours=bound.objective, holds=not apart,
+        finding("rule", stated=value, ours=bound.objective, holds=not apart,
                 counterexample=apart and closed, results=(free,)),
         finding("vacuous", stated=3, ours=3 if largest < 3 else 0, holds=largest < 3,
                 counterexample=largest == 3),

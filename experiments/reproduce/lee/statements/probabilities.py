@@ -1,18 +1,26 @@
-"""Sections 3.1 and 4.1 of the review put to the test: signs, the grid of pi, border weights."""
+"""Sections 3.1 and 4.1 of the review put to the test: signs, the grid of pi, border weights.
+
+And what linear weighted machines tend to: the linear f of least expected weighted hinge loss.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, ndtr
 
 from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding
+from tightmargin.formulations.data.training_data import Array
 from tightmargin.solvers.probability.sign_rule import SignReading
 from tightmargin.solvers.probability.simplex_grid import probabilities_at
 
-Array = NDArray[np.float64]
-
 SMALL = 1e-9
 STEPS = 20  # of the grid of pi
+NEAR = 0.01  # of a probability
+PIS = np.arange(4, 17) / 20  # nearer to 0 and 1 the best linear f may be a constant
 
 
 def _risks(weight_above: float, weight_below: float) -> tuple[Array, Array]:
@@ -59,6 +67,52 @@ def sign_findings() -> list[Finding]:
                 corrected=float(meant.mean()), corrected_holds=bool((meant == 1).all())),
         finding("half step", stated=0.5 / STEPS, ours=away, holds=away <= 0.5 / STEPS + SMALL),
     ]  # fmt: skip
+
+
+def expected_hinge(mean: float, spread: float) -> float:
+    """E [1 - u]_+ for u ~ N(mean, spread^2): m Phi(m / spread) + spread phi(m / spread), m = 1 - u.
+
+    Raises
+    ------
+    ValueError
+        A spread that is not positive.
+    """
+    if not spread > 0:
+        raise ValueError(f"spread must be positive, got {spread!r}")
+    m = 1 - mean
+    density = math.exp(-((m / spread) ** 2) / 2) / math.sqrt(2 * math.pi)
+    return float(m * ndtr(m / spread)) + spread * density
+
+
+def linear_limit(pis: Array, sigma: float) -> tuple[Array, Array]:
+    """Slopes and intercepts (k,) of the linear f of least risk at every pi.
+
+    Two classes of equal weight, N(+-e_1, sigma^2 I). By symmetry f(x) = a x_1 + b, and the risk
+
+        ((1 - pi) E [1 - f]_+ given +1  +  pi E [1 + f]_+ given -1) / 2
+
+    is convex in (a, b).
+    """
+    found, start = [], np.array([1.0, 0.0])
+    for pi in pis.tolist():
+
+        def risk(f: Array, pi: float = pi) -> float:
+            a, b = float(f[0]), float(f[1])
+            spread = max(abs(a), 1e-9) * sigma
+            return (1 - pi) * expected_hinge(a + b, spread) + pi * expected_hinge(a - b, spread)
+
+        words = {"xatol": 1e-8, "fatol": 1e-12, "maxiter": 2000}
+        start = minimize(risk, start, method="Nelder-Mead", options=words).x
+        found.append(start)
+    return np.array(found)[:, 0], np.array(found)[:, 1]
+
+
+def limit_findings(sigma: float) -> list[Finding]:
+    """|p - pi| at the place where the best linear f is 0; p = 1 / (1 + exp(-2 x_1 / sigma^2))."""
+    slopes, intercepts = linear_limit(PIS, sigma)
+    zero = -intercepts / slopes
+    away = float(np.abs(expit(2 * zero / sigma**2) - PIS).max())
+    return [finding("linear", stated=0, ours=away, holds=away < NEAR, counterexample=away > NEAR)]
 
 
 def border_findings() -> list[Finding]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import pyomo.environ as pyo
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import SolveResult, Verdict
 
 HOLDS, MISPRINT = "holds", "misprint"
 COUNTEREXAMPLE, NOT_CHECKABLE = "counterexample", "not checkable"
 FAILS = "FAILS"  # neither the print nor its correction: no entry of a list asks for it
 SAME = 2e-6  # relative: values whose proven gaps are at most 1e-6 each
+CLOSELY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 Finding = dict[str, Any]  # plain values, so that a store can keep it
 
@@ -34,13 +38,11 @@ class Statement:
     Attributes
     ----------
     key : str
-        By which its finding is found.
+        By which its finding is found; empty for slips of the pen, and for what no run can show.
     place, text : str
         Where it stands, and what it says, in plain words.
     verdict : str
         What our runs, or a look at the page, have to say of it.
-    shown : bool
-        Whether there are numbers; False for slips of the pen, and for what no run can show.
     about : str
         A word for the group of statements that it belongs to.
     """
@@ -49,13 +51,19 @@ class Statement:
     place: str
     text: str
     verdict: str
-    shown: bool = True
     about: str = ""
 
+    @property
+    def shown(self) -> bool:
+        """Whether there are numbers."""
+        return bool(self.key)
 
-def group(about: str, *statements: Statement) -> tuple[Statement, ...]:
-    """Statements of one group."""
-    return tuple(replace(one, about=about) for one in statements)
+
+def optimum(model: pyo.ConcreteModel) -> tuple[SolveResult, float]:
+    """A model solved far beyond what its certificate asks for, and its objective."""
+    found = solve(model, "clarabel", options=CLOSELY)
+    assert found.objective is not None
+    return found, found.objective
 
 
 def finding(
