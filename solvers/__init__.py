@@ -1,6 +1,8 @@
 """How models are solved and how far the answer can be trusted."""
 
+from tightmargin.solvers.attempts import register_solver
 from tightmargin.solvers.backends.pyomo_plugins import register
+from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.conic.path import conic_path, penalty_grid
 from tightmargin.solvers.dispatch import solve
@@ -13,6 +15,7 @@ from tightmargin.solvers.errors import (
     SizeLimitError,
     SolverNotInstalledError,
 )
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.exporting import export
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.matrix.alternating import matrix_alternating
@@ -47,6 +50,7 @@ from tightmargin.solvers.zero_one import methods as _zero_one  # noqa: F401
 
 __all__ = [
     "Certificate",
+    "Claim",
     "DomainError",
     "Finding",
     "LicenceError",
@@ -57,6 +61,7 @@ __all__ = [
     "RefusedError",
     "SizeLimitError",
     "SolveResult",
+    "SolverInfo",
     "SolverNotInstalledError",
     "Status",
     "Verdict",
@@ -77,6 +82,7 @@ __all__ = [
     "nu_range",
     "penalty_grid",
     "register_method",
+    "register_solver",
     "rsvm_path",
     "sgd",
     "solve",

@@ -14,7 +14,7 @@ from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers import outer_approximation
 from tightmargin.solvers.backends import clarabel, highs, mosek, piqp, pyomo_interface, scip, scs
 from tightmargin.solvers.backends.base import refuse_huge_bounds
-from tightmargin.solvers.backends.registry import SOLVERS, Choice
+from tightmargin.solvers.backends.registry import SOLVERS, Choice, SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.certify import Case, Certified, certify
 from tightmargin.solvers.certificates.claim_consistency import heard
@@ -62,6 +62,32 @@ class Outcome:
     found: Certified
     how: str
     seconds: float
+
+
+_REGISTERED: dict[str, Callable[[StandardForm, Classification, Limits], Claim]] = {}
+
+
+def register_solver(
+    info: SolverInfo, run: Callable[[StandardForm, Classification, Limits], Claim]
+) -> None:
+    """Offer a solver of your own under a name for solver=; "auto" never takes it.
+
+    Parameters
+    ----------
+    info : SolverInfo
+        What it is called, where its package is, which classes it takes and within which numbers.
+    run : callable(form, classification, limits) -> Claim
+        Hands the arrays over and reports what the solver said: no judgement. See solvers/backends.
+
+    Raises
+    ------
+    ValueError
+        A solver of this name is known.
+    """
+    if info.name in SOLVERS:
+        raise ValueError(f"solver {info.name!r} cannot be registered: the name is taken")
+    SOLVERS[info.name] = info
+    _REGISTERED[info.name] = run
 
 
 def attempted(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
@@ -187,6 +213,8 @@ def _run(
             return mosek.run(form, classification, limits)
         case "scip" if not form.nonlinear:
             return scip.run(form, limits)
+    if name in _REGISTERED:
+        return _REGISTERED[name](form, classification, limits)
     return pyomo_interface.run(name, model, form, limits)
 
 
