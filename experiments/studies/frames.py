@@ -1,51 +1,15 @@
-"""Results as pandas tables: of a study, and of a store that somebody else has filled."""
+"""A store of results as a pandas table, whoever has filled it."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-def frame(
-    tasks: Sequence[tuple[Any, ...]], values: Sequence[Any], names: Sequence[str]
-) -> DataFrame:
-    """One row a task: its words and numbers, then what was found.
-
-    Parameters
-    ----------
-    tasks : sequence of tuple
-    values : sequence
-        A dict gives a column to each of its keys; anything else stands in the column value.
-    names : sequence of str
-        Of the columns of a task; those without a name are task0, task1 and so on.
-
-    Raises
-    ------
-    ValueError
-        A key of a value is the name of a column of the task.
-    """
-    from pandas import DataFrame
-
-    width = max(map(len, tasks), default=len(names))
-    heads = [names[place] if place < len(names) else f"task{place}" for place in range(width)]
-    rows = []
-    for task, value in zip(tasks, values, strict=True):
-        found = value if isinstance(value, dict) else {"value": value}
-        both = found.keys() & set(heads)
-        if both:
-            raise ValueError(
-                f"{', '.join(sorted(both))}: a column of the task and of its value; give other "
-                "names to the columns of the task with names="
-            )
-        rows.append(dict(zip(heads, task, strict=False)) | found)
-    return DataFrame(rows) if rows else DataFrame(columns=heads)
 
 
 def stored_frame(path: str | Path) -> DataFrame:

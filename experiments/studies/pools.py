@@ -3,52 +3,58 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import replace
-from typing import Any, Protocol
+from functools import partial
+from threading import Thread
+from typing import Any
 
-from tightmargin.experiments.studies.notes_folder import notes_folder
-from tightmargin.experiments.studies.task import (
-    DASK,
-    LOKY,
-    Outcome,
-    Step,
-    begun_note,
-    finished_note,
-    noted,
-)
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
 
+from tightmargin.experiments.studies.task import Outcome, Step
+
+LOKY, DASK = "loky", "dask"
 BACKENDS = (LOKY, DASK)
+PATIENCE = 10  # seconds to wait for a scheduler of dask, and for its first worker
+
 Outcomes = Generator[Outcome, None, None]
+Pool = Callable[[Sequence[Step]], Outcomes]  # a step that may have ended a process comes as lost
 
 
-class Pool(Protocol):
-    """What runs steps."""
+@contextmanager
+def opened_pool(jobs: int, scheduler: str | None) -> Iterator[Pool]:
+    """Make a pool of this process, of several on this machine, or of a scheduler's workers.
 
-    def run(self, steps: Sequence[Step]) -> Outcomes:
-        """Outcomes as they come; fewer than there are steps where processes died."""
-
-    def rescued(self) -> list[Outcome]:
-        """What was finished and not handed over; some of it may have been."""
-
-
-def stream(
-    steps: Sequence[Step], config: AbstractContextManager[Any], ahead: str = "2 * n_jobs"
-) -> Outcomes:
-    """Run steps under a configuration of joblib; outcomes as they come.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-    config : context manager
-    ahead : str
-        How many steps are handed over before one is finished, or all.
+    Raises
+    ------
+    ValueError
+        dask.distributed is not installed; a worker has several threads.
+    ConnectionError
+        No scheduler or no worker answers.
     """
-    from joblib import Parallel, delayed
+    if scheduler:
+        with _client(scheduler) as client:
+            yield partial(_on_cluster, client, scheduler)
+    elif jobs == 1:
+        yield lambda steps: _stream(steps, parallel_config("sequential", n_jobs=1))
+    else:
+        try:
+            yield partial(_in_processes, jobs)
+        finally:
+            # joblib would keep them, with the code that they have loaded, for the next study.
+            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
+
+def _stream(
+    steps: Iterable[Step], config: AbstractContextManager[Any], ahead: str = "n_jobs"
+) -> Outcomes:
+    """Outcomes as they come; so many steps are handed over before one is finished."""
     with config:
         parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=ahead)
     outcomes = parallel(delayed(step)() for step in steps)
@@ -62,100 +68,129 @@ def stream(
             outcomes.close()
 
 
-class Here:
-    """In this process, one step after the other."""
-
-    def run(self, steps: Sequence[Step]) -> Outcomes:
-        """Outcomes in the order of the steps."""
-        from joblib import parallel_config
-
-        return stream(steps, parallel_config("sequential", n_jobs=1))
-
-    def rescued(self) -> list[Outcome]:
-        """Nothing is on its way."""
-        return []
+# --- processes of this machine -------------------------------------------------------------------
 
 
-class Loky:
-    """Processes of this machine, which note in a folder what they do, in case one dies."""
+def _in_processes(jobs: int, steps: Sequence[Step]) -> Outcomes:
+    """With one process all others end: whatever was handed over may have been its end."""
+    waiting = set[int]()
 
-    def __init__(self, jobs: int, notes: str) -> None:
-        self._jobs = jobs
-        self._notes = notes
-        self._asked: set[int] = set()
-
-    def run(self, steps: Sequence[Step]) -> Outcomes:
-        """Outcomes as they come, and at the death of a process what it was running, as lost.
-
-        All processes end with the one that died: every step that was begun and not finished may
-        have been its end.
-        """
-        from joblib import parallel_config
-
-        parent = os.getpid()
-        steps = [replace(step, place=LOKY, notes=self._notes, parent=parent) for step in steps]
-        self._asked |= {step.index for step in steps}
+    def handed() -> Iterator[Step]:
         for step in steps:
-            begun_note(self._notes, step.index).unlink(missing_ok=True)
-        # Of one process joblib would make none, and a step that kills would kill this one.
-        jobs = max(2, min(self._jobs, len(steps)))
-        config = parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1)
-        try:
-            with closing(stream(steps, config)) as outcomes:
-                for outcome in outcomes:
-                    yield outcome
-                    self._forget(outcome.index)
-        except BrokenProcessPool:
-            for step in steps:
-                begun = begun_note(self._notes, step.index).exists()
-                if begun and noted(self._notes, step.index) is None:
-                    yield Outcome(step.index, lost="its process died")
+            waiting.add(step.index)
+            yield step
 
-    def _forget(self, index: int) -> None:
-        """Leave out the notes of what was handed over: of many they would fill the disk."""
-        self._asked.discard(index)
-        begun_note(self._notes, index).unlink(missing_ok=True)
-        finished_note(self._notes, index).unlink(missing_ok=True)
+    # Of one process joblib would make none, and a step that kills would kill this one.
+    config = parallel_config(
+        LOKY, n_jobs=max(2, min(jobs, len(steps))), inner_max_num_threads=1, initializer=_follow,
+        initargs=(os.getpid(),),
+    )  # fmt: skip
+    try:
+        with closing(_stream(handed(), config)) as outcomes:
+            for outcome in outcomes:
+                waiting.discard(outcome.index)
+                yield outcome
+    except BrokenProcessPool as error:
+        yield from [Outcome(index, error=str(error), lost=True) for index in sorted(waiting)]
 
-    def rescued(self) -> list[Outcome]:
-        """What processes wrote down."""
-        found = [noted(self._notes, index) for index in sorted(self._asked)]
-        return [outcome for outcome in found if outcome is not None]
+
+def _follow(parent: int) -> None:
+    """Leave Ctrl-C to the process that asked, and end soon after it was killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+# --- a cluster -----------------------------------------------------------------------------------
+
+
+def _on_cluster(client: Any, address: str, steps: Sequence[Step]) -> Outcomes:
+    """All are handed over at once: a step is a few words, and a cluster may grow.
+
+    A worker that dies is the scheduler's to replace: it gives a task to another one, and loses it
+    after several of them died, also when another task of theirs was the reason.
+    """
+    with closing(_stream(steps, parallel_config(_dask_backend(client)), "all")) as outcomes:
+        for outcome in outcomes:
+            if outcome.lost and client.status != "running":
+                raise ConnectionError(f"the dask scheduler at {address} is gone")
+            yield outcome
 
 
 @contextmanager
-def opened_pool(backend: str, jobs: int, scheduler: str | None) -> Iterator[Pool]:
-    """The pool of a backend.
+def _client(address: str) -> Iterator[Any]:
+    """Connect to a scheduler that has workers."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ValueError(
+            'the backend dask needs the package distributed: pip install ".[cluster]"'
+        ) from error
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(f"no dask scheduler answers at {address}: {error}") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise ConnectionError(
+                f"the scheduler at {address} has no workers: start some with "
+                f"`dask worker {address} --nthreads 1`"
+            ) from error
+        several = [worker for worker, threads in client.nthreads().items() if threads > 1]
+        if several:
+            raise ValueError(
+                f"the worker {several[0]} has several threads, and solvers share a process badly: "
+                "start workers with --nthreads 1, and as many as there are cores with --nworkers"
+            )
+        yield client
 
-    Raises
-    ------
-    ValueError
-        The words do not fit each other, naming the option.
-    ConnectionError
-        No scheduler or no worker answers.
-    """
-    if backend == DASK:
-        from tightmargin.experiments.studies.dask_pool import cluster
 
-        with cluster(scheduler or "") as pool:
-            yield pool
-    elif jobs == 1:
-        yield Here()
-    else:
-        with notes_folder() as notes:
-            yield Loky(jobs, notes)
+def _dask_backend(client: Any) -> Any:
+    from distributed import KilledWorker
+    from joblib._dask import DaskDistributedBackend
+
+    def given_up(step: Step, reason: Any) -> Outcome:
+        lost = isinstance(reason, KilledWorker) or client.status != "running"
+        return Outcome(step.index, error=f"{type(reason).__name__}: {reason}", lost=lost)
+
+    class Backend(DaskDistributedBackend):
+        """joblib's, which waits for ever for a task that the scheduler has given up."""
+
+        def submit(self, func: Any, callback: Any = None) -> Any:
+            """Send one step, and hear of it whatever becomes of it."""
+            ((step, _, _),) = func.items
+
+            def heard(out: Any) -> None:
+                # A list of one outcome, or what the scheduler says instead of it.
+                callback(out if isinstance(out, list) else [given_up(step, out)])
+
+            def told(sent: Future[Any]) -> None:
+                if sent.exception() is not None:
+                    heard(sent.exception())
+
+            sent = super().submit(func, heard)
+            sent.add_done_callback(told)
+            return sent
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            """Outcomes of one step: a list of one."""
+            return out
+
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            """Never one: of a cluster of one worker joblib makes this process."""
+            return max(2, super().effective_n_jobs(n_jobs))
+
+    return Backend(client=client)
 
 
-_RAN: dict[str, str] = {}  # code of every function that processes of this machine have loaded
-
-
-def end_idle_workers(called: str, code: str) -> None:
-    """End processes that joblib keeps for the next study, if they may have loaded other code."""
-    from joblib.externals.loky import get_reusable_executor
-
-    if _RAN.setdefault(called, code) != code:
-        get_reusable_executor().shutdown(wait=True, kill_workers=True)
-        _RAN[called] = code
+# --- words ---------------------------------------------------------------------------------------
 
 
 def refuse_pool(backend: str, jobs: int, scheduler: str | None) -> None:

@@ -13,15 +13,13 @@ with pandas.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
+from tightmargin.experiments.studies.code_digest import digest
 
 _APPLICATION = 0x746D7231  # "tmr1", in the header of the file
 _TABLE = """
@@ -76,11 +74,6 @@ class Found:
     values: dict[int, str]
     other_code: int = 0
     other_data: int = 0
-
-
-def digest(*texts: str) -> str:
-    """SHA-256 of some texts, which cannot run into each other."""
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
 class ResultStore:

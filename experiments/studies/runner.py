@@ -17,16 +17,21 @@ Every finished task is stored at once. The same call again runs what is left.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.studies.code_digest import data_digest
-from tightmargin.experiments.studies.code_watch import Watch
+from tightmargin.experiments.studies.code_digest import (
+    code_digest,
+    data_digest,
+    refuse_edited,
+    sources_digest,
+)
 from tightmargin.experiments.studies.plain_values import task_text
-from tightmargin.experiments.studies.pools import Pool, end_idle_workers, opened_pool, refuse_pool
+from tightmargin.experiments.studies.pools import LOKY, Pool, opened_pool, refuse_pool
 from tightmargin.experiments.studies.progress import Progress, Say
 from tightmargin.experiments.studies.result_store import Found, Key, ResultStore, opened
 from tightmargin.experiments.studies.study import Failure, Study, StudyError, Task
@@ -43,7 +48,7 @@ def run_study(
     *,
     name: str,
     store: str | Path | None = None,
-    backend: str = "loky",
+    backend: str = LOKY,
     jobs: int = 1,
     scheduler: str | None = None,
     reads: Sequence[str | Path] = (),
@@ -55,9 +60,9 @@ def run_study(
     """Values of work(*task) for every task, each by one thread.
 
     A task that raises does not stop the others. A process that dies takes nothing with it that was
-    finished: what it was running runs once more, alone, and is named if that dies again. With one
-    job and no cluster tasks run in this process, one after the other, and one that ends it ends the
-    study, which goes on where it was when it is called again.
+    stored: what it may have been running runs once more, alone, and is named if that dies again.
+    With one job and no cluster tasks run in this process, one after the other, and one that ends
+    it ends the study, which goes on where it was when it is called again.
 
     Parameters
     ----------
@@ -71,8 +76,9 @@ def run_study(
     name : str
         Of the study, part of what a stored result is known by.
     store : path, optional
-        A file of results, made if it is not there. Results that were made by other code (ours, the
-        function's, other versions of the solvers) or from other data are not read, but run again.
+        A file of results, made if it is not there. Results that were made by other code (any file
+        of tightmargin or the file of the function, other versions of the solvers) or from other
+        data are not read, but run again.
     backend : str
         loky: processes of this machine. dask: a cluster.
     jobs : int
@@ -80,8 +86,8 @@ def run_study(
     scheduler : str, optional
         Address of the scheduler of a dask cluster, such as tcp://HOST:8786.
     reads : sequence of path
-        Files of data that tasks read. What they say is part of what a stored result is known by;
-        the files of code that the file of the function imports are it already.
+        Files that tasks read, data or code of yours beside the file of the function. What they say
+        is part of what a stored result is known by.
     fresh : bool
         Forget first what is stored of this study.
     stopped : callable(value) -> bool, optional
@@ -110,59 +116,42 @@ def run_study(
     if len(set(tasks)) < len(tasks):
         twice = next(task for task in tasks if tasks.count(task) > 1)
         raise ValueError(f"the task {twice} is asked for twice")
-    run = _Run(work, tasks, stopped, tell or say)
-    with _store(store) as kept:
+    sources = sources_digest(work) if jobs > 1 or scheduler else ""
+    run = _Run(work, tasks, stopped, tell or say, sources)
+    with nullcontext() if store is None else opened(Path(store)) as kept:
         if kept is not None:
-            run.watch = Watch(work)
+            called, code = f"{work.__module__}.{work.__qualname__}", code_digest(work)
             data = data_digest(map(Path, reads))
-            called = f"{work.__module__}.{work.__qualname__}"
-            run.keys = [Key(name, called, text, run.watch.code, data) for text in texts]
-            run.kept = kept
-            end_idle_workers(called, run.watch.code)
+            run.kept, run.keys = kept, [Key(name, called, text, code, data) for text in texts]
             if fresh:
                 kept.forget(name)
             run.read(kept.find(run.keys))
         run.progress = Progress(len(tasks), len(run.values), say, side=min(jobs, len(run.left)))
         if run.left:
             try:
-                with opened_pool(backend, jobs, scheduler) as pool:
+                with opened_pool(jobs, scheduler) as pool:
                     run.work_off(pool)
             except KeyboardInterrupt:
                 run.interrupted = True
         return run.study()
 
 
-@contextmanager
-def _store(path: str | Path | None) -> Iterator[ResultStore | None]:
-    if path is None:
-        yield None
-        return
-    with opened(Path(path)) as kept:
-        yield kept
-
-
+@dataclass
 class _Run:
-    """A study while it runs."""
+    """A study while it runs; what has been found is by the places of its tasks."""
 
-    def __init__(
-        self,
-        work: Callable[..., Any],
-        tasks: tuple[Task, ...],
-        stopped: Callable[[Any], bool] | None,
-        tell: Say,
-    ) -> None:
-        self.work = work
-        self.tasks = tasks
-        self.stopped = stopped
-        self.tell = tell
-        self.keys: list[Key] = []
-        self.kept: ResultStore | None = None
-        self.watch: Watch | None = None
-        self.progress: Progress | None = None
-        self.values: dict[int, Any] = {}
-        self.failures: dict[int, Failure] = {}
-        self.partial: dict[int, Any] = {}
-        self.interrupted = False
+    work: Callable[..., Any]
+    tasks: tuple[Task, ...]
+    stopped: Callable[[Any], bool] | None
+    tell: Say
+    sources: str
+    keys: list[Key] = field(default_factory=list)
+    kept: ResultStore | None = None
+    values: dict[int, Any] = field(default_factory=dict)
+    failures: dict[int, Failure] = field(default_factory=dict)
+    partial: dict[int, Any] = field(default_factory=dict)
+    interrupted: bool = False
+    progress: Progress = field(init=False)  # begins when it is known what is stored
 
     @property
     def left(self) -> list[int]:
@@ -182,46 +171,33 @@ class _Run:
 
     def work_off(self, pool: Pool) -> None:
         """Run all that is left, whatever dies."""
-        try:
-            while self.left and not self.interrupted:
-                before = len(self.left)
-                lost = self._drain(pool, self.left)
-                self._rescue(pool)
-                for index in lost:
-                    if index in self.left and not self.interrupted:
-                        self._alone(pool, index)
-                if len(self.left) == before and not self.interrupted:
-                    raise RuntimeError("the processes of the pool end before they begin a task")
-        except KeyboardInterrupt:
-            self._rescue(pool)
-            raise
+        while self.left and not self.interrupted:
+            for outcome in self._drain(pool, self.left):
+                # Until the one is found that ends its process: the others may run side by side.
+                if self.interrupted or not self._survives(pool, outcome.index):
+                    break
 
-    def _drain(self, pool: Pool, indices: list[int]) -> list[int]:
-        """Run some tasks; those whose process died."""
-        steps = [Step(self.work, self.tasks[index], index) for index in indices]
+    def _drain(self, pool: Pool, indices: list[int]) -> list[Outcome]:
+        """Run some tasks; those that may have ended their process."""
+        steps = [Step(self.work, self.tasks[index], index, self.sources) for index in indices]
         lost = []
-        with closing(pool.run(steps)) as outcomes:
+        with closing(pool(steps)) as outcomes:
             for outcome in outcomes:
                 if outcome.lost:
-                    lost.append(outcome.index)
+                    lost.append(outcome)
                 else:
                     self._take(outcome)
                 if self.interrupted:
                     break
         return lost
 
-    def _alone(self, pool: Pool, index: int) -> None:
+    def _survives(self, pool: Pool, index: int) -> bool:
         """Run a task that may have ended its process, with nothing beside it."""
-        self.tell(f"{self._name(index)}: a process died while it ran; it runs again, alone")
-        self._drain(pool, [index])
-        self._rescue(pool)
-        if index in self.left and not self.interrupted:
-            self._fail(Outcome(index, error=DEATHS))
-
-    def _rescue(self, pool: Pool) -> None:
-        for outcome in pool.rescued():
-            if outcome.index in self.left:
-                self._take(outcome)
+        self.tell(f"{self._name(index)}: a process died, it may be of this; it runs again, alone")
+        lost = self._drain(pool, [index])
+        for outcome in lost:
+            self._fail(replace(outcome, error=DEATHS, trace=outcome.error))
+        return not lost
 
     def _take(self, outcome: Outcome) -> None:
         """Keep an outcome: store a value, remember a failure, see what Ctrl-C did."""
@@ -238,21 +214,20 @@ class _Run:
             return
         if outcome.pressed and self.stopped is None:
             return
-        if self.kept is not None and self.watch is not None:
-            self.watch.refuse_edited()
+        if self.kept is not None:
+            try:
+                refuse_edited(self.work)
+            except ValueError as error:
+                raise StudyError(f"{error}; what was finished before is kept") from error
             self.kept.put(self.keys[index], outcome.text, outcome.seconds)
         self.values[index] = value
-        self._step(outcome.seconds)
+        self.progress.step(outcome.seconds)
 
     def _fail(self, outcome: Outcome) -> None:
         failure = Failure(self._name(outcome.index), outcome.error, outcome.trace)
         self.failures[outcome.index] = failure
         self.tell(f"{failure.name} failed: {failure.message}; the others go on")
-        self._step()
-
-    def _step(self, seconds: float | None = None) -> None:
-        if self.progress is not None:
-            self.progress.step(seconds)
+        self.progress.step()
 
     def _name(self, index: int) -> str:
         words = ", ".join(map(repr, self.tasks[index]))

@@ -90,9 +90,22 @@ class Study:
         ValueError
             A key of a value has the name of a column of the task.
         """
-        from tightmargin.experiments.studies.frames import frame
+        from pandas import DataFrame
 
-        return frame(list(self.values), list(self.values.values()), names or self.names)
+        names = names or self.names
+        width = max(map(len, self.values), default=len(names))
+        heads = [names[place] if place < len(names) else f"task{place}" for place in range(width)]
+        rows = []
+        for task, value in self.values.items():
+            found = value if isinstance(value, dict) else {"value": value}
+            both = found.keys() & set(heads)
+            if both:
+                raise ValueError(
+                    f"{', '.join(sorted(both))}: a column of the task and of its value; give other "
+                    "names to the columns of the task with names="
+                )
+            rows.append(dict(zip(heads, task, strict=False)) | found)
+        return DataFrame(rows) if rows else DataFrame(columns=heads)
 
     def _failed(self) -> str:
         named = [f"{one.name}: {one.message}" for one in self.failures[:NAMED]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -16,8 +15,6 @@ from tests.support.command_line import start as start_command
 from tests.support.command_line import write_csv
 from tests.support.long_runs import ROOT, data, finish, start, wait_for
 from tests.support.study_tasks import marked
-from tightmargin.experiments.studies import notes_folder as notes
-from tightmargin.experiments.studies.notes_folder import notes_folder
 from tightmargin.experiments.studies.runner import run_study
 from tightmargin.solvers.backends.registry import SOLVERS
 
@@ -106,44 +103,28 @@ KILLED = "from tests.support.study_tasks import main; main()"
 
 
 @pytest.mark.slow
-def test_the_folder_of_a_killed_study_is_removed_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, marks = tmp_path / "temporary", tmp_path / "marks"
     folder.mkdir()
     marks.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    words = ("marked", marks, tmp_path / "s.sqlite", 40, 0.25, 2)
+    words = ("marked", marks, tmp_path / "s.sqlite", 40, 0.25, jobs)
     process = start(*map(str, words), script=KILLED)
     wait_for("^3 of 40 runs done", process.stdout)
     process.kill()
     finish(process)
-    (left,) = folder.glob(f"{notes.PREFIX}*")
+    assert list(folder.iterdir()) == []
+    time.sleep(1.5)  # its processes look twice a second whether it is there
+    begun = len(list(marks.iterdir()))
+    time.sleep(1.0)
+    assert len(list(marks.iterdir())) == begun
     asked = [(str(marks), number, 0.0) for number in range(3)]
-    assert run_study(marked, asked, name="n", jobs=2).complete()
-    assert left.exists(), "it may be that of a study which is just beginning"
-    long_ago = time.time() - 2 * notes.SETTLED
-    os.utime(left / notes.HELD, (long_ago, long_ago))
-    assert run_study(marked, asked, name="m", jobs=2).complete()
-    assert list(folder.glob(f"{notes.PREFIX}*")) == []
-
-
-def test_the_folder_of_a_study_that_runs_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(notes, "SETTLED", -1.0)
-    with notes_folder() as first:
-        with notes_folder() as second:
-            assert {Path(first), Path(second)} == set(tmp_path.iterdir())
-        assert list(tmp_path.iterdir()) == [Path(first)]
-        with (
-            Path(first, notes.HELD).open() as other,
-            pytest.raises(BlockingIOError),
-        ):
-            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    assert list(tmp_path.iterdir()) == []
+    assert run_study(marked, asked, name="n", jobs=jobs).complete()
+    assert list(folder.iterdir()) == []
 
 
 # --- a shell's background job, which is born with Ctrl-C ignored ----------------------------------
