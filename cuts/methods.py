@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.bound_tightening.argument import TIGHTENED, with_tightened
 from tightmargin.cuts.inner_hull.hull_search import hull_search
@@ -36,6 +35,7 @@ from tightmargin.cuts.search.result import SearchResult
 from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
@@ -54,7 +54,6 @@ from tightmargin.solvers.nu.local_search import extended_nu_local
 from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
 from tightmargin.solvers.result import Status
 
-Array = NDArray[np.float64]
 Searched: TypeAlias = SearchResult | CuttingPlaneResult
 
 SEARCHED = ("extended_nu_svc", REVERSE, POLAR, CVAR)

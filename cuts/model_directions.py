@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.nu_path.boundary import bound_past_nu_bar, measured_points, radius_of
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.extended_checks import (
     at_weight,
     hulls_of,
@@ -18,8 +18,6 @@ from tightmargin.formulations.nu.extended_checks import (
 )
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE, nu_bar_bounds, nu_range
-
-Array = NDArray[np.float64]
 
 
 def search_arguments(origin: Origin) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.methods import NU_BAR
@@ -24,9 +23,8 @@ from tightmargin.cuts.model_directions import (
 from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.extended_checks import weight_of
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 5e-8  # far below what a saved search may itself have left open
 HULL_UP_TO = 4  # dimensions

@@ -31,16 +31,14 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs
 from tightmargin.formulations.zero_one.big_m import big_m_below
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import STATED
-
-Array = NDArray[np.float64]
 
 _ZERO_ONE = ("zero_one_big_m", "zero_one_relaxed", "zero_one_hinge")
 _RAMP = ("ramp_big_m", "ramp_relaxed")

@@ -13,9 +13,8 @@ from fractions import Fraction
 from operator import lshift, mul
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 @dataclass(frozen=True)

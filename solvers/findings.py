@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import spsolve
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.named_values import (
@@ -22,8 +22,6 @@ from tightmargin.solvers.certificates.model_bound import BOUND_POINT
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.methods import Finding
 from tightmargin.solvers.result import plain
-
-Array = NDArray[np.float64]
 
 
 def certified_finding(case: Case, finding: Finding) -> tuple[Claim, Certified]:

@@ -10,16 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Entry, Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 
-Array: TypeAlias = NDArray[np.float64]
 Values: TypeAlias = Mapping[str, Array]
 ProvenBound: TypeAlias = tuple[float | None, str]
 

@@ -27,6 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.highs import STATUS
@@ -40,8 +41,6 @@ from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 FIRST_TANGENTS = 17  # a column, equally spaced over what a known point leaves of it
 GAP = 1e-6  # of max(1, |objective|), at which the rounds end

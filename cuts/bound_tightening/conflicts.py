@@ -31,7 +31,6 @@ from tightmargin.formulations.zero_one.conflicts import (
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import shrunk, with_rows
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Points = tuple[int, ...]
 

@@ -21,6 +21,7 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
 )
 from tightmargin.formulations.conic.strengthened import ROOM, membership, strengthened_model
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -29,7 +30,6 @@ from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 LITTLE = 1e-9  # least slope of v <= M z: a point that is almost kept leaves the row some room

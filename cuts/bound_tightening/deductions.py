@@ -6,13 +6,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.loss import EPS
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-
-Array = NDArray[np.float64]
 
 TINY = float(np.finfo(np.float64).tiny)  # v_i > 0, and no more is known
 OUTWARD = 1 + 1e-12

@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.clarabel import cones, is_panic
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, unpack
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 EPS = float(np.finfo(np.float64).eps)

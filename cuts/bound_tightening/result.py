@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-
-Array = NDArray[np.float64]
 
 
 class TighteningStatus(StrEnum):

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.bound_tightening.conflicts import separated, with_conflicts
 from tightmargin.cuts.bound_tightening.convex_sets import TighteningSet, tightening_set
@@ -21,13 +20,12 @@ from tightmargin.cuts.bound_tightening.deductions import (
 )
 from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound, TighteningStatus
 from tightmargin.cuts.bound_tightening.shift import shifted
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.conflicts import Conflicts, pair_conflicts
 from tightmargin.formulations.zero_one.loss import margins, zero_one_objective
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import with_rows
-
-Array = NDArray[np.float64]
 
 QUICK_ROUNDS = 40
 INTERCEPT_PROGRESS = 0.05  # of the width of its interval

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import EPS
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.model_rows import elements_of, level_of
+from tightmargin.formulations.data.arrays import Array
 
 if TYPE_CHECKING:
     pass
-
-Array = NDArray[np.float64]
 
 
 class InvalidCutError(Exception):

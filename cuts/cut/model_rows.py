@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.polar_problem import fingerprint
 from tightmargin.formulations.catalogue import Origin, origin_now
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.extended import risk
 from tightmargin.formulations.nu.extended_checks import objective_factor
-
-Array = NDArray[np.float64]
 
 LEVEL_HELD = ("extended_nu_svc_polar",)
 NORM_HELD = (

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.support_function import (
@@ -26,8 +27,6 @@ from tightmargin.formulations.nu.support_function import (
 )
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import POLAR, nu_range
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-14
 

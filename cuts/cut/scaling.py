@@ -6,12 +6,10 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.errors import NumberError
-
-Array = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-9, 1e15
 

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
@@ -30,11 +29,10 @@ from tightmargin.cuts.generation.cone import (
     independent_rows,
     steps_to_norm,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.polytope_edges import edges, ties_at
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.solvers.errors import NumberError
-
-Array = NDArray[np.float64]
 
 TIGHT = 1e-8  # relative: where a linear program's solution counts as on a row
 BACK_OFF = 1e-9  # of gamma: by so much every cut is weakened against rounding

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.polytope_edges import Ties
 from tightmargin.formulations.nu.support_function import ReducedHulls, support
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 RANK_TOLERANCE = 1e-9

@@ -18,14 +18,11 @@ eps comes from linear programs in floating point and goes to 0 quickly with the 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.relaxation.faces import Face, FaceProgram
 from tightmargin.solvers.errors import NumberError
-
-Array = NDArray[np.float64]
 
 LEAST_DEPTH = 1e-6
 GIVEN_AWAY = 0.01

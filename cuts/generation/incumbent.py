@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.polar_problem import PolarProblem
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 @dataclass(eq=False)

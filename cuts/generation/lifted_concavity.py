@@ -17,16 +17,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.concavity import BACK_OFF, CONDITION_LIMIT
 from tightmargin.cuts.generation.cone import independent_rows, steps_to_norm
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.errors import NumberError
-
-Array = NDArray[np.float64]
 
 TIGHT = 1e-8  # relative to the largest terms of a row
 LATER = 1e-3  # rows without a multiplier are taken only where the others do not suffice

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.concavity import concavity_cut
@@ -17,9 +14,8 @@ from tightmargin.cuts.relaxation.faces import FaceProgram, extreme_face
 from tightmargin.cuts.relaxation.lifted_points import lifted_point, used_rows, values_at
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import support_value
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)

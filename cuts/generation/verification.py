@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind
@@ -22,8 +21,7 @@ from tightmargin.cuts.generation.concavity import apex_at
 from tightmargin.cuts.generation.cone import steps_to_norm
 from tightmargin.cuts.generation.lifted_concavity import LiftedRows
 from tightmargin.cuts.relaxation.faces import face_through
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 AGREES = 1e-7  # relative
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
+
 Index = NDArray[np.int64]
 
 TRIES = 20

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
 from tightmargin.cuts.cut.polar_problem import polar_problem
@@ -28,12 +28,11 @@ from tightmargin.cuts.search.run import SearchRun, check_tolerances
 from tightmargin.cuts.search.start_points import given_directions
 from tightmargin.cuts.search.stop import StopError, StopReason
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, point_error
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import checked_limits
-
-Array = NDArray[np.float64]
 
 MOST_DIMENSIONS = 7
 BATCH = 8

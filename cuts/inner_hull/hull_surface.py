@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
+
 Index = NDArray[np.int64]
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-
-Array = NDArray[np.float64]
 
 
 def measured_points(data: TrainingData, intercept: str) -> Array:

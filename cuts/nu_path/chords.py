@@ -6,10 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 ROUNDING = 1e-15  # of both ends: more than the formula of a chord loses
 

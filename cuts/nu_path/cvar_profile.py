@@ -10,13 +10,12 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.nu_path.chords import chord
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import ReducedHulls, reduced_hulls, support_value
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import NuRange, nu_bar_bounds, nu_range
-
-Array = NDArray[np.float64]
 
 SAME_DIRECTION = 1e-9
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-
-Array = NDArray[np.float64]
 
 
 def least_hinge(data: TrainingData, caps: Array, intercept: str) -> Array:

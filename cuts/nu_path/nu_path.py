@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.nu_path.boundary import bound_past_nu_bar, measured_points, radius_of
 from tightmargin.cuts.nu_path.chords import anchors_of, chord, ends_first
@@ -43,8 +43,6 @@ from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.solvers.certificates.gap import CLOSED, closes
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import Verdict
-
-Array = NDArray[np.float64]
 
 ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near has ended
 EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.nu_path.chords import anchors_of
 from tightmargin.cuts.nu_path.row import PathRow
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.nu_range import NuRange
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.nu_path.family import NuFamily
 from tightmargin.cuts.nu_path.multipliers import recover_multipliers
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import best_levels, support_value
 from tightmargin.solvers.result import Verdict
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

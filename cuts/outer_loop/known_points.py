@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.relaxation.faces import face_through
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 KEPT = 1e-7  # relative: a known point may violate a cut by so much
 

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
@@ -28,10 +27,9 @@ from tightmargin.cuts.relaxation.relaxation import (
 )
 from tightmargin.cuts.relaxation.remaining_box import rest_length
 from tightmargin.cuts.search.stop import Incumbent, StopError, StopReason
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.solvers.execution.stop_request import CtrlC
-
-Array = NDArray[np.float64]
 
 SAME_LENGTH = 1e-12
 LOCAL_STEPS = 200

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.relaxation.relaxation import Relaxation
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.polytope_edges import labels, ties_at
-
-Array = NDArray[np.float64]
 
 VANISHES = 1e-8  # relative to the largest score: a slack below it is 0
 

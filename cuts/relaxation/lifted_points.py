@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 USED = 1e-10  # relative: a smaller multiplier is rounding
 

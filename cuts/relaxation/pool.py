@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.relaxation.relaxation import Relaxation
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 PARALLEL = 1e-12  # one minus the cosine between two rows
 TIGHT = 1e-7

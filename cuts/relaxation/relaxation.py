@@ -16,19 +16,18 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.cut.scaling import SMALLEST
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.nu.extended import risk, without_norm
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.persistent.result import LiveResult
 from tightmargin.solvers.result import Status
-
-Array = NDArray[np.float64]
 
 OPTIONS = {
     "primal_feasibility_tolerance": 1e-9,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.relaxation.relaxation import Relaxation
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 def rest_length(relaxation: Relaxation, axis: Array) -> float | None:

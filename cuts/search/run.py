@@ -9,15 +9,13 @@ from threading import Event
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.search.result import SearchResult, SearchState
 from tightmargin.cuts.search.stop import Incumbent, StopError, StopReason
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls
-
-Array = NDArray[np.float64]
 
 
 def check_tolerances(tolerance: float, absolute: float) -> None:

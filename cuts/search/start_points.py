@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.polar_problem import PolarProblem
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 def given_weights(problem: PolarProblem, given: ArrayLike | None, word: str) -> list[Array]:

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 class StopReason(StrEnum):

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import MASS_TOLERANCE, Group, ReducedHulls
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 BAND = 15  # ranks on each side of the last used one

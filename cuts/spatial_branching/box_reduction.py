@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.spatial_branching.boxes import OUTWARD, Box, on_sphere
 from tightmargin.cuts.spatial_branching.node_bound import EPS, Bound
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 def by_multipliers(bound: Bound, lower: Array, upper: Array, goal: float) -> Box | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
+
 Box = tuple[Array, Array]
 
 OUTWARD = 1e-12  # sides are moved out by so much against rounding

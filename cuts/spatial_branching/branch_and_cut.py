@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import polar_problem
@@ -37,12 +37,11 @@ from tightmargin.cuts.spatial_branching.known_points import KnownInBoxes
 from tightmargin.cuts.spatial_branching.node_bound import point_error
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import as_cut, in_general_position, sphere_cut
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import checked_limits
-
-Array = NDArray[np.float64]
 
 BETTER = 1e-12  # relative: by less an incumbent is not worth a change
 SAME_CORNER = 6  # decimals

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import InvalidCutError
 from tightmargin.cuts.spatial_branching.sphere_cuts import SphereCut
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

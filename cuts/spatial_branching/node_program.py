@@ -31,9 +31,9 @@ from tightmargin.cuts.spatial_branching.node_bound import (
     point_error,
     proven_bound,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 

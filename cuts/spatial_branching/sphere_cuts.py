@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
@@ -25,11 +24,10 @@ from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.cone import exposed_points, independent_rows, steps_to_norm
 from tightmargin.cuts.spatial_branching.node_bound import EPS, largest_entry, point_error
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.polytope_edges import edges, ties_at
 from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
 from tightmargin.solvers.errors import NumberError
-
-Array = NDArray[np.float64]
 
 SHORTER = 1e-9  # of gamma: by so much the norms stay below it
 EXTRA_TIES = 3  # beyond general position: with more, a face has too many vertices to list

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from tightmargin.experiments.data.labels import Labelling, named, signed
 from tightmargin.experiments.data.specs import load, read_points
 from tightmargin.experiments.data.tables import Table, from_table, read_table
-from tightmargin.formulations.data.arrays import real_array, refuse_non_finite
-from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
 
 
 def new_points(

@@ -20,10 +20,10 @@ from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities, labels_of
 from tightmargin.experiments.saved_results.machines import read_fitted
 from tightmargin.experiments.saved_results.training_data import training_data
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.probability.binary_result import ENTRY, ClassProbabilities
 from tightmargin.solvers.result import SolveResult
 
-Array = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.experiments.data.outlier_generators import stream, whole_number
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import Array
 
 
 def gaussian_class_means(*, d: int, classes: int) -> Array:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import Array
 
 # From cells of text, the class that is +1 if one was named, and what to call the labels.
 Labelling = Callable[[Sequence[str], str | None, str], NDArray[Any]]

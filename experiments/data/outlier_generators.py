@@ -10,7 +10,8 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 
 OUTLIERS = ("none", "clustered", "spread")
 

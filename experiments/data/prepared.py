@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.formulations.data.arrays import Array, finite_points
 from tightmargin.formulations.data.kernel_centring import GramNormaliser
 from tightmargin.formulations.data.kernel_pca import KernelPca
 from tightmargin.formulations.data.kernels import cross_gram
 from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
-from tightmargin.formulations.data.normalisation import Normaliser, finite_points
+from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.result import SolveResult
 
-Array = NDArray[np.float64]
 Raw = TrainingData | MulticlassData
 
 

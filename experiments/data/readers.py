@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.experiments.data.labels import Labelling, as_text, number_in, signed
-from tightmargin.formulations.data.arrays import real_array, refuse_non_finite
-from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
 
 
 def existing(name: str) -> Path:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.experiments.data.labels import Labelling, nearest, number_in, signed
-from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.data.arrays import Array
 
 _MISSING = ("", "?", "NA", "NaN", "nan")
 

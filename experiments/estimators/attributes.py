@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.fitted import Fitted
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData
-
-Array = NDArray[np.float64]
 
 PARTS = ("coef_", "intercept_", "dual_coef_", "support_")
 SUPPORT = 1e-5  # of the largest: what interior points leave on a multiplier of 0 is below

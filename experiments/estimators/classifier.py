@@ -43,12 +43,12 @@ from tightmargin.experiments.estimators.inputs import (
     refuse_strange,
 )
 from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.probability.binary import class_probabilities
 
 __all__ = ["FormulationClassifier", "UncertifiedError", "UncertifiedWarning"]
 
-Array = NDArray[np.float64]
 
 WEIGHTED = "weighted_svc"  # the machines that probabilities are read from
 

@@ -15,14 +15,13 @@ from tightmargin.experiments.data.preparation import PREPROCESSING, prepare
 from tightmargin.experiments.data.prepared import Prepared, origin_of
 from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
+from tightmargin.formulations.data.arrays import Array, finite_points
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.normalisation import Normaliser, finite_points
+from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.result import SolveResult
-
-Array = NDArray[np.float64]
 
 # Written in the variables alone: without a kernel, new points need no training data.
 IN_VARIABLES: tuple[Classifier, ...] = (weight_and_intercept, classes_and_intercepts)

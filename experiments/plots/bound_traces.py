@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.bound_tightening.result import Tightened
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.search.result import SearchResult
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.plots.bound_traces import BoundTrace
 from tightmargin.experiments.plots.style import (
@@ -22,11 +21,11 @@ from tightmargin.experiments.plots.style import (
     shared_legend,
     tidy,
 )
+from tightmargin.formulations.data.arrays import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 AGAINST = {"seconds": "seconds", "cuts": "cuts"}
 WIDE = 100.0  # latest over earliest time from which on the axis of time is logarithmic

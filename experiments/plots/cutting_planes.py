@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import Cut, Kind
 from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
@@ -26,13 +25,13 @@ from tightmargin.experiments.plots.plane_polygons import (
     plane_run,
 )
 from tightmargin.experiments.plots.style import BLUE, YELLOW, new_figure
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.nu_range import nu_range
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 SIZE = (9.0, 5.2)  # inches
 OUTSIDE = 0.18  # of gamma: how far outside P the numbers of the cuts are

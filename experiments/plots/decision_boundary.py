@@ -23,8 +23,8 @@ from tightmargin.experiments.plots.style import (
     literal,
     tidy,
 )
+from tightmargin.formulations.data.arrays import Array
 
-Array = NDArray[np.float64]
 Score = Callable[[Array], Any]
 
 STEPS = 240  # places of the grid along either axis

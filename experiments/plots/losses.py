@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.experiments.plots.style import BLACK, LARGE, LOOKS, axis_limits, explain, tidy
 from tightmargin.formulations.conic.loss import conic_loss
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.multiclass.fisher_consistency import HINGE
 
-Array = NDArray[np.float64]
 Loss = Callable[[Array], ArrayLike]
 
 STEPS = 801

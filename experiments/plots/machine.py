@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.data.loading import Raw
 from tightmargin.experiments.data.prepared import Prepared
@@ -20,7 +19,6 @@ from tightmargin.solvers.result import SolveResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 SIZE = (5.0, 4.8)  # inches
 ON_THE_MARGIN = 1e-6  # how far beyond its margin a support vector may be, by rounding

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.experiments.plots.style import (
     LARGE,
@@ -22,10 +22,9 @@ from tightmargin.experiments.plots.style import (
     plain_logarithm,
     tidy,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.comparison.agreement import Agreement
 from tightmargin.solvers.result import Status, Verdict
-
-Array = NDArray[np.float64]
 
 WIDTH = 5.0  # inches
 ROOM = 1.15  # times the largest ratio: where the axis ends

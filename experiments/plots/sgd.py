@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.plots.style import (
     BLUE,
@@ -20,6 +19,7 @@ from tightmargin.experiments.plots.style import (
     new_figure,
     tidy,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.dispatch import solve
@@ -30,7 +30,6 @@ from tightmargin.solvers.soft_margin.sgd_rate import sgd_rate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 SIZE = (7.0, 5.0)  # inches
 CLOSELY = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}

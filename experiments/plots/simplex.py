@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.experiments.plots.style import (
     BLACK,
@@ -21,13 +21,13 @@ from tightmargin.experiments.plots.style import (
     literal,
     new_figure,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.probability.multiclass_result import DirectProbabilities
 from tightmargin.solvers.probability.simplex_grid import rainbow_cells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 SIZE = (6.0, 5.6)  # inches
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])

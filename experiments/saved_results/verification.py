@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.methods import SEARCHED
 from tightmargin.cuts.saved_bounds import search_again
@@ -47,8 +46,6 @@ from tightmargin.solvers.methods import bound_again, closing_bound
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
-
-Array = NDArray[np.float64]
 
 MISSING = "with multipliers that are not in the file"
 # What a file raises whose arrays do not belong to its model.

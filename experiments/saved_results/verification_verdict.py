@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.saved_results.verification_facts import (
     contradicted_fact,
@@ -15,13 +14,12 @@ from tightmargin.experiments.saved_results.verification_facts import (
     unchecked_parts,
 )
 from tightmargin.formulations.catalogue import PaperCheck
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import is_triangle, point_with, variables
 from tightmargin.solvers.certificates.certify import CLAIM_TOLERANCE, FEASIBILITY_TOLERANCE, Case
 from tightmargin.solvers.certificates.gap import CLOSED, unit
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.residuals import primal_residual
-
-Array = NDArray[np.float64]
 
 # Arithmetic repeated in double precision, perhaps on another machine: of the objective, and of the
 # sum of its absolute terms, which may cancel.

@@ -14,7 +14,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import fraction
 
 ROUNDING = 1e-12

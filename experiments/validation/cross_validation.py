@@ -16,7 +16,6 @@ from tightmargin.experiments.validation.error_rates import ErrorRate, Samples, m
 from tightmargin.experiments.validation.folds import splits
 from tightmargin.experiments.validation.loss_grids import (
     GRID,
-    Array,
     Fit,
     Say,
     checked_grid,
@@ -24,6 +23,7 @@ from tightmargin.experiments.validation.loss_grids import (
     papers_grid,
 )
 from tightmargin.experiments.validation.result import TIES, Choice, CrossValidation, GridRow, choose
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import one_of
 

@@ -11,7 +11,8 @@ from scipy.special import ndtr
 from tightmargin.experiments.data.outlier_generators import OUTLIERS, outlier_direction
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.data.subsets import columns_of
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 
 TEST_POINTS = 100_000  # the paper's
 ErrorRate = Callable[[Array, float], float]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.conic.budget import budget_grid
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.svc.c_svc import c_svc
@@ -21,7 +21,6 @@ from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
 
-Array = NDArray[np.float64]
 Say = Callable[[str], None]
 GRID = 100
 SYMBOLS = {"hinge": "beta", "conic": "kappa"}  # the hyperparameter in the paper

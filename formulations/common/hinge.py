@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import (
@@ -13,13 +12,11 @@ from tightmargin.formulations.common.hyperplane import (
     signed_scores,
 )
 from tightmargin.formulations.common.nu_property import ON_MARGIN
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import (
     per_point,
 )
-
-Array = NDArray[np.float64]
-
 
 ClassWeight = Sequence[float] | None
 

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import squares
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-
-Array = NDArray[np.float64]
 
 
 def add_hyperplane(m: pyo.ConcreteModel, data: TrainingData | GramData, intercept: str) -> None:

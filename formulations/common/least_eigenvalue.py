@@ -11,9 +11,8 @@ factors differs from A - s I by at most g / (1 - g) trace(A - s I) in norm, with
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 # Numbers this small are lost in products without a relative error.

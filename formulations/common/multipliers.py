@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, Values
 from tightmargin.formulations.common.hyperplane import (
     norm_of,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import (
     dot,
@@ -17,8 +17,6 @@ from tightmargin.formulations.modeling.affine_rows import (
     shared,
     squares,
 )
-
-Array = NDArray[np.float64]
 
 
 def dual_weight(origin: Origin, values: Values) -> Array:

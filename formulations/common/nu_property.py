@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 # Of the largest score, or of the cap: as near as this a point is on the margin.
 ON_MARGIN = 1e-6

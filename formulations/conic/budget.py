@@ -5,11 +5,9 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import fraction
-
-Array = NDArray[np.float64]
 
 LARGEST = 0.5
 

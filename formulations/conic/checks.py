@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import augmented, norm_of, signed_scores
 from tightmargin.formulations.conic.closed_form_bound import budget_bound, strengthening_bound
 from tightmargin.formulations.conic.loss import conic_loss, least_indicator
 from tightmargin.formulations.conic.strengthening import strengthening_values
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.formulations.zero_one.intercept_bound import (
     derive_intercept_bound,
     intercept_bound_value,
 )
 from tightmargin.formulations.zero_one.loss import degenerate
-
-Array = NDArray[np.float64]
 
 LITTLE = 1e-6  # of a part of W
 RANK_TOLERANCE = 1e-6  # of the size of W

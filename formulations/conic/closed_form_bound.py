@@ -22,7 +22,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from tightmargin.formulations.common.least_eigenvalue import (
@@ -31,8 +30,7 @@ from tightmargin.formulations.common.least_eigenvalue import (
     growth,
     least_eigenvalue,
 )
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 NO_PRICE, ANY_PRICE = 1e-100, 1e100
 SECTIONS = 40  # of an interval, each by a third: the penalty to seven digits

@@ -26,6 +26,7 @@ from tightmargin.formulations.common.hyperplane import (
 from tightmargin.formulations.conic.lift_products import add_products
 from tightmargin.formulations.conic.lift_rows import Lift, add_cells, add_crossed, add_single
 from tightmargin.formulations.conic.strengthened_checks import check_strengthened
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -36,7 +37,6 @@ from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import LEAST, stated_bounds
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 ROW_LIMIT = 150_000

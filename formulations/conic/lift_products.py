@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.conic.lift_rows import Affine, Lift, Terms, chosen, squared, violation
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 # Room above the cutoff for its rows: at the optimum itself nothing but one point would be left.

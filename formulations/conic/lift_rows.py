@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, equal_rows
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -24,7 +25,6 @@ from tightmargin.formulations.modeling.semidefinite import outer_products
 from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Terms = list[tuple[Any, Any]]

@@ -6,9 +6,9 @@ Cepeda, Gomez & Han 2024, Theorem 1 and Proposition 1, as functions of the viola
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 def hull_loss(v: ArrayLike, z: ArrayLike, gamma: ArrayLike) -> Array:

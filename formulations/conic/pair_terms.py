@@ -10,7 +10,8 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
+
 Index = NDArray[np.intp]
 Terms = list[tuple[Any, Any]]
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented, augmented_weight
 from tightmargin.formulations.conic.pair_terms import Pairs, Terms, pair_number, picked
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, equal_rows, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -31,7 +32,6 @@ from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 
 Index = NDArray[np.intp]
 
-Array = NDArray[np.float64]
 
 PRODUCTS = ("none", "linear", "norm", "cutoff")
 

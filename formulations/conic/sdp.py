@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -42,8 +42,6 @@ from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
 from tightmargin.formulations.parameters import add_parameter, positive
-
-Array = NDArray[np.float64]
 
 
 @formulation(

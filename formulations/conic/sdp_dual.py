@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.closed_form_bound import strengthening_bound
 from tightmargin.formulations.conic.loss import conic_loss
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -23,8 +23,6 @@ from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, psd
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
-
-Array = NDArray[np.float64]
 
 
 def _check(origin: Origin, values: Values) -> PaperCheck:

@@ -35,7 +35,6 @@ from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 ROOM = 1e-6  # least width of either side of an undecided point: cones need an inside

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import signed_scores
@@ -14,8 +13,6 @@ from tightmargin.formulations.zero_one.slack_bounds_argument import (
     stated_bounds,
 )
 from tightmargin.formulations.zero_one.slack_bounds_checks import AT_CUTOFF, why_doubtful
-
-Array = NDArray[np.float64]
 
 
 def check_strengthened(origin: Origin, values: Values) -> PaperCheck:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 # A hair below the limit, so that rounding leaves the quadratic term convex.
 SAFETY = 1 - 1e-9

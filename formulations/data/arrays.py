@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -76,6 +77,25 @@ def refuse_non_finite(name: str, values: Array) -> None:
     raise ValueError(f"{name} holds {values[tuple(bad[0])]} in {place} ({len(bad)} such cells)")
 
 
+def finite_points(name: str, values: ArrayLike, d: int | None = None) -> Array:
+    """`values` copied to finite float64 rows, with `d` columns when that is given."""
+    if sp.issparse(values):
+        raise ValueError(f"{name} is sparse: pass a dense array")
+    points = real_array(name, values)
+    if points.ndim != 2 or 0 in points.shape or (d is not None and points.shape[1] != d):
+        wanted = "d" if d is None else str(d)
+        raise ValueError(f"{name} must have shape (m, {wanted}) with m >= 1, got {points.shape}")
+    refuse_non_finite(name, points)
+    return points
+
+
+def keep_read_only(owner: object, **arrays: NDArray[Any]) -> None:
+    """Make arrays attributes of a frozen dataclass that nobody can write to."""
+    for name, array in arrays.items():
+        array.setflags(write=False)
+        object.__setattr__(owner, name, array)
+
+
 def _is_number(label: Any) -> bool:
     return isinstance(label, Real) and not isinstance(label, bool | np.bool_)
 
@@ -115,3 +135,33 @@ def digest(*arrays: Array) -> str:
         h.update(repr(a.shape).encode())
         h.update(np.ascontiguousarray(a, dtype="<f8").tobytes())
     return h.hexdigest()
+
+
+def plain_numbers(fitted: object, names: Sequence[str]) -> dict[str, Any]:
+    """These attributes by name, arrays and tuples as lists."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return value.tolist()
+        return list(value) if isinstance(value, tuple) else value
+
+    return {name: plain(getattr(fitted, name)) for name in names}
+
+
+def saved_numbers(what: str, saved: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """These entries of what `plain_numbers` wrote.
+
+    Parameters
+    ----------
+    what : str
+        What was saved, for the complaint.
+
+    Raises
+    ------
+    ValueError
+        Naming the missing keys.
+    """
+    missing = [name for name in names if name not in saved]
+    if missing:
+        raise ValueError(f"the saved {what} lacks {', '.join(missing)}")
+    return {name: saved[name] for name in names}

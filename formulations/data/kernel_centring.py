@@ -1,26 +1,39 @@
 """Bi and Vapnik's transformation (2) in feature space: a kernel matrix centred and normalised.
 
 Fitted on the matrix of the training points and applied, with the same numbers, to the kernel rows
-of new ones. kernels.py does it for kernels of points, experiments/data/preparation.py for given
-ones.
+of new ones. scikit-learn's KernelCenterer gives k0 to rounding, but no length of a new point, and a
+point without a direction passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.normalisation import finite_points
-from tightmargin.formulations.data.saved_numbers import plain_numbers, saved_numbers
-from tightmargin.formulations.data.training_data import Array, GramData
+from tightmargin.formulations.data.arrays import (
+    Array,
+    finite_points,
+    refuse_non_finite,
+)
+from tightmargin.formulations.data.training_data import GramData
 
-_SAVED = ("means", "lengths", "magnitude", "shift")
 ROUNDING = 100 * np.finfo(float).eps  # of the kernel values that a squared distance is made of
 MISFIT = 1e-6  # of |phi(x)| |phi(x_j)|: an inner product beyond it comes from other points
+
+
+def centred_rows(rows: Array, means: Array) -> Array:
+    """Inner products of the centred features, k0 of `GramNormaliser`.
+
+    Parameters
+    ----------
+    rows : array (m, n)
+        k(x, x_j) of points x.
+    means : array (n,)
+        mean_p k(x_p, x_j) for each training point j.
+    """
+    return rows - rows.mean(axis=1, keepdims=True) - means + means.mean()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +66,8 @@ class GramNormaliser:
 
     def __post_init__(self) -> None:
         for name in ("means", "lengths"):
-            array = np.array(getattr(self, name), dtype=np.float64)
-            if array.ndim != 1 or not array.size or not np.isfinite(array).all():
-                raise ValueError(f"{name} of a centred kernel must be a list of finite numbers")
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        if self.lengths.shape != self.means.shape or not (self.lengths > 0).all():
-            raise ValueError(f"lengths must hold {self.n} positive numbers")
-        for name in ("magnitude", "shift"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be a finite number of at least 0")
+            refuse_non_finite(f"{name} of a centred kernel", getattr(self, name))
+            getattr(self, name).setflags(write=False)
 
     @property
     def n(self) -> int:
@@ -77,8 +82,7 @@ class GramNormaliser:
         gram : array (n, n)
             The matrix the normaliser was fitted on.
         """
-        centred = gram - self.means[:, None] - self.means[None, :] + self.means.mean()
-        on_sphere = centred / np.outer(self.lengths, self.lengths)
+        on_sphere = centred_rows(gram, self.means) / np.outer(self.lengths, self.lengths)
         np.fill_diagonal(on_sphere, 1.0)
         return (on_sphere + on_sphere.T) / 2
 
@@ -108,10 +112,9 @@ class GramNormaliser:
         own = finite_points(f"k(x, x) of {points}", np.reshape(own, (-1, 1)), 1)[:, 0] + self.shift
         if len(own) != len(values):
             raise ValueError(f"{points} has {len(values)} rows and k(x, x) {len(own)}")
-        middle, row_means = self.means.mean(), values.mean(axis=1)
         size = np.abs(own) + np.abs(values).mean(axis=1) + self.magnitude
-        lengths = _lengths(points, own - 2 * row_means + middle, size)
-        centred = values - row_means[:, None] - self.means[None, :] + middle
+        squared = own - 2 * values.mean(axis=1) + self.means.mean()
+        lengths, centred = _lengths(points, squared, size), centred_rows(values, self.means)
         unfit = np.flatnonzero((np.abs(centred) > self._reach(lengths, size)).any(axis=1))
         if unfit.size:
             raise ValueError(_too_small(points, int(unfit[0]), unfit.size))
@@ -124,21 +127,6 @@ class GramNormaliser:
         room = ROUNDING * (own + np.abs(self.means) + self.magnitude)
         bound = np.outer(np.sqrt(lengths**2 + ROUNDING * size), np.sqrt(trained + room))
         return bound * (1 + MISFIT) + ROUNDING * size[:, None]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers and lists, to be saved beside a result."""
-        return plain_numbers(self, _SAVED)
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> GramNormaliser:
-        """Read back what `to_json` wrote; numbers survive bit for bit.
-
-        Raises
-        ------
-        ValueError
-            Naming the missing key, or the entry that is wrong.
-        """
-        return cls(**saved_numbers("centring of a kernel", saved, _SAVED))
 
 
 def fit_gram_normaliser(gram: Array, points: str = "gram", shift: float = 0.0) -> GramNormaliser:

@@ -8,25 +8,37 @@ the centring; a penalised or absent one is measured from the mean of the trainin
 How many components are kept is a choice of the model, not of the arithmetic, and has no default:
 with all of them and a kernel of full rank the classes are separable and the extended nu-SVC is
 convex for every nu, while its solutions below nu_bar lean on the components of least variance.
+
+The rank is decided here and not by scikit-learn's KernelPCA, which takes eigenvalues below 1e-12 of
+the largest for 0 unasked, and the roundings of a flat kernel for components: 15 of them for an rbf
+kernel of width 1e-9 on 24 points that has 3.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.component_count import component_count
+from tightmargin.formulations.data.arrays import (
+    Array,
+    finite_points,
+    keep_read_only,
+    plain_numbers,
+    saved_numbers,
+)
+from tightmargin.formulations.data.kernel_centring import centred_rows
 from tightmargin.formulations.data.kernels import cross_gram, gram_data
-from tightmargin.formulations.data.normalisation import finite_points
-from tightmargin.formulations.data.saved_numbers import plain_numbers, saved_numbers
-from tightmargin.formulations.data.training_data import Array, GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 
 TOLERANCE = 1e-10  # of the largest eigenvalue: below it a component is taken for rounding
+EQUAL = 1e-8  # eigenvalues this near to each other, relatively, have no directions of their own
 
 _SAVED = ("eigenvalues", "means", "basis", "rank", "variance", "largest_dropped")
 
@@ -74,8 +86,7 @@ class KernelPca:
                 raise ValueError(
                     f"{name} of a kernel PCA must hold finite numbers of shape {shape}"
                 )
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            keep_read_only(self, **{name: array})
 
     @property
     def r(self) -> int:
@@ -125,8 +136,7 @@ class KernelPca:
             rows = finite_points("X", X, self.points.n)
         else:
             rows = cross_gram(self.points, X, **self.options)
-        own = rows.mean(axis=1, keepdims=True)
-        return (rows - own - self.means + self.means.mean()) @ self.basis
+        return centred_rows(rows, self.means) @ self.basis
 
     def expansion(self, w: ArrayLike, b: float = 0.0) -> tuple[Array, float]:
         """Write a hyperplane of the components in terms of the kernel.
@@ -200,7 +210,8 @@ def fit_kernel_pca(
         refuses it with that eigenvalue.
     keep : "full", int or float
         All components above the tolerance, so many of them, or the fewest that hold this share
-        (0 < keep < 1) of the variance. Equal eigenvalues stay together.
+        (0 < keep < 1) of the variance. Equal eigenvalues have no
+        directions of their own and stay together.
     kernel, normalise, width, degree, coef0
         See `gram_data`; a kernel matrix takes none of them.
     tolerance : float
@@ -217,16 +228,29 @@ def fit_kernel_pca(
     """
     if not (isinstance(tolerance, int | float) and 0 <= tolerance < 1):
         raise ValueError(f"tolerance must be a number in [0, 1), got {tolerance!r}")
-    options, gram = _kernel_matrix(data, kernel, normalise, width, degree, coef0)
+    given = {"kernel": kernel, "width": width, "degree": degree, "coef0": coef0}
+    options: dict[str, Any] = {word: value for word, value in given.items() if value is not None}
+    if normalise != "none":
+        options["normalise"] = normalise
+    if isinstance(data, GramData):
+        if options:
+            raise ValueError(f"a kernel matrix takes no {next(iter(options))}: leave it out")
+        gram = data.gram
+    elif not isinstance(data, TrainingData):
+        raise TypeError(f"fit_kernel_pca takes TrainingData or GramData, got {type(data).__name__}")
+    elif kernel is None:
+        raise ValueError("fit_kernel_pca needs kernel for points: linear, rbf or poly")
+    else:
+        gram = gram_data(data, **options).gram
     means = gram.mean(axis=0)
-    centred = gram - means[:, None] - means[None, :] + means.mean()
+    centred = centred_rows(gram, means)
     values, vectors = np.linalg.eigh((centred + centred.T) / 2)
     values, vectors = values[::-1], vectors[:, ::-1]
     rounding = 10 * len(gram) * np.finfo(float).eps * float(np.abs(gram).max())
     rank = int((values > max(tolerance * values[0], rounding)).sum())
     if rank == 0:
         raise ValueError("all points coincide in feature space: the kernel has no components")
-    r = component_count(keep, values, rank, rounding)
+    r = _component_count(keep, values, rank, rounding)
     basis = vectors[:, :r] / np.sqrt(values[:r])
     # A vector of an eigenvalue other than 0 is orthogonal to the ones; rounding is taken off.
     basis -= basis.mean(axis=0)
@@ -237,25 +261,68 @@ def fit_kernel_pca(
     )
 
 
-def _kernel_matrix(
-    data: TrainingData | GramData,
-    kernel: str | None,
-    normalise: str,
-    width: float | None,
-    degree: int | None,
-    coef0: float | None,
-) -> tuple[dict[str, Any], Array]:
-    """Arguments of gram_data as given, and the matrix."""
-    given = {"kernel": kernel, "width": width, "degree": degree, "coef0": coef0}
-    options: dict[str, Any] = {word: value for word, value in given.items() if value is not None}
-    if normalise != "none":
-        options["normalise"] = normalise
-    if isinstance(data, GramData):
-        if options:
-            raise ValueError(f"a kernel matrix takes no {next(iter(options))}: leave it out")
-        return {}, data.gram
-    if not isinstance(data, TrainingData):
-        raise TypeError(f"fit_kernel_pca takes TrainingData or GramData, got {type(data).__name__}")
-    if kernel is None:
-        raise ValueError("fit_kernel_pca needs kernel for points: linear, rbf or poly")
-    return options, gram_data(data, **options).gram
+def _component_count(keep: float | str, values: Array, rank: int, rounding: float) -> int:
+    """How many components `keep` asks for.
+
+    Parameters
+    ----------
+    keep : "full", int or float
+        All components of the rank, so many of them, or the fewest that hold this share
+        (0 < keep < 1) of the variance.
+    values : array (n,)
+        Eigenvalues of the centred kernel matrix, largest first.
+    rank : int
+        How many of them are not taken for 0.
+    rounding : float
+        What rounding may have added to an eigenvalue.
+
+    Raises
+    ------
+    ValueError
+        Another `keep`, more components than there are, or a number that separates equal
+        eigenvalues.
+    """
+    if keep == "full":
+        return rank
+    if isinstance(keep, bool) or not isinstance(keep, Real) or not math.isfinite(keep):
+        raise ValueError(f"keep must be full, a number of components or a share, got {keep!r}")
+    if isinstance(keep, Integral):
+        if not 1 <= keep <= rank:
+            raise ValueError(
+                f"keep = {keep} components: the kernel has {rank} above the tolerance, at least 1 "
+                "must be kept"
+            )
+        block = _blocks(values, rank, rounding, int(keep))
+        if keep not in block:
+            raise ValueError(
+                f"keep = {keep} separates equal eigenvalues ({values[keep - 1]:.6g}), whose "
+                f"directions are arbitrary: keep {' or '.join(str(k) for k in block if k)}"
+            )
+        return int(keep)
+    if not 0 < keep < 1:
+        raise ValueError(
+            f"keep = {keep!r} is neither a share of the variance between 0 and 1 nor a whole "
+            "number of components"
+        )
+    shares = np.cumsum(values[:rank]) / float(values.sum())
+    if shares[-1] < keep:
+        raise ValueError(
+            f"keep = {keep!r} of the variance: the {rank} components above the tolerance hold "
+            f"{shares[-1]:.6g}; lower the tolerance, or keep full"
+        )
+    return _blocks(values, rank, rounding, int(np.searchsorted(shares, keep)) + 1)[-1]
+
+
+def _blocks(values: Array, rank: int, rounding: float, k: int) -> tuple[int, ...]:
+    """The numbers of components around k, below and above, that keep equal eigenvalues together."""
+
+    def splits(j: int) -> bool:
+        near = EQUAL * values[j - 1] + rounding
+        return bool(0 < j < rank and values[j - 1] - values[j] <= near)
+
+    low = high = k
+    while splits(low):
+        low -= 1
+    while splits(high):
+        high += 1
+    return (low,) if low == high else (low, high)

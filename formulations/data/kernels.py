@@ -2,25 +2,29 @@
 
 What is fitted, means and lengths in feature space included, comes from the training points alone:
 `gram_data` makes the data of a model, `cross_gram` the rows to predict with.
+
+linear and poly are scikit-learn's to the last bit. rbf is not: its ||x||^2 - 2 <x, x'> + ||x'||^2
+loses the distance of points far from the origin, 3e-8 of the kernel at 1e4 spreads and all of it at
+1e8, where differences of the points themselves keep it.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from tightmargin.formulations.data.arrays import DENSE_LIMIT_BYTES
+from tightmargin.formulations.data.arrays import DENSE_LIMIT_BYTES, Array, finite_points
 from tightmargin.formulations.data.kernel_centring import fit_gram_normaliser
 from tightmargin.formulations.data.normalisation import (
     NORMALISERS,
-    finite_points,
     fit_normaliser,
     known_word,
 )
-from tightmargin.formulations.data.training_data import Array, GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 
 KERNELS = ("linear", "rbf", "poly")
 _KERNEL_PARAMETERS = {"linear": (), "rbf": ("width",), "poly": ("degree", "coef0")}
@@ -60,6 +64,7 @@ def kernel_matrix(
     width: float | None = None,
     degree: int | None = None,
     coef0: float | None = None,
+    less_one: bool = False,
 ) -> Array:
     """Kernel values between the rows of A and the rows of B.
 
@@ -76,6 +81,9 @@ def kernel_matrix(
     width, degree, coef0
         Parameters of the kernels above. There are no defaults, and a parameter the kernel does
         not have is refused.
+    less_one : bool
+        Take 1 off the values of rbf and keep the digits of small widths. Centring, which does not
+        see a constant, starts from these.
 
     Returns
     -------
@@ -87,20 +95,6 @@ def kernel_matrix(
         Naming the unknown kernel, the missing, unwanted or non-finite parameter, the bad cell, or
         the bytes needed when they exceed 2 GiB.
     """
-    return _kernel(kind, A, B, width, degree, coef0, less_one=False)
-
-
-def _kernel(
-    kind: str,
-    A: ArrayLike,
-    B: ArrayLike,
-    width: float | None,
-    degree: int | None,
-    coef0: float | None,
-    *,
-    less_one: bool,
-) -> Array:
-    """Kernel values; with `less_one`, rbf values minus 1, exact for small widths."""
     _check_kernel(kind, width, degree, coef0)
     left = finite_points("A", A)
     right = finite_points("B", B, left.shape[1])
@@ -121,7 +115,7 @@ def _kernel(
 
 
 def _kernel_diagonal(kind: str, A: Array, degree: int | None, coef0: float | None) -> Array:
-    """k(x, x) for the rows of A, in the convention `less_one` of `_kernel`."""
+    """k(x, x) for the rows of A, in the convention `less_one` of `kernel_matrix`."""
     if kind == "rbf":
         return np.zeros(len(A))
     with np.errstate(over="ignore"):
@@ -173,11 +167,12 @@ def gram_data(
     if not isinstance(data, TrainingData):
         raise TypeError(f"gram_data takes TrainingData, got {type(data).__name__}")
     _check_kernel(kernel, width, degree, coef0)
+    words: Any = {"width": width, "degree": degree, "coef0": coef0}
     if not _centred_in_feature_space(kernel, normalise):
         points = fit_normaliser(normalise, data.X).apply(data.X)
-        gram = kernel_matrix(kernel, points, points, width=width, degree=degree, coef0=coef0)
+        gram = kernel_matrix(kernel, points, points, **words)
         return GramData(gram, data.y, spec=data.spec)
-    gram = _kernel(kernel, data.X, data.X, width, degree, coef0, less_one=True)
+    gram = kernel_matrix(kernel, data.X, data.X, **words, less_one=True)
     fitted = fit_gram_normaliser(gram, "data.X")
     return GramData(fitted.training(gram), data.y, spec=data.spec)
 
@@ -218,13 +213,11 @@ def cross_gram(
     """
     points = finite_points("X", X, data.d)
     _check_kernel(kernel, width, degree, coef0)
+    words: Any = {"width": width, "degree": degree, "coef0": coef0}
     if not _centred_in_feature_space(kernel, normalise):
         fitted = fit_normaliser(normalise, data.X)
-        return kernel_matrix(
-            kernel, fitted.apply(points), fitted.apply(data.X),
-            width=width, degree=degree, coef0=coef0,
-        )  # fmt: skip
-    gram = _kernel(kernel, data.X, data.X, width, degree, coef0, less_one=True)
-    rows = _kernel(kernel, points, data.X, width, degree, coef0, less_one=True)
+        return kernel_matrix(kernel, fitted.apply(points), fitted.apply(data.X), **words)
+    gram = kernel_matrix(kernel, data.X, data.X, **words, less_one=True)
+    rows = kernel_matrix(kernel, points, data.X, **words, less_one=True)
     own = _kernel_diagonal(kernel, points, degree, coef0)
     return fit_gram_normaliser(gram, "data.X").apply_cross(rows, own)

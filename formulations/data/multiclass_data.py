@@ -8,10 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.data.arrays import digest, real_array, refuse_non_finite
+from tightmargin.formulations.data.arrays import (
+    Array,
+    digest,
+    keep_read_only,
+    real_array,
+    refuse_non_finite,
+)
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 
@@ -78,10 +83,7 @@ class MulticlassData:
         names = tuple(str(name) for name in self.classes) or tuple(str(c) for c in range(k))
         if len(names) != k or len(set(names)) != k:
             raise ValueError(f"classes must be {k} different names, got {names}")
-        points.setflags(write=False)
-        labels.setflags(write=False)
-        object.__setattr__(self, "X", points)
-        object.__setattr__(self, "y", labels)
+        keep_read_only(self, X=points, y=labels)
         object.__setattr__(self, "classes", names)
 
     @property

@@ -12,11 +12,18 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import (
+    Array,
+    finite_points,
+    keep_read_only,
+    plain_numbers,
+    saved_numbers,
+)
+from tightmargin.formulations.data.training_data import TrainingData
 
+_SAVED = ("kind", "d", "shift", "scale", "constant_columns", "largest")
 NORMALISERS = ("none", "zscore", "unit", "centred", "zscore_unit")
 ROUNDING = 32 * np.finfo(float).eps  # of the numbers a mean is made of: what is left on it
 
@@ -27,24 +34,6 @@ def known_word(word: str, argument: str, allowed: tuple[str, ...]) -> str:
     close = get_close_matches(str(word), allowed, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(f"{argument} {word!r} is not known: {hint}choose one of {', '.join(allowed)}")
-
-
-def finite_points(name: str, values: ArrayLike, d: int | None = None) -> Array:
-    """`values` as finite float64 rows, with `d` columns when that is given."""
-    if sp.issparse(values):
-        raise ValueError(f"{name} is sparse: pass a dense array")
-    try:
-        points = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold real numbers: {error}") from None
-    if points.ndim != 2 or 0 in points.shape or (d is not None and points.shape[1] != d):
-        wanted = "d" if d is None else str(d)
-        raise ValueError(f"{name} must have shape (m, {wanted}) with m >= 1, got {points.shape}")
-    bad = np.argwhere(~np.isfinite(points))
-    if bad.size:
-        row, column = bad[0]
-        raise ValueError(f"{name} holds {points[row, column]} in row {row}, column {column}")
-    return points
 
 
 def _on_sphere(points: Array, smallest: Array | float, complaint: str) -> Array:
@@ -106,8 +95,7 @@ class Normaliser:
             array = np.array(values, dtype=np.float64)
             if array.shape != (self.d,) or not np.isfinite(array).all():
                 raise ValueError(f"{name} must hold {self.d} finite numbers, one for each column")
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            keep_read_only(self, **{name: array})
         if self.scale is not None and not (self.scale > 0).all():
             raise ValueError("scale must hold positive numbers")
         if self.largest is not None and not 0 <= self.largest < np.inf:
@@ -146,7 +134,7 @@ class Normaliser:
         """
         points = finite_points("X", X, self.d)
         if self.kind == "none":
-            return points.copy()
+            return points
         if self.kind == "unit":
             return _on_sphere(points, 0.0, "is zero")
         assert self.shift is not None
@@ -169,14 +157,7 @@ class Normaliser:
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, to be saved beside a result."""
-        return {
-            "kind": self.kind,
-            "d": self.d,
-            "shift": None if self.shift is None else self.shift.tolist(),
-            "scale": None if self.scale is None else self.scale.tolist(),
-            "constant_columns": list(self.constant_columns),
-            "largest": self.largest,
-        }
+        return plain_numbers(self, _SAVED)
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Normaliser:
@@ -187,19 +168,10 @@ class Normaliser:
         ValueError
             Naming the missing key, or the entry that does not fit the others.
         """
-        missing = [
-            key for key in ("kind", "d", "shift", "scale", "constant_columns") if key not in saved
-        ]
-        if missing:
-            raise ValueError(f"the saved normaliser lacks {', '.join(missing)}")
-        return cls(
-            known_word(saved["kind"], "normalise", NORMALISERS),
-            int(saved["d"]),
-            saved["shift"],
-            saved["scale"],
-            tuple(int(column) for column in saved["constant_columns"]),
-            saved.get("largest"),
-        )
+        found = saved_numbers("normaliser", {"largest": None} | dict(saved), _SAVED)
+        known_word(found["kind"], "normalise", NORMALISERS)
+        columns = tuple(int(column) for column in found["constant_columns"])
+        return cls(**found | {"d": int(found["d"]), "constant_columns": columns})
 
 
 def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:

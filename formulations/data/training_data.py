@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import (
+    Array,
     checked_labels,
     digest,
+    keep_read_only,
     real_array,
     refuse_non_finite,
 )
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +48,7 @@ class TrainingData:
             raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {points.shape}")
         refuse_non_finite("X", points)
         labels = checked_labels(self.y, points.shape[0])
-        points.setflags(write=False)
-        labels.setflags(write=False)
-        object.__setattr__(self, "X", points)
-        object.__setattr__(self, "y", labels)
+        keep_read_only(self, X=points, y=labels)
 
     @property
     def n(self) -> int:
@@ -165,11 +162,7 @@ class GramData:
             # Equal points stay equal: told apart by roundings, opposite labels would be separable.
             _, first, which = np.unique(gram, axis=0, return_index=True, return_inverse=True)
             factor = factor[first[which.reshape(-1)]]
-        for array in (gram, labels, factor):
-            array.setflags(write=False)
-        object.__setattr__(self, "gram", gram)
-        object.__setattr__(self, "y", labels)
-        object.__setattr__(self, "_factor", factor)
+        keep_read_only(self, gram=gram, y=labels, _factor=factor)
         object.__setattr__(self, "shift", shift)
         object.__setattr__(self, "_smallest", smallest)
 
@@ -220,3 +213,25 @@ class GramData:
     def sha256(self) -> str:
         """Digest of the kernel matrix and y."""
         return digest(self.gram, self.y)
+
+
+@lru_cache(maxsize=4)
+def least_errors(data: TrainingData | GramData) -> int:
+    """Least number of points that any function of the point gets wrong.
+
+    Points that are equal get one score. Where p of them are positive and q negative, min(p, q)
+    are on the wrong side of it, and below margin 1 for every hyperplane: the sum over all places
+    is a lower bound on errors and on 0-1 violations. Points of a kernel matrix are equal when
+    their rows are: then K_ii = K_ij = K_jj, and their distance in feature space is 0.
+
+    Returns
+    -------
+    int
+        0 when no place holds points of both labels.
+    """
+    points = data.gram if isinstance(data, GramData) else data.X
+    points = points + 0.0  # -0.0 and 0.0 are one place
+    positive, negative = (
+        Counter(row.tobytes() for row in points[data.y == label]) for label in (1.0, -1.0)
+    )
+    return sum(min(positive[place], negative[place]) for place in positive.keys() & negative.keys())

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import check_bilinear, matrix_point
 from tightmargin.formulations.matrix.convex_models import hinge_model, with_b
@@ -27,8 +27,6 @@ from tightmargin.formulations.matrix.shapes import (
 from tightmargin.formulations.modeling.affine_rows import dot, squares
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
 from tightmargin.formulations.parameters import finite_hyperplane
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-9  # by which a proven range is widened
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.shapes import (
     checked_rank,
@@ -29,8 +29,6 @@ from tightmargin.formulations.matrix.shapes import (
     spread_norm,
 )
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
-
-Array = NDArray[np.float64]
 
 NO_PART = 1e-14  # of the largest singular value: rounding, for which there is no direction
 

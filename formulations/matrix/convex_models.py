@@ -17,9 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -35,8 +33,6 @@ from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, psd
 from tightmargin.formulations.parameters import add_parameter, positive
-
-Array = NDArray[np.float64]
 
 
 def hinge_model(data: TrainingData, ridge: float, intercept: str) -> pyo.ConcreteModel:

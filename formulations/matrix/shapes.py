@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
+
 Shape = str | Sequence[int]
 
 RANK_TOLERANCE = 1e-7  # of the largest singular value: what is below counts as 0

@@ -25,6 +25,7 @@ from pyomo.core.expr.relational_expr import (
     RangedExpression,
 )
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.formulations.modeling.linear_sums import dot, shared, squares, total
 from tightmargin.formulations.modeling.row_terms import (
@@ -48,7 +49,6 @@ __all__ = [
     "total",
 ]
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 

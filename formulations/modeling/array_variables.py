@@ -15,9 +15,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.core.base.var import IndexedVar, VarData
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.domains import is_integer
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

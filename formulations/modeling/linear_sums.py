@@ -9,8 +9,9 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression, SumExpression
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.row_terms import Array, Numbers, numbers_of
+from tightmargin.formulations.modeling.row_terms import Numbers, numbers_of
 
 
 class LazyTerms(Sequence[Any]):

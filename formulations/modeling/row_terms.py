@@ -11,9 +11,9 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Term = tuple[Any, Any]
 

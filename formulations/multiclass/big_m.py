@@ -6,16 +6,14 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM
 from tightmargin.formulations.zero_one.loss import EPS
-
-Array = NDArray[np.float64]
 
 OBJECTIVE_ROUNDING = 1 + 1e-9  # a known objective was rounded, and its class may cost as much
 

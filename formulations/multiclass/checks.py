@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import cap_of, derive_multiclass_big_m
 from tightmargin.formulations.multiclass.fisher_consistency import is_consistent
@@ -21,7 +22,6 @@ from tightmargin.formulations.multiclass.hinge import (
 )
 from tightmargin.formulations.zero_one.ramp import cheapest_parts
 
-Array = NDArray[np.float64]
 Machine = tuple[ArrayLike, ArrayLike]
 
 

@@ -38,11 +38,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import one_of
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

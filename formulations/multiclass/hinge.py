@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.nu_property import ON_MARGIN
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -23,7 +24,6 @@ from tightmargin.formulations.parameters import (
     positive,
 )
 
-Array = NDArray[np.float64]
 ClassWeight = Sequence[float] | None
 
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.multipliers import with_total
 from tightmargin.formulations.common.nu_property import margin_facts, multiplier_facts
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
@@ -23,8 +23,6 @@ from tightmargin.formulations.nu.support_function import (
     reduced_hulls,
     support_value,
 )
-
-Array = NDArray[np.float64]
 
 NO_DIRECTION = 1e-7  # interior point methods leave about this much of a w that is 0
 SCALES = ("takeda", "perez_cruz")

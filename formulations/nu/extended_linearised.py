@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import augmented, weight_and_intercept
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, equal_rows
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -30,8 +31,6 @@ from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.support_function import best_levels
 from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of
-
-Array = NDArray[np.float64]
 
 
 def _reference(data: TrainingData, w_ref: ArrayLike | str, scale: str, intercept: str) -> Array:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-
-Array = NDArray[np.float64]
 
 # Relative to features of length 1: below it, a combination of features is taken for constant.
 TOLERANCE = 1e-10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -24,6 +24,7 @@ from tightmargin.formulations.common.multipliers import (
     with_total,
 )
 from tightmargin.formulations.common.nu_property import NOT_ASKED, margin_facts, multiplier_facts
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -33,8 +34,6 @@ from tightmargin.formulations.parameters import (
     add_parameter,
     one_of,
 )
-
-Array = NDArray[np.float64]
 
 NO_DIRECTION = 1e-4
 

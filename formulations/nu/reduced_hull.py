@@ -18,12 +18,11 @@ from tightmargin.formulations.common.multipliers import (
     dual_weight,
     with_total,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
-
-Array = NDArray[np.float64]
 
 NO_DISTANCE = 1e-4  # of the spread of the points: interior-point methods leave about this much
 MEET = "the hulls meet: v = 0 up to rounding, and no hyperplane separates them"

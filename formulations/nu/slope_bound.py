@@ -16,12 +16,10 @@ direction -u until nothing nearer is found.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls, support
-
-Array = NDArray[np.float64]
 
 ROUNDS = 200
 ZERO = 1e-9  # of the size of the points: this near to 0 the hull is taken to hold it

@@ -27,10 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import nu_margin, weighted_quantile
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 MASS_TOLERANCE = 1e-12

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import (
     fraction,
     one_of,
     per_point,
 )
-
-Array = NDArray[np.float64]
-
 
 CLASS_BALANCES = ("uniform", "balanced")
 

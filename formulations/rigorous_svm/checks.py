@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hinge import hinge_check
@@ -18,9 +17,8 @@ from tightmargin.formulations.common.hyperplane import norm_of, weight_and_inter
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.common.multipliers import balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import ON_CAP
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-
-Array = NDArray[np.float64]
 
 ON_BALL = 1e-6  # of H: as near as this the norm row is active
 NO_PRICE = 1e-6  # of the loss, and of the longest v for that many multipliers: such a price is none

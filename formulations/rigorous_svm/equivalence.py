@@ -23,17 +23,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept_interval
 from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.common.nu_property import ON_CAP
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import nu_max
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.rigorous_svm.checks import NO_NAME
-
-Array = NDArray[np.float64]
 
 OUTSIDE = 1e-6  # of the box: multipliers this far beyond it are those of another problem
 FREE = (

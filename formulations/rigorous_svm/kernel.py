@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, shared
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.rigorous_svm.checks import loss_check
-
-Array = NDArray[np.float64]
 
 
 def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:

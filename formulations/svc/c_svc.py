@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hinge import ClassWeight, hinge_check, point_weights
@@ -22,6 +21,7 @@ from tightmargin.formulations.common.multipliers import (
     dual_weight,
 )
 from tightmargin.formulations.common.nu_property import has_multiplier
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import (
     AffineRows,
@@ -34,8 +34,6 @@ from tightmargin.formulations.parameters import (
     one_of,
     positive,
 )
-
-Array = NDArray[np.float64]
 
 
 def _costs(origin: Origin) -> Array:

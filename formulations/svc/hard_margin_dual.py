@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import norm_of
 from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import ON_CAP
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-
-Array = NDArray[np.float64]
 
 NO_NAME = 1e-12  # of the longest F'(y o alpha) there could be: no direction, but rounding
 NAMED = "weak duality: minus half the squared norm of the separating hyperplane that alpha names"

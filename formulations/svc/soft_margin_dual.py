@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import norm_of
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import has_multiplier
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
-
-Array = NDArray[np.float64]
 
 NAMED = "weak duality: minus the objective of the hyperplane that alpha names"
 

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, per_point, positive
 from tightmargin.formulations.zero_one.loss import EPS, trivial_points
 
 CHUNK_DISTANCES = 2**22  # 32 MiB of distances at a time, whatever n is
 
-Array = NDArray[np.float64]
 
 OUTWARD = 1 + 1e-12
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import norm_of, signed_scores
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import finite_hyperplane, per_point
 from tightmargin.formulations.zero_one.big_m import derive_big_m
@@ -21,7 +22,6 @@ from tightmargin.formulations.zero_one.loss import (
 )
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Hyperplane = tuple[ArrayLike, float]
 

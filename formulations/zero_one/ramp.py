@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -18,6 +18,7 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -29,8 +30,6 @@ from tightmargin.formulations.parameters import (
 )
 from tightmargin.formulations.zero_one.big_m import derive_ramp_big_m
 from tightmargin.formulations.zero_one.checks import Hyperplane
-
-Array = NDArray[np.float64]
 
 
 def ramp_objective(data: TrainingData, w: ArrayLike, b: float, C: float, intercept: str) -> float:

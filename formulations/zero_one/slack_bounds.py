@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.common.hyperplane import augmented, norm_of
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import finite_hyperplane, positive
 from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM, big_m_below
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_below
 from tightmargin.formulations.zero_one.loss import margins, trivial_points, zero_one_objective
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Hyperplane = tuple[ArrayLike, float]
 

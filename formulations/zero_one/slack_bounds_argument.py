@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.training_data import TrainingData
@@ -22,8 +21,6 @@ from tightmargin.formulations.zero_one.slack_bounds import (
     closed_slack_bounds,
     other_class_reach,
 )
-
-Array = NDArray[np.float64]
 
 STATED = "stated, without a proof"
 LEAST = float(np.nextafter(0.0, 1.0))  # v_i > 0 and no more is known

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.formulations.zero_one.conflicts import disjoint, least_kept_norm
@@ -21,9 +21,6 @@ from tightmargin.formulations.zero_one.slack_bounds_argument import (
     stated_bounds,
     with_rows,
 )
-
-Array = NDArray[np.float64]
-
 
 Known = tuple[Array, float, float]  # w, b, objective
 AT_CUTOFF = 1e-6

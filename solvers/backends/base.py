@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import Limits, default_threads
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 # Every solver here reads a bound of this size as no bound, and then calls the model unbounded.
 INFINITE = 1e20

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.mosek_model import FusionModel, fusion_model, model_name, sentence
 from tightmargin.solvers.backends.options import unknown_option
@@ -24,8 +24,6 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
-
-Array = NDArray[np.float64]
 
 FORMATS = (".ptf", ".task", ".cbf", ".jtask")
 

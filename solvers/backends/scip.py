@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
@@ -25,8 +24,6 @@ from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import LocalQuadratic, StandardForm
 from tightmargin.solvers.transformations.indicator_constraints import implication, is_implied
-
-Array = NDArray[np.float64]
 
 # At SCIP's default of 1e-6 kept points fall short of their margin and incumbents beat the optimum.
 FEASIBILITY = 1e-8

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import order
 from tightmargin.solvers.backends.base import refuse_huge_bounds, unused
 from tightmargin.solvers.backends.options import refused_option, unknown_option
@@ -34,7 +35,6 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 # At 1e-7 half of the semidefinite models keep a proven gap above 1e-6; this costs a fifth more.

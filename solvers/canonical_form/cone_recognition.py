@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.curvature import block_curvature
 from tightmargin.solvers.canonical_form.squares import Excess, Squares, complete_squares
 from tightmargin.solvers.standard_form.standard_form import (
@@ -31,7 +32,6 @@ from tightmargin.solvers.standard_form.standard_form import (
     StandardForm,
 )
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 

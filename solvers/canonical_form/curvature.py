@@ -26,14 +26,12 @@ from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
 from tightmargin.formulations.common.least_eigenvalue import least_eigenvalue
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact_arithmetic import is_semidefinite
-
-Array = NDArray[np.float64]
 
 # Entries of a Gram matrix are rounded sums of products; their errors add up over the order.
 ROUNDING = 16 * UNIT

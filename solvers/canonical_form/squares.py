@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.curvature import EXACT_ORDER, block_curvature
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers, conic_form
 from tightmargin.solvers.canonical_form.named_values import named_values
@@ -22,8 +21,6 @@ from tightmargin.solvers.transformations.least_squares_scaling import (
     objective_unit,
 )
 from tightmargin.solvers.transformations.scaling import Scaling, badly_scaled, scaling
-
-Array = NDArray[np.float64]
 
 FEASIBILITY_TOLERANCE = 1e-6
 GAP_TOLERANCE = gap.CLOSED

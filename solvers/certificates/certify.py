@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import named_values, point_with
 from tightmargin.solvers.certificates import gap
 from tightmargin.solvers.certificates.case import (
@@ -39,7 +39,6 @@ __all__ = [
     "certify_point",
 ]
 
-Array = NDArray[np.float64]
 
 _CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 

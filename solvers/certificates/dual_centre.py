@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 STEPS = 40
 NEAR = 1e-9

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import splu
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, triangle_scale, unpack
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 ROUNDS = 12

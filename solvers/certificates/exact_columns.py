@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.cone_recognition import Reading
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.certificates.dual_centre import dual_centre
 from tightmargin.solvers.certificates.safe_bound import Reach
 from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 FREE_LIMIT = 24  # equations of that many unknowns take a tenth of a second in whole numbers

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel, scip
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification
@@ -17,8 +17,6 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 # Tighter than what a certificate asks: a model whose rows barely cross is left to the solver.
 TOLERANCE = 1e-9

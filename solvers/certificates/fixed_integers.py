@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel, highs
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
@@ -19,8 +19,6 @@ from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-
-Array = NDArray[np.float64]
 
 # As many columns as are solved within a second or two; beyond that the point stands as it is.
 SIZE_LIMIT = 20_000

@@ -16,14 +16,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers, conic_multipliers
 from tightmargin.solvers.standard_form.standard_form import LocalQuadratic, StandardForm
-
-Array = NDArray[np.float64]
 
 # Of the largest terms of a column: where nothing acts on a column, its residual is no news.
 IDLE = 1e-3

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
@@ -28,8 +28,6 @@ from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import plain
-
-Array = NDArray[np.float64]
 
 # Fact under which multipliers of others are kept, so that the bound can be proven again.
 BOUND_DUALS = "bound_duals"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.reliances import unproven_quantities, why_infeasible
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -17,8 +16,6 @@ from tightmargin.solvers.exact.infeasibility import Infeasible, find_infeasibili
 from tightmargin.solvers.exact.unboundedness import Unbounded, unboundedness_proof
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Certificate, Status, Verdict
-
-Array = NDArray[np.float64]
 
 # A solver that gave up, or does not know which of the two it is, may have had either reason.
 _MAY_BE_INFEASIBLE = (

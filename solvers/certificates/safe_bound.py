@@ -17,11 +17,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 ROUNDS = 6
 OUTWARD = 1e-12

@@ -30,6 +30,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.cone_recognition import Reading
 from tightmargin.solvers.canonical_form.conic_form import (
     ConicForm,
@@ -45,8 +46,6 @@ from tightmargin.solvers.certificates.exact_columns import (
     within_room,
 )
 from tightmargin.solvers.certificates.safe_bound import Reach, excess_of
-
-Array = NDArray[np.float64]
 
 METHOD = "weak duality, every rounding counted"
 # Entries of cones are right to a few units in their last place, and so is sqrt(2).

@@ -15,16 +15,14 @@ from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.certificates.safe_bound import Reach
 from tightmargin.solvers.certificates.weak_duality import proven_bound
 from tightmargin.solvers.exact.ray_check import is_exactly_feasible
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 # Rounding a point to these fractions of 1 finds what it is near, if that is simple.
 _GRIDS = (1.0, 2.0, 2.0**10, 2.0**20)

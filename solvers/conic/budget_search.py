@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.conic.low_rank import LowRank
 from tightmargin.solvers.conic.low_rank_minimum import low_rank_minimum
-
-Array = NDArray[np.float64]
 
 TRIALS = 60
 LEAP = 20.0  # largest factor between two penalties

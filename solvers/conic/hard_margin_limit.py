@@ -14,12 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.conic.low_rank import LowRank
-
-Array = NDArray[np.float64]
 
 SEPARATED = 1e-12  # of the squared size of the points: a margin that is none
 

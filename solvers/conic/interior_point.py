@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound
 from tightmargin.formulations.conic.sdp import conic_sdp_budget
 from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.solvers.conic.low_rank import LowRank, from_lifted
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import SolveResult, Status, Verdict
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, strengthening_bound
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 TINY = 1e-300
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.conic.low_rank import LowRank, compressed
 from tightmargin.solvers.conic.trust_region import Descent, newton, quasi_newton
-
-Array = NDArray[np.float64]
 
 NEGATIVE = -1e-9  # an eigenvalue of Q, whose other part is I
 LARGE = 1000  # numbers in F beyond which L-BFGS goes first

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.result import Verdict
-
-Array = NDArray[np.float64]
 
 LOW_RANK, HARD_MARGIN, INTERIOR = "low-rank", "hard margin", "interior point"
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, budget_value
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.conic.budget_search import Spent, point_of_spend, within_budget
@@ -22,8 +22,6 @@ from tightmargin.solvers.conic.low_rank_minimum import LARGE, low_rank_minimum, 
 from tightmargin.solvers.conic.path_result import HARD_MARGIN, INTERIOR, LOW_RANK, ConicRow
 from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.result import Verdict
-
-Array = NDArray[np.float64]
 
 ABOVE = 1e-9  # of a value: what its own rounding may leave below a bound
 RANK = 1e-6  # of the trace of W: a part of W - w~ w~' that counts

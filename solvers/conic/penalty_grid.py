@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.budget import budget_share
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.conic.budget_search import point_of_spend, refuse_unreachable
 from tightmargin.solvers.conic.low_rank import LowRank
-
-Array = NDArray[np.float64]
 
 MODES = ("penalised", "none")
 

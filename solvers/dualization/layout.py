@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.dualization.slack_columns import Slacks, curved, slacks
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 

@@ -17,8 +17,8 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import highs
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
@@ -31,8 +31,6 @@ from tightmargin.solvers.standard_form.columns import Columns
 from tightmargin.solvers.standard_form.names import Labels
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 FARKAS = "exact rational Farkas bound: rows and bounds are violated by {:.3g} or more at any point"
 CROSSED = "the bounds of {} cross"

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact_arithmetic import (
     Dyadic,
     dot_integers,
@@ -34,8 +35,6 @@ from tightmargin.solvers.exact_arithmetic import (
     solve_exactly,
 )
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 METHOD = "exact rational dual bound"
 NONZERO_LIMIT = 4_000_000

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
 from tightmargin.solvers.exact_arithmetic import (
     Dyadic,
@@ -24,8 +25,6 @@ from tightmargin.solvers.exact_arithmetic import (
     scaled,
 )
 from tightmargin.solvers.standard_form.standard_form import PsdRow, QuadraticRow, StandardForm
-
-Array = NDArray[np.float64]
 
 ORDER_LIMIT = 60
 

@@ -13,14 +13,12 @@ from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact.recession_cone import ZERO, Recession
 from tightmargin.solvers.exact_arithmetic import dyadic, scaled, solve_exactly
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 UNKNOWN_LIMIT = 150
 # Denominators of rounded directions: coarse ones first, because they meet equations of whole

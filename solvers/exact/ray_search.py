@@ -14,8 +14,8 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, order
 from tightmargin.solvers.backends import clarabel, highs
 from tightmargin.solvers.canonical_form.classification import classify
@@ -27,8 +27,6 @@ from tightmargin.solvers.standard_form.columns import Columns
 from tightmargin.solvers.standard_form.names import Labels, Listed
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 
 def _polyhedra(cone: Recession) -> list[tuple[sp.csr_matrix, sp.csr_matrix]]:

@@ -20,12 +20,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.cone_recognition import Shape
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 ZERO = 1e-7

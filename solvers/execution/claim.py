@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.execution.interrupts import Finished
 from tightmargin.solvers.execution.trace import Row
 from tightmargin.solvers.result import Status
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.loss import EPS
-
-Array = NDArray[np.float64]
 
 STEPS = 80
 CLOSE = 1e-10  # of the objective: gap at which a machine is done

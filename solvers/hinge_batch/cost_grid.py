@@ -15,18 +15,16 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck
 from tightmargin.formulations.common.hinge import hinge_check
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.result import Certificate, Verdict
-
-Array = NDArray[np.float64]
 
 WORK = 2e7  # multiplications of one step of a block: a fraction of a second, and so is Ctrl-C
 LARGEST = 1e8  # of one machine

@@ -14,6 +14,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.hinge_batch.multiclass_space import (
     LARGEST,
     Labels,
@@ -24,7 +25,6 @@ from tightmargin.solvers.hinge_batch.multiclass_space import (
 
 __all__ = ["LARGEST", "Space", "hinge_batch", "hinge_multipliers", "machine_space", "slope_of"]
 
-Array = NDArray[np.float64]
 
 STEPS = 200
 CLOSE = 1e-10  # of the objective: gap at which a machine is done

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 LARGEST = 3000  # unknowns of one machine

@@ -1,7 +1,8 @@
 """The child's side of an isolated solve, and how models and results travel.
 
-A constructed model no longer calls the rules that built it; those that cannot be found by name in
-another process, such as lambdas and the functions of a notebook, travel as their names only.
+The child is an interpreter of its own and no process of multiprocessing, whose spawn runs a script
+without a guard once more and fails, is refused to the workers of a pool, and leaves a process that
+tracks resources.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper, lru_cache
 from threading import Thread
-from types import FunctionType
 from typing import Any
 
+import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
@@ -31,7 +33,6 @@ from tightmargin.solvers.result import SolveResult
 Snapshot = Mapping[str, "list[Any] | NDArray[np.float64]"]
 
 ALIVE = 1.0  # seconds between two looks at whether the parent is still there
-_LENGTH = 8  # bytes of the length that goes before an answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What came of it: a result, an error to be raised again, or neither when memory ran out.
+    """What came of it: a result, or an error to be raised again.
 
     Attributes
     ----------
@@ -68,61 +69,34 @@ class Answer:
     values: Snapshot = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Absent:
-    """A function that was left behind."""
+class _Pickler(cloudpickle.Pickler):
+    """Takes a cached function of a script by value, as it does one that is not cached."""
 
-    name: str
-
-    def __call__(self, *arguments: Any, **words: Any) -> Any:
-        """Raise: it is not here."""
-        raise RuntimeError(
-            f"{self.name} is called during the solve and cannot be found in another process: "
-            "move it to a module, or solve in this process"
-        )
-
-
-class _Pickler(pickle.Pickler):
     def reducer_override(self, item: Any) -> Any:
-        if isinstance(item, FunctionType) and not _importable(item):
-            return Absent, (f"{item.__module__}.{item.__qualname__}",)
-        return NotImplemented
+        if isinstance(item, _lru_cache_wrapper) and (
+            item.__module__ == "__main__" or "<locals>" in item.__qualname__
+        ):
+            return _cached, (item.__wrapped__, item.cache_parameters())
+        return super().reducer_override(item)
 
 
-def _importable(function: FunctionType) -> bool:
-    """Whether another process finds the function by its name."""
-    found: Any = sys.modules.get(function.__module__)
-    if found is None or function.__module__ == "__main__":
-        return False
-    for word in function.__qualname__.split("."):
-        found = getattr(found, word, None)
-    return found is function
+def _cached(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Callable[..., Any]:
+    return lru_cache(**parameters)(function)
 
 
-def packed(request: Request) -> bytes:
-    """The request as bytes.
-
-    Raises
-    ------
-    ValueError
-        When `setup` would not be found in another process.
-    """
-    try:
-        setup = pickle.dumps(request.setup)
-    except (pickle.PicklingError, AttributeError) as error:
-        raise ValueError(f"setup must be a function of a module: {error}") from None
-    if b"__main__" in setup:
-        raise ValueError("setup must be a function of a module, and this one is of the main script")
+def packed(item: Request | Answer) -> bytes:
+    """What travels as bytes, with the functions and classes that another process cannot import."""
     buffer = io.BytesIO()
-    _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(request)
+    _Pickler(buffer).dump(item)
     return buffer.getvalue()
 
 
 def unpacked(sent: bytes) -> Answer | None:
     """The answer of a child; None when it died before it had sent all of one."""
-    length = int.from_bytes(sent[:_LENGTH], "big")
-    whole = len(sent) >= _LENGTH and len(sent) == _LENGTH + length
-    return pickle.loads(sent[_LENGTH:]) if whole else None
+    try:
+        return pickle.loads(sent)
+    except (EOFError, pickle.UnpicklingError):
+        return None
 
 
 def snapshot(model: pyo.ConcreteModel) -> Snapshot:
@@ -163,12 +137,11 @@ def main() -> None:
     way_back = os.dup(1)
     os.dup2(log, 1)
     os.close(log)
-    answer = _answer(sys.stdin.buffer.read())
-    sent = _sendable(answer)
+    sent = _sendable(_answer(sys.stdin.buffer.read()))
     sys.stdout.flush()
     sys.stderr.flush()
     with open(way_back, "wb") as stream:
-        stream.write(len(sent).to_bytes(_LENGTH, "big") + sent)
+        stream.write(sent)
     # At once: neither a thread nor a library may hold up or spoil what is done.
     os._exit(0)
 
@@ -190,7 +163,7 @@ def _answer(sent: bytes) -> Answer:
         with _limited_memory(request.memory_limit):
             result = solve(request.model, **request.settings)
     except MemoryError as error:
-        return Answer(error=None if request.memory_limit is not None else _told(error))
+        return Answer(error=_told(error))
     except (Exception, KeyboardInterrupt) as error:
         return Answer(error=_told(error), values=snapshot(request.model))
     return Answer(result, values=snapshot(request.model))
@@ -223,7 +196,7 @@ def _limited_memory(extra: int | None) -> Iterator[None]:
 def _sendable(answer: Answer) -> bytes:
     """The answer as bytes; an error that does not travel is replaced by one with its words."""
     try:
-        sent = pickle.dumps(answer)
+        sent = packed(answer)
         pickle.loads(sent)
     except Exception as problem:
         error = answer.error
@@ -233,5 +206,5 @@ def _sendable(answer: Answer) -> bytes:
         for note in getattr(error, "__notes__", ()):
             stand_in.add_note(note)
         stand_in.add_note(f"(the error itself does not travel: {problem})")
-        return pickle.dumps(Answer(error=stand_in, values=answer.values))
+        return packed(Answer(error=stand_in, values=answer.values))
     return sent

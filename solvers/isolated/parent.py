@@ -10,13 +10,13 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
@@ -57,7 +57,8 @@ def solve_isolated(
     Parameters
     ----------
     model, solver, time_limit, **settings
-        As in solve(). The functions that built the model need not be importable: they stay here.
+        As in solve(). The functions that built the model need not be importable: they travel with
+        it, and so does what they refer to.
     grace : float
         Seconds beyond the time limit: for the start of the child, about one, and the certificate.
     deadline : float, optional
@@ -66,7 +67,6 @@ def solve_isolated(
         Bytes that the child may take beyond what it holds when the model has arrived.
     setup : callable(), optional
         Called in the child before the solve, such as to register a solver of your own with Pyomo.
-        It travels by name: a function of a module, or a functools.partial of one.
 
     Returns
     -------
@@ -78,7 +78,8 @@ def solve_isolated(
     Raises
     ------
     ValueError
-        A deadline, grace or memory_limit that is no positive number, or a setup without a name.
+        A deadline, grace or memory_limit that is no positive number, or a model that does not
+        travel, such as one whose rules refer to a lock.
     Exception
         What solve() raises, as itself.
     """
@@ -94,24 +95,28 @@ def solve_isolated(
         _positive("memory_limit", memory_limit)
         if sys.platform != "linux":
             raise ValueError("memory_limit is kept on Linux only: leave it out")
-    request = packed(Request(model, asked, setup, memory_limit))
+    try:
+        request = packed(Request(model, asked, setup, memory_limit))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise ValueError(f"the model does not travel to another process: {error}") from error
     started = time.perf_counter()
-    finished = _Child(request, deadline, grace).run()
-    ended = finished.value
-    if ended.answer is None:
-        if ended.code == -signal.SIGINT and finished.interrupted:
+    child = _Child(request, deadline, grace)
+    finished = child.run()
+    answer = finished.value
+    if answer is None:
+        if child.code == -signal.SIGINT and finished.interrupted:
             raise KeyboardInterrupt
-        seconds = time.perf_counter() - started
-        return _without_answer(model, asked, seconds, *_verdict(ended, memory_limit))
-    answer = ended.answer
-    load_snapshot(model, answer.values)
-    if answer.error is not None:
-        raise answer.error
-    if answer.result is None:
-        seconds = time.perf_counter() - started
+        status, told = child.verdict(memory_limit)
+    elif isinstance(answer.error, MemoryError) and memory_limit is not None:
+        status = Status.ERROR
         told = f"the solve asked for more than memory_limit={memory_limit} bytes"
-        return _without_answer(model, asked, seconds, Status.ERROR, told)
-    return answer.result
+    else:
+        load_snapshot(model, answer.values)
+        if answer.result is not None:
+            return answer.result
+        assert answer.error is not None
+        raise answer.error
+    return _without_answer(model, asked, time.perf_counter() - started, status, told)
 
 
 def _positive(argument: str, value: Any) -> None:
@@ -120,38 +125,24 @@ def _positive(argument: str, value: Any) -> None:
         raise ValueError(f"{argument} must be a positive number, got {value!r}")
 
 
-@dataclass(frozen=True, eq=False)
-class _Ended:
-    """How a child ended.
+class _Child:
+    """A process that solves one model.
 
     Attributes
     ----------
-    code : int
-        Its exit code, negative for the signal that ended it.
-    answer : Answer or None
-        None when it ended without one.
     why : str
         "deadline" or "grace" when it was ended from here.
-    limit : float or None
-        The seconds that were over then.
+    code : int
+        Its exit code, negative for the signal that ended it.
     """
-
-    code: int
-    answer: Answer | None
-    why: str = ""
-    limit: float | None = None
-
-
-class _Child:
-    """A process that solves one model."""
 
     def __init__(self, request: bytes, deadline: float | None, grace: float) -> None:
         self.request, self.deadline, self.grace = request, deadline, grace
         self.pressed_at: float | None = None
-        self.why = ""
+        self.why, self.code = "", 0
         self.process: subprocess.Popen[bytes] | None = None
 
-    def run(self) -> Finished[_Ended]:
+    def run(self) -> Finished[Answer | None]:
         """Start it and wait; Ctrl-C is passed on."""
         try:
             return supervised(self._work, self._pass_on)
@@ -159,7 +150,7 @@ class _Child:
             self._signal(signal.SIGKILL)
             raise
 
-    def _work(self) -> _Ended:
+    def _work(self) -> Answer | None:
         sys.stdout.flush()
         # Its standard output is the way back, so where the log goes is handed over by itself.
         log = os.dup(1)
@@ -182,8 +173,8 @@ class _Child:
             self.why = self.why or "deadline"
             self._end()
             sent, _ = process.communicate()
-        limit = self.grace if self.why == "grace" else self.deadline
-        return _Ended(process.returncode, unpacked(sent), self.why, limit)
+        self.code = process.returncode
+        return unpacked(sent)
 
     def _pass_on(self) -> None:
         """Ctrl-C, handed to the child once; called again while it goes on."""
@@ -209,28 +200,27 @@ class _Child:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
 
-
-def _verdict(ended: _Ended, memory_limit: int | None) -> tuple[Status, str]:
-    """Status and sentence for a child that ended without an answer."""
-    if ended.why == "deadline":
-        told = f"no answer within the deadline of {ended.limit:g} s: the process was ended"
-        return Status.LIMIT_NO_SOLUTION, told
-    if ended.why == "grace":
-        told = f"interrupted, and no answer within {ended.limit:g} s: the process was ended"
-        return Status.INTERRUPTED, told
-    if ended.code >= 0:
-        told = f"the process ended with exit code {ended.code} and without a result"
+    def verdict(self, memory_limit: int | None) -> tuple[Status, str]:
+        """Status and sentence for a child that ended without an answer."""
+        if self.why == "deadline":
+            told = f"no answer within the deadline of {self.deadline:g} s: the process was ended"
+            return Status.LIMIT_NO_SOLUTION, told
+        if self.why == "grace":
+            told = f"interrupted, and no answer within {self.grace:g} s: the process was ended"
+            return Status.INTERRUPTED, told
+        if self.code >= 0:
+            told = f"the process ended with exit code {self.code} and without a result"
+            return Status.ERROR, told
+        try:
+            name = f"signal {-self.code} ({signal.Signals(-self.code).name})"
+        except ValueError:  # a real-time signal has no name
+            name = f"signal {-self.code}"
+        told = f"the process was killed by {name}"
+        if self.code == -signal.SIGKILL:
+            told += ", by somebody or by the system when memory ran out"
+        elif memory_limit is not None:
+            told += f"; a solver that is refused memory may end so, and memory_limit={memory_limit}"
         return Status.ERROR, told
-    try:
-        name = f"signal {-ended.code} ({signal.Signals(-ended.code).name})"
-    except ValueError:  # a real-time signal has no name
-        name = f"signal {-ended.code}"
-    told = f"the process was killed by {name}"
-    if ended.code == -signal.SIGKILL:
-        told += ", by somebody or by the system when memory ran out"
-    elif memory_limit is not None:
-        told += f"; a solver that is refused memory may end so, and memory_limit={memory_limit}"
-    return Status.ERROR, told
 
 
 def _without_answer(

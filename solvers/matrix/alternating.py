@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
@@ -27,8 +27,6 @@ from tightmargin.formulations.matrix.shapes import (
 )
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
-
-Array = NDArray[np.float64]
 
 SWEEPS = 100
 SETTLED = 1e-7  # relative decrease in a sweep below which a start has ended

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
@@ -29,8 +29,6 @@ from tightmargin.formulations.matrix.shapes import (
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
 from tightmargin.solvers.matrix.direction_cells import COMPLEMENT, LINE, CellProblem
-
-Array = NDArray[np.float64]
 
 GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 CELL_LIMIT = 20_000

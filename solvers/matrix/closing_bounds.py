@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -25,8 +26,6 @@ from tightmargin.solvers.matrix.branch_and_bound import (
     search_name,
 )
 from tightmargin.solvers.standard_form.standard_form import standard_form
-
-Array = NDArray[np.float64]
 
 EXACT = "matrix_svc_bilinear"
 # Of the search: a few seconds at most.

@@ -29,10 +29,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.clarabel import is_panic
-
-Array = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
 LINE, COMPLEMENT = "line", "complement"

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape, frame
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import Limits
@@ -44,8 +44,6 @@ from tightmargin.solvers.methods import (
     register_method,
 )
 from tightmargin.solvers.result import SolveResult, Status
-
-Array = NDArray[np.float64]
 
 MATRIX_SEARCH, ALTERNATING = "matrix-search", "alternating"
 PROJECTION = "matrix_svc_projection"

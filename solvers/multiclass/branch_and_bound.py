@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs, smallest_leads
@@ -29,7 +30,6 @@ from tightmargin.formulations.multiclass.truncated_hinge import checked_machine,
 from tightmargin.solvers.hinge_batch.multiclass import Space, hinge_multipliers, machine_space
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
 
-Array = NDArray[np.float64]
 States = NDArray[np.int8]
 
 OPEN, KEPT, GIVEN_UP = 0, 1, 2

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs
@@ -29,8 +30,6 @@ from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space, slope_of
 from tightmargin.solvers.multiclass.dca_starts import start_batches
-
-Array = NDArray[np.float64]
 
 ITERATIONS = 100
 STILL = 1e-8  # relative decrease of V below which a search has ended

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space
-
-Array = NDArray[np.float64]
 
 HINGE, NOISE, SUBSET, RANDOM = "hinge", "label noise", "subset", "random"
 KINDS = (NOISE, SUBSET, RANDOM)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.hinge import (
@@ -21,8 +21,6 @@ from tightmargin.formulations.multiclass.truncated_hinge import Machine
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.hinge_batch.multiclass import LARGEST
 from tightmargin.solvers.multiclass.dca import truncated_dca
-
-Array = NDArray[np.float64]
 
 WORDS = ("ridge", "truncation", "class_weight", "intercept")
 STARTS, MANY_POINTS = 10, 200  # from there on the hinge machine is the only start

@@ -12,12 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.loss import EPS
 from tightmargin.solvers.hinge_batch.multiclass import Space, slope_of
-
-Array = NDArray[np.float64]
 
 
 def intercept_reach(space: Space, ridge: float, truncation: float, known: float) -> float:

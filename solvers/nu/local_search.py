@@ -21,9 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
 from tightmargin.formulations.nu.support_function import (
@@ -36,8 +37,6 @@ from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.nu.nu_range import LINEAR, nu_range
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.result import Status
-
-Array = NDArray[np.float64]
 
 UPDATES = ("algorithm_7", "damped")
 DAMPING = 0.9  # the gamma of Perez-Cruz et al.

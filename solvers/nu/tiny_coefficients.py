@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.standard_form.coefficients import TINY
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Array = NDArray[np.float64]
 
 ORDINARY = 2.0**-20, 2.0**20  # largest entries of columns that are left as they are
 

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS
 from tightmargin.solvers.execution.limits import Limits
@@ -27,7 +28,6 @@ from tightmargin.solvers.persistent.primal import Answer, PrimalSide, settled
 from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.result import Status
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 INF = math.inf
 

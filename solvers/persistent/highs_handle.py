@@ -17,13 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.highs import STATUS
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 SPRINT = 0.5  # seconds in which a warm run is left alone

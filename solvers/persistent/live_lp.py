@@ -21,6 +21,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.registry import choose
 from tightmargin.solvers.canonical_form.classification import classify
@@ -38,8 +39,6 @@ from tightmargin.solvers.persistent.result import LiveResult
 from tightmargin.solvers.persistent.row_numbers import RowNumbers
 from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.standard_form.standard_form import standard_form
-
-Array = NDArray[np.float64]
 
 FORMS = ("auto", "primal", "dual")
 

@@ -11,13 +11,13 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import flat
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.standard_form.columns import side
 from tightmargin.solvers.standard_form.expressions import read
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 SMALLEST_RATIO = 1e-9

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.standard_form.columns import Columns, Rows
 from tightmargin.solvers.standard_form.names import Labels, Listed
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 

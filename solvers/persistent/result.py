@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import shaped
 from tightmargin.solvers.persistent.names import Directory
 from tightmargin.solvers.result import Status
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

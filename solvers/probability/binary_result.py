@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.data.normalisation import finite_points
+from tightmargin.formulations.data.arrays import Array, finite_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.solvers.probability.sign_rule import SignReading, Signs, checked_values, inside
 from tightmargin.solvers.probability.weighted_machines import METHODS, Problem, WeightedMachine
 from tightmargin.solvers.result import Verdict
-
-Array = NDArray[np.float64]
 
 ENTRY = "weighted_svc"
 POINTS, KERNEL = "points", "kernel"  # what the numbers of a row multiply

@@ -29,6 +29,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.fisher_consistency import (
@@ -47,7 +48,6 @@ from tightmargin.solvers.probability.simplex_grid import SimplexGrid, simplex_gr
 
 __all__ = ["MACHINES", "DirectProbabilities", "DirectReading", "direct_probabilities"]
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 HINGE_MACHINE, TRUNCATED, EXACT = "hinge", "truncated", "exact"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.data.arrays import real_array, refuse_non_finite
+from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
 from tightmargin.solvers.probability.simplex_grid import (
     SimplexGrid,
     border_weights,
@@ -16,7 +16,6 @@ from tightmargin.solvers.probability.simplex_grid import (
     rainbow_cells,
 )
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 AT_ONCE = 2_000_000  # scores in one array

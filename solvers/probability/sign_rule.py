@@ -24,9 +24,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import positive
 
-Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
 TIE = 1e-12  # of 1/2: sums of grid values this near it are 1/2

@@ -26,7 +26,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
+
 Whole = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 

@@ -20,18 +20,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import norm_of
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import weighted_svc
 from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.hinge_batch.binary import hinge_machines, proven_bounds
 from tightmargin.solvers.result import Status, Verdict
-
-Array = NDArray[np.float64]
 
 INTERIOR, LIBSVM, MODEL = "interior", "libsvm", "model"
 METHODS = ("auto", INTERIOR, LIBSVM, MODEL)

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.rigorous_svm.checks import OPTIMAL
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
 from tightmargin.solvers.execution.limits import Limits
@@ -27,8 +27,6 @@ from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
 from tightmargin.solvers.rigorous_svm.path.path_result import LIMIT, METHODS, RsvmRow
 from tightmargin.solvers.rigorous_svm.path.path_rows import INTERRUPTED, TIME_LIMIT
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint
-
-Array = NDArray[np.float64]
 
 PRIMAL = "rsvm"
 SEARCHED = (PRIMAL, "rsvm_dual", "rsvm_dual_perspective")

@@ -8,16 +8,14 @@ anybody waits for. On points it is Algorithm 3 of Lee 2020, on a kernel matrix A
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import Finding, Method, register_method
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.soft_margin.sgd import DONE, INTERRUPTED, Sgd, sgd
 from tightmargin.solvers.soft_margin.sgd_rate import checked_steps, sgd_rate
-
-Array = NDArray[np.float64]
 
 SGD = "sgd"
 DESCENDED = ("soft_margin_svc", "kernel_soft_margin_svc")

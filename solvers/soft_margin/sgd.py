@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.soft_margin.sgd_rate import RULES, checked_steps
 from tightmargin.solvers.soft_margin.sgd_steps import Walk, walk_on
-
-Array = NDArray[np.float64]
 
 AVERAGES = ("all", "last")
 DONE, TIME_LIMIT, INTERRUPTED = "steps", "time_limit", "interrupted"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 
-Array = NDArray[np.float64]
 Draws = NDArray[np.int64]
 # Places k in the draws at which y <theta, x> was below level k, so that theta moved.
 Moves = Callable[[list[int], list[float]], list[int]]

@@ -8,12 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.row_terms import Block
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns, side
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 

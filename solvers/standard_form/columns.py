@@ -13,12 +13,12 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
 from tightmargin.formulations.modeling.domains import is_integer
 from tightmargin.solvers.errors import DomainError, NumberError
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 

@@ -29,11 +29,11 @@ from pyomo.core.expr.numeric_expr import (
 from pyomo.core.expr.visitor import identify_mutable_parameters
 from pyomo.repn import generate_standard_repn
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.linear_sums import LazyTerms, lazy_terms
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _NUMBERS = (int, float, np.float64, np.int64)

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
+
 Index = NDArray[np.int64]
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, scaled
 from tightmargin.solvers.standard_form.coefficients import negligible
@@ -26,8 +26,6 @@ from tightmargin.solvers.standard_form.standard_form import QuadraticRow, Standa
 
 if TYPE_CHECKING:
     from tightmargin.solvers.transformations.scaling import Scaling
-
-Array = NDArray[np.float64]
 
 
 def primal_residual(form: StandardForm, x: Array) -> tuple[float, str]:

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pyomo.gdp import Disjunct
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.modeling.semidefinite import order, psd_entries
@@ -43,7 +44,6 @@ __all__ = [
     "standard_form",
 ]
 
-Array = NDArray[np.float64]
 
 # Everything else that is active (SOS sets, logic, disjunctions) must be transformed away first.
 _READ = {

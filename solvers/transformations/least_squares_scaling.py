@@ -27,10 +27,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import lsqr
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 # Logarithms of the size of equal entries: unknowns that occur, with their signs, and the number.

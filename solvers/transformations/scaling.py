@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.trace import times
@@ -28,8 +29,6 @@ from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import fitted
-
-Array = NDArray[np.float64]
 
 # Largest number over smallest one from which on a model is scaled before it is solved. A mean over
 # 1e5 points has costs of 1e-5, and its least-squares problem takes a while.

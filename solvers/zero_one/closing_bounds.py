@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.solvers.zero_one.conflict_search.result import Stop
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.enumeration.enumeration import count_sets, zero_one_enumeration
-
-Array = NDArray[np.float64]
 
 SET_LIMIT = 2_000_000
 ENUMERATION = "enumeration of"

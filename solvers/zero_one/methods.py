@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Entry, Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.zero_one.loss import margins
@@ -38,8 +38,6 @@ from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, 
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_bound
-
-Array = NDArray[np.float64]
 
 CONFLICT_SEARCH = "conflict-search"
 SEARCHED = ("zero_one_big_m", "zero_one_bilinear")

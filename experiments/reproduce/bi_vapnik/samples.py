@@ -12,8 +12,9 @@ from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.readers import refuse_damage
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.data.subsets import subset
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.training_data import TrainingData
 
 DIGITS = "mnist_subset.npz"
 FIRST, LAST = "first1000", "last10000"

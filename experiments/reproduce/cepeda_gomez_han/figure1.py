@@ -13,7 +13,8 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import PAPER
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
-from tightmargin.formulations.conic.loss import Array, conic_loss, hull_loss, least_indicator
+from tightmargin.formulations.conic.loss import conic_loss, hull_loss, least_indicator
+from tightmargin.formulations.data.arrays import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

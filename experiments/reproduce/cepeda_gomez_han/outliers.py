@@ -14,7 +14,8 @@ from tightmargin.experiments.validation.error_rates import (
     gaussian_error,
     synthetic_samples,
 )
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 
 PRINTED = 10  # percent
 FAR = -10.0  # the cluster's mean, in centroids of the positive class

@@ -10,7 +10,8 @@ from tightmargin.experiments.reproduce.lee.statements.matrices import (
     matrix_findings,
     population_findings,
 )
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.convex_models import (
     matrix_svc_full,
     matrix_svc_nuclear,

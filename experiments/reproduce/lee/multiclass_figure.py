@@ -10,7 +10,7 @@ import numpy as np
 from tightmargin.experiments.plots.decision_boundary import draw_regions
 from tightmargin.experiments.plots.style import BLACK, NORMAL, SMALL, look, new_figure, tidy
 from tightmargin.experiments.reproduce.lee.multiclass_runs import sample
-from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.multiclass.fisher_consistency import population_risk
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tightmargin.experiments.reproduce.lee.statements.consistency import (
     consistency_findings,
     two_class_findings,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import Array
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
 from tightmargin.solvers.dispatch import solve

@@ -19,8 +19,8 @@ from tightmargin.experiments.reproduce.lee.statements.probabilities import (
     linear_limit,
     sign_findings,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import Array
 from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.multiclass import EXACT, direct_probabilities
 from tightmargin.solvers.probability.sign_rule import SignReading

@@ -21,9 +21,10 @@ from tightmargin.experiments.reproduce.lee.statements.soft_margin import (
     soft_margin_findings,
 )
 from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding, optimum
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import Array, GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.soft_margin.sgd import sgd

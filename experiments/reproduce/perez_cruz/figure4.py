@@ -29,9 +29,10 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import (
 )
 from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_error, error_of, grid
 from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, largest_gap, solved, verdict
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernel_pca import KernelPca, fit_kernel_pca
 from tightmargin.formulations.data.kernels import kernel_matrix
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.nu_range import nu_range
 
 NAME = "perez-cruz-figure4"

@@ -23,8 +23,9 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import (
 )
 from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_score
 from tightmargin.experiments.reproduce.perez_cruz.solved import Plain
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernels import kernel_matrix
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.training_data import TrainingData
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

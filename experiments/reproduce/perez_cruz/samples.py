@@ -15,8 +15,9 @@ from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE4_NU
 from tightmargin.experiments.validation.folds import splits
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.training_data import TrainingData
 
 # Section 6: class +1 from two normal distributions at these means, class -1 around 0; I variance.
 MEANS = ((2.0, 0.0), (0.0, 2.0))

@@ -15,7 +15,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from tightmargin.experiments.reproduce.perez_cruz.samples import MEANS
-from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.data.arrays import Array
 
 LOW, HIGH = -6.0, 8.0  # six standard deviations beyond every mean: 1e-9 lies outside
 CELLS = 280  # along either axis: an error is known to 1e-4

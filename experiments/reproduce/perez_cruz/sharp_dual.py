@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 NEAR = 1e-5  # of the cap: where a multiplier of the solver counts as 0 or at the cap at first
 ROUNDING = 1e-12  # of the largest entry of K, or of the mass

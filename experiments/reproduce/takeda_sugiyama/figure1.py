@@ -25,7 +25,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
 )
 from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
 from tightmargin.experiments.statistics.margin_errors import margin_errors, value_at_risk
-from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.min_cvar import min_cvar
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import Verdict

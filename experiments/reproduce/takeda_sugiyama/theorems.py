@@ -36,7 +36,8 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import (
 from tightmargin.experiments.reproduce.takeda_sugiyama.theorem_claims import claims, constant_note
 from tightmargin.experiments.reproduce.takeda_sugiyama.theorems_plot import bounds_figure
 from tightmargin.experiments.statistics.risk_bounds import risk_bound
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
 from tightmargin.solvers.nu.nu_range import nu_range
 

@@ -16,15 +16,13 @@ problem itself is computed without the floor.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.rigorous_svm.decomposition.kernel_rows import KernelRows
 from tightmargin.solvers.rigorous_svm.decomposition.pairs import Pairs
 from tightmargin.solvers.rigorous_svm.decomposition.subproblem import subproblem, working_set
-
-Array = NDArray[np.float64]
 
 REFRESH = 5000  # steps after which f and S are computed anew, at most
 FALLEN = 1e-6  # of S as last computed: below it, S is computed anew

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 CACHE = 2**28  # bytes of rows that are kept, the latest used ones

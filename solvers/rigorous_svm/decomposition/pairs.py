@@ -28,9 +28,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-EQUAL = 1e-14  # of K_ii + K_jj: what eta is rounding below
+from tightmargin.formulations.data.arrays import Array
 
-Array = NDArray[np.float64]
+EQUAL = 1e-14  # of K_ii + K_jj: what eta is rounding below
 
 
 class Pairs:

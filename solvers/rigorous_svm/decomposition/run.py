@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.point import ROUNDING, RsvmPoint, rsvm_point
-
-Array = NDArray[np.float64]
 
 CHUNK = 50  # steps between two looks at the clock
 PATIENCE = 50  # steps of two variables for each point, to make some progress in

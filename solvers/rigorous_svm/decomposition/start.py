@@ -10,13 +10,12 @@ sum is optimal either.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
-
-Array = NDArray[np.float64]
 
 
 def checked_start(start: ArrayLike, data: TrainingData | GramData) -> Array:

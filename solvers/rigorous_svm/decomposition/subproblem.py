@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.rigorous_svm.decomposition.pairs import Pairs
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 SHARE = 0.1  # of the violation outside: how far the conditions are met inside

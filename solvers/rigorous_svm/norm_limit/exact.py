@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, scaled, solve_exactly
 from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows
 from tightmargin.solvers.zero_one.enumeration.active_sets import RationalPoints
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.optimize import linprog
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows
 from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import FacePoint
-
-Array = NDArray[np.float64]
 
 INSIDE = 1e-7  # of a multiplier in [0, 1] that may be moved
 NUMBERS = 1_000_000  # of the linear program's matrix

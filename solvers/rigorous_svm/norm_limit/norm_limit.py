@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.solvers.execution.limits import checked_limits
@@ -27,8 +27,6 @@ from tightmargin.solvers.rigorous_svm.norm_limit.proofs import Proofs
 from tightmargin.solvers.rigorous_svm.norm_limit.search import Found, search
 from tightmargin.solvers.rigorous_svm.norm_limit.starts import Clock
 from tightmargin.solvers.rigorous_svm.point import NOTHING, RsvmPoint, rsvm_point
-
-Array = NDArray[np.float64]
 
 AT = 1e-8  # relative: how near H counts as at the limit
 EXACT = 1e-8  # relative: width between proven bounds that makes the value proven

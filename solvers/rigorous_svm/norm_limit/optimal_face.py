@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.rigorous_svm.norm_limit.goldfarb_idnani import by_dual_steps
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 AT_ONCE = 4  # rounds in which all rows that are wrong or short change together

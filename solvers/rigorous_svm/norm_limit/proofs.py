@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows
 from tightmargin.solvers.rigorous_svm.norm_limit.exact import exact_loss, exact_norm, on_their_sides
 from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import sides
 
-Array = NDArray[np.float64]
 Extended = NDArray[Any]  # longdouble, or double for many points
 Mask = NDArray[np.bool_]
 

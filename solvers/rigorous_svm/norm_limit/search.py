@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows
 from tightmargin.solvers.rigorous_svm.norm_limit.multiplier_range import refined
 from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import (
@@ -23,8 +23,6 @@ from tightmargin.solvers.rigorous_svm.norm_limit.starts import (
     hard_start,
     least_loss_start,
 )
-
-Array = NDArray[np.float64]
 
 LP_FEATURES = 100  # up to here the linear program is cheaper than a try by libsvm
 END = 1e-6  # how far from -1 and 1 a QP leaves an intercept that belongs there

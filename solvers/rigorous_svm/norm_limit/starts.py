@@ -15,6 +15,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import add_hyperplane, signed_score
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, squares
 from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
@@ -25,8 +26,6 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows
 from tightmargin.solvers.standard_form.standard_form import standard_form
-
-Array = NDArray[np.float64]
 
 HARD_COST = 1e6  # C of libsvm, for points in the unit ball
 LIBSVM_STEPS = 100_000

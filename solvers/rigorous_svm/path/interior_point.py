@@ -20,9 +20,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.rigorous_svm.path.scaled_problem import Scaled, even_multipliers
-
-Array = NDArray[np.float64]
 
 STEPS = 80
 TO_BOUNDARY = 0.995

@@ -12,8 +12,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.rigorous_svm.path.scaled_problem import GRAM, Scaled, even_multipliers
 from tightmargin.solvers.rigorous_svm.path.segment_newton import (
     CAPPED,
@@ -23,8 +23,6 @@ from tightmargin.solvers.rigorous_svm.path.segment_newton import (
     Labels,
     follow,
 )
-
-Array = NDArray[np.float64]
 
 FITS = 30
 ITERATIONS = 200_000  # of libsvm, in a fit

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept_interval
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint
-
-Array = NDArray[np.float64]
 
 METHODS = ("auto", "interior", "segments", "socp", "decomposition")
 TRIVIAL, LIMIT = "trivial", "limit"  # methods that rows may name besides

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit, h_limit, rsvm_at_limit
@@ -32,8 +32,6 @@ from tightmargin.solvers.rigorous_svm.path.single_bound import (
     certified,
 )
 from tightmargin.solvers.rigorous_svm.point import GAP, NOTHING, RsvmPoint, rsvm_point
-
-Array = NDArray[np.float64]
 
 INTERIOR, SEGMENTS, SOCP, DECOMPOSITION = "interior", "segments", "socp", "decomposition"
 PATIENT = "patient segments"

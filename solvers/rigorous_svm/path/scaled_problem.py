@@ -16,9 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-
-Array = NDArray[np.float64]
 
 GRAM = 4000  # points up to which all inner products are kept
 

@@ -24,9 +24,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.rigorous_svm.path.scaled_problem import Scaled
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.int8]
 
 ZERO, FREE, CAPPED = 0, 1, 2

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
 from tightmargin.solvers.dispatch import solve
@@ -19,8 +19,6 @@ from tightmargin.solvers.rigorous_svm.path.libsvm_fits import by_fits, labels_of
 from tightmargin.solvers.rigorous_svm.path.scaled_problem import Scaled
 from tightmargin.solvers.rigorous_svm.path.segment_newton import CAPPED, FREE, ZERO, Labels, follow
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint, rsvm_point
-
-Array = NDArray[np.float64]
 
 NEAR = 1e-7  # of the box: multipliers of a start this near its ends are there
 

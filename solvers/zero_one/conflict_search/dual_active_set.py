@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    Array,
     Index,
     SignedPoints,
     certified_norm2,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     NOBODY,
     Grown,
@@ -28,7 +29,6 @@ from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     kept_gram,
 )
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    Array,
     Index,
     SignedPoints,
     certified_norm2,

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from tightmargin.formulations.data.arrays import Array
 
 
 class Stop(StrEnum):

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import (
@@ -35,7 +36,6 @@ from tightmargin.solvers.zero_one.conflict_search.signed_points import (
 )
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
 from tightmargin.formulations.zero_one.loss import EPS
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 LARGEST = 5000  # points; their Gram matrix takes 200 MB

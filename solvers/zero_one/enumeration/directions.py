@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins
-
-Array = NDArray[np.float64]
 
 HINGE_WEIGHTS = (0.01, 0.1, 1.0, 10.0)
 NEWTON_STEPS = 50

@@ -54,6 +54,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.loss import margins
@@ -64,7 +65,6 @@ from tightmargin.solvers.zero_one.enumeration.depth_first_search import (
     trivial_start,
 )
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

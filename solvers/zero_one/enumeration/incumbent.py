@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import (
@@ -35,7 +36,6 @@ from tightmargin.solvers.zero_one.enumeration.active_sets import (
 from tightmargin.solvers.zero_one.enumeration.directions import best_along, hinge_directions
 from tightmargin.solvers.zero_one.enumeration.least_norm import least_norm_members
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.zero_one.enumeration.active_sets import Points
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 

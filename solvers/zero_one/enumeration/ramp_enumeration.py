@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.big_m import derive_ramp_big_m
@@ -30,7 +31,6 @@ from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.zero_one.enumeration.active_sets import Points, distinct_points
 from tightmargin.solvers.zero_one.enumeration.capped_sets import capped_sets
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 VERTEX_LIMIT = 100_000

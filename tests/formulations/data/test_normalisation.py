@@ -241,6 +241,10 @@ def test_refusals_of_the_normaliser(data):
         fit_normaliser("zscore", [[1.0], [math.nan]])
     with pytest.raises(ValueError, match="X must hold real numbers"):
         fit_normaliser("zscore", [["a"], ["b"]])
+    with pytest.raises(ValueError, match="X must hold real numbers: 1j in row 0, column 0"):
+        fit_normaliser("zscore", [[1j], [2.0]])
+    with pytest.raises(ValueError, match="X holds nan in row 1, column 0"):
+        fit_normaliser("zscore", np.ma.masked_greater([[1.0], [9.0]], 5.0))
     with pytest.raises(ValueError, match="X is sparse: pass a dense array"):
         fit_normaliser("zscore", sp.eye_array(3))
     with pytest.raises(ValueError, match="column 1 of X spreads beyond double precision"):
@@ -285,6 +289,13 @@ def test_rbf_is_that_of_scikit_learn(X, width):
     np.testing.assert_allclose(ours, rbf_kernel(X, X, gamma=width), rtol=1e-6, atol=1e-12)
     assert (np.diag(ours) == 1).all()
     assert (ours == ours.T).all()
+
+
+@given(X=points, width=st.floats(1e-3, 1.0))
+def test_rbf_far_from_the_origin_keeps_its_digits(X, width):
+    """Whole numbers over 8 and 2^30 have exact sums, so that the distances are the same."""
+    near, far = (kernel_matrix("rbf", Z, Z[:2], width=width) for Z in (X, X + 2.0**30))
+    assert (far == near).all()
 
 
 @given(X=points, degree=st.integers(1, 4), coef0=st.floats(0.0, 3.0))

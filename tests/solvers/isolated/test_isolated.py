@@ -6,6 +6,8 @@ import functools
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -22,15 +24,7 @@ from tests.support import command_line, long_runs
 from tests.support.long_runs import finish, press, start, wait_for
 from tests.support.lying_solver import DATA, SUBJECTS, telling
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.isolated.child import (
-    Absent,
-    Answer,
-    Request,
-    load_snapshot,
-    packed,
-    snapshot,
-    unpacked,
-)
+from tightmargin.solvers.isolated.child import Answer, load_snapshot, packed, snapshot, unpacked
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 
@@ -197,7 +191,7 @@ def test_more_memory_than_allowed_is_a_named_error() -> None:
 PARENT = """
 import json, sys, time
 from tightmargin.solvers.isolated.parent import solve_isolated
-from tests import long_runs
+from tests.support import long_runs
 from tests.support.lying_solver import SUBJECTS, telling
 if sys.argv[1] == "scip":
     found = solve_isolated(long_runs.MODELS["miqp"](), "scip", time_limit=100.0, log=True)
@@ -295,24 +289,89 @@ def test_the_command_line_isolates_when_asked_to(
 # --- what travels ---------------------------------------------------------------------------------
 
 
-def test_only_functions_that_another_process_cannot_find_are_left_behind() -> None:
-    import pickle
+SCRIPT = """
+import functools
+import pyomo.environ as pyo
+import tightmargin as tm
 
-    def local() -> None:
-        """Of this test."""
+print("the script runs")
 
+class OwnError(Exception):
+    pass
+
+class Costs:
+    def __init__(self, *values):
+        self.values = values
+
+@functools.cache
+def cost(i):
+    return m.costs.values[i]
+
+def greet():
+    print("in the child", flush=True)
+
+def fail():
+    raise OwnError("of the script")
+
+m = pyo.ConcreteModel()
+m.costs = Costs(3.0, 1.0)
+m.x = pyo.Var([0, 1], bounds=lambda m, i: (0, 1))
+m.row = pyo.Constraint(rule=lambda m: m.x[0] + m.x[1] >= 1.5)
+m.goal = pyo.Objective(rule=lambda m: sum(cost(i) * m.x[i] for i in m.x))
+result = tm.solve_isolated(m, "highs", setup=greet)
+print(f"{result.status} {result.objective:.9f} {m.x[0].value:.9f}")
+try:
+    tm.solve_isolated(m, "highs", setup=fail)
+except OwnError as error:
+    print("caught", error)
+"""
+# min 3 x0 + x1, x0 + x1 >= 1.5 in the unit square: x1 = 1, x0 = 1/2.
+SAID = [
+    "the script runs",
+    "in the child",
+    "optimal 2.500000000 0.500000000",
+    "caught of the script",
+]
+
+
+@pytest.mark.parametrize("how", ["file", "-c"])
+def test_a_script_without_a_guard_runs_once_and_leaves_nothing(how: str, tmp_path: Path) -> None:
+    """Rules, a cached function, a class and an error of the script itself."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    file = tmp_path / "script.py"
+    file.write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, *((file,) if how == "file" else ("-c", SCRIPT))],
+        env=os.environ | {"PYTHONPATH": str(long_runs.ROOT), "TMPDIR": str(folder)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == SAID
+    assert done.stderr == ""
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_notebook_solves_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("PYTHONPATH", str(long_runs.ROOT))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(SCRIPT)])
+    NotebookClient(notebook, timeout=200, kernel_name="python3").execute()
+    outputs = notebook.cells[0].outputs
+    told = "".join(out["text"] for out in outputs if out.get("name") == "stdout").splitlines()
+    # What the child prints comes through the kernel's own capture, at its own time.
+    assert [line for line in told if line != SAID[1]] == [SAID[0], *SAID[2:]]
+
+
+def test_a_model_that_does_not_travel_is_refused_with_what_holds_it() -> None:
     model = foreign()
-    model.tools = (np.linalg.norm, json.dumps, local)
-    copy = pickle.loads(packed(Request(model, {}))).model
-    assert copy.tools[:2] == (np.linalg.norm, json.dumps)
-    assert isinstance(copy.tools[2], Absent)
-    with pytest.raises(RuntimeError, match=r"local is called during the solve and cannot be found"):
-        copy.tools[2](1)
-
-
-def test_a_setup_of_the_main_script_or_of_a_function_is_refused() -> None:
-    with pytest.raises(ValueError, match="setup must be a function of a module"):
-        solve_isolated(foreign(), setup=lambda: None)
+    lock = threading.Lock()
+    model.more = pyo.Constraint(rule=lambda m: m.x[0] >= float(lock.locked()))
+    with pytest.raises(ValueError, match=r"does not travel to another process: .*_thread\.lock"):
+        solve_isolated(model, "highs")
 
 
 @pytest.mark.parametrize("word", ["grace", "deadline", "memory_limit"])
@@ -336,14 +395,11 @@ def test_an_argument_that_solve_does_not_know_is_refused_here() -> None:
 
 
 def test_an_answer_that_was_cut_off_is_none() -> None:
-    from tightmargin.solvers.isolated.child import _LENGTH, _sendable
-
-    sent = _sendable(Answer(values={"x": [1.0]}))
-    whole = len(sent).to_bytes(_LENGTH, "big") + sent
+    whole = packed(Answer(values={"x": [1.0], "w": np.arange(9000.0)}))
     found = unpacked(whole)
     assert found is not None
-    assert found.values == {"x": [1.0]}
-    for length in range(len(whole)):
+    assert found.values["x"] == [1.0]
+    for length in [*range(400), *range(400, len(whole), 997), *range(len(whole) - 400, len(whole))]:
         assert unpacked(whole[:length]) is None
 
 

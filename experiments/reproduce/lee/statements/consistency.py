@@ -13,8 +13,8 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     optimum,
     same,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import Array
 from tightmargin.formulations.multiclass.fisher_consistency import (
     HINGE,
     LOSSES,

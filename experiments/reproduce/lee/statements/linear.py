@@ -14,7 +14,8 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     same,
 )
 from tightmargin.experiments.statistics.sample_complexity import hard_margin_bound
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.svc.hard_margin import hard_margin_svc, max_margin_svc
 from tightmargin.formulations.svc.hard_margin_dual import hard_margin_svc_dual
 from tightmargin.solvers.dispatch import solve

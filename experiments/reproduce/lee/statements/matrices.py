@@ -15,7 +15,8 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     optimum,
     same,
 )
-from tightmargin.formulations.data.training_data import Array, TrainingData
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.convex_models import matrix_svc_full
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc
 from tightmargin.solvers.matrix.branch_and_bound import GAP, matrix_search

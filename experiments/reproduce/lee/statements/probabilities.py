@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
 from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding
-from tightmargin.formulations.data.training_data import Array
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.probability.sign_rule import SignReading
 from tightmargin.solvers.probability.simplex_grid import probabilities_at
 

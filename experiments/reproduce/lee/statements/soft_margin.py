@@ -15,8 +15,9 @@ from tightmargin.experiments.statistics.sample_complexity import (
     norm_ball_bound,
     soft_margin_bound,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import Array, GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.primal import rsvm
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
