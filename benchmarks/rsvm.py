@@ -26,7 +26,7 @@ from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm
 
 Array = NDArray[np.float64]
@@ -150,7 +150,7 @@ def linear_problem(n: int, d: int) -> TrainingData:
 
 def spread(data: Data, count: int) -> list[float]:
     """Norm bounds, evenly up to LARGEST_SHARE of the largest that matters."""
-    top = LARGEST_SHARE * h_limit(data).value
+    top = LARGEST_SHARE * norm_limit(data).value
     return [top * (k + 1) / count for k in range(count)]
 
 

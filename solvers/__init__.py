@@ -32,7 +32,7 @@ from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.multiclass import direct_probabilities
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm
 from tightmargin.solvers.soft_margin.sgd import sgd
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
@@ -75,10 +75,10 @@ __all__ = [
     "direct_probabilities",
     "export",
     "extended_nu_local",
-    "h_limit",
     "matrix_alternating",
     "matrix_search",
     "methods",
+    "norm_limit",
     "nu_range",
     "penalty_grid",
     "register_method",

@@ -77,7 +77,7 @@ CLASSIFIER_FACTS = {
     "norm_multiplier": "multiplier of the norm row, minus half the objective",
     "norm": "length of w, with b where it is penalised; of a kernel machine in feature space",
     "norm_active": "whether that is norm_bound, up to 1e-6 of it",
-    "gamma": "multiplier of half the norm row, sqrt(S) / H; 1 / C of the same c_svc",
+    "gamma": "multiplier of half the norm row, sqrt(S) / H; 1 / C of the same C-SVC",
     "capacity_price": "sqrt(S) = gamma H: what the loss falls by for a unit more of norm_bound",
     "hull_distance": "distance of the nearest points of the two (reduced) hulls",
     "half_distance": "half of it; the hard margin when the hulls are plain and disjoint",

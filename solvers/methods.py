@@ -216,6 +216,12 @@ def methods() -> tuple[Method, ...]:
     return tuple(_METHODS)
 
 
+def registering_modules() -> tuple[str, ...]:
+    """Modules whose import registers the methods, those of a script left out."""
+    found = dict.fromkeys(method.run.__module__ for method in _METHODS)
+    return tuple(name for name in found if name != "__main__")
+
+
 def method_names(entry: str) -> tuple[str, ...]:
     """Every word that method= takes for a formulation."""
     return tuple(dict.fromkeys((AUTO, DIRECT, *_names(entry))))

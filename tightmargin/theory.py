@@ -16,17 +16,17 @@ from tightmargin.formulations import (
     is_consistent,
     orthonormal_reduction,
 )
-from tightmargin.solvers import h_limit, nu_range
+from tightmargin.solvers import norm_limit, nu_range
 
 __all__ = [
     "admissible_truncation",
     "equivalence",
-    "h_limit",
     "hard_margin_bound",
     "hard_margin_points",
     "is_consistent",
     "norm_ball_bound",
     "norm_ball_points",
+    "norm_limit",
     "nu_range",
     "orthonormal_reduction",
     "risk_table",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+from typing import Any
 
 import tightmargin
 from tightmargin.formulations import CATALOGUE
@@ -39,14 +40,26 @@ MORE = {
 }  # fmt: skip
 
 
-def home_of(name: str) -> str:
-    """Module in which a name of the front door is defined."""
-    return str(getattr(tightmargin, name).__module__)
+NAMESPACES = ("", "search", "cuts", "paths", "data", "theory", "errors")
+
+
+def names_of(namespace: str) -> list[str]:
+    """Public names of `tightmargin` or of one of its namespaces, those that are no module."""
+    place = importlib.import_module(f"tightmargin.{namespace}") if namespace else tightmargin
+    found = [name for name in place.__all__ if not inspect.ismodule(getattr(place, name))]
+    return sorted((name for name in found if name != "catalogue"), key=str.lower)
+
+
+def thing_of(namespace: str, name: str) -> Any:
+    """What a public name stands for."""
+    return getattr(getattr(tightmargin, namespace) if namespace else tightmargin, name)
 
 
 def modules(room: str) -> list[str]:
     """Documented modules of a room, those that exist in this version."""
-    names = {home_of(name) for name in tightmargin.__all__ if name != "catalogue"}
+    names = {
+        str(thing_of(place, name).__module__) for place in NAMESPACES for name in names_of(place)
+    }
     names |= {entry.build.__module__ for entry in CATALOGUE.values()} | {
         f"tightmargin.{room}.{name}" for name in MORE[room]
     }
@@ -84,15 +97,20 @@ def room(name: str) -> str:
 
 
 def front_door() -> str:
-    """Every name of `tightmargin` with its first line and a link to its reference."""
-    lines = ["| name | what it is |", "|:---|:---|"]
-    for name in sorted(tightmargin.__all__, key=str.lower):
-        if name == "catalogue":
+    """Every public name with its first line and a link to its reference, by namespace."""
+    parts = []
+    for place in NAMESPACES:
+        door = f"tm.{place}" if place else "tm"
+        about = (inspect.getdoc(getattr(tightmargin, place)) or "").strip() if place else ""
+        lines = [f"### {door}", about, "", "| name | what it is |", "|:---|:---|"]
+        if not place:
             lines.append("| `catalogue` | All formulations by name. |")
-            continue
-        thing = getattr(tightmargin, name)
-        role = "class" if inspect.isclass(thing) else "func"
-        title = (inspect.getdoc(thing) or "").partition("\n")[0]
-        plain = "".join(rf"\{c}" if c in r"\`*_[]<>|$" else c for c in title)
-        lines.append(f"| {{py:{role}}}`{name} <{home_of(name)}.{name}>` | {plain} |")
-    return "\n".join(lines)
+        for name in names_of(place):
+            thing = thing_of(place, name)
+            role = "class" if inspect.isclass(thing) else "func"
+            title = (inspect.getdoc(thing) or "").partition("\n")[0]
+            plain = "".join(rf"\{c}" if c in r"\`*_[]<>|$" else c for c in title)
+            target = f"{thing.__module__}.{thing.__name__}"
+            lines.append(f"| {{py:{role}}}`{name} <{target}>` | {plain} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)

@@ -19,7 +19,7 @@ from tightmargin.experiments.statistics.vc_bound import FORMS, VAPNIK, vc_bound
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.result import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 from tightmargin.solvers.rigorous_svm.path.path_result import METHODS
 
@@ -61,7 +61,7 @@ def _solve(
         norm_bounds = [(share * data.n) ** 0.5 for share in asked[SHARE]]
     if norm_bounds is None:
         say(f"{name}: the largest norm bound that matters")
-        limit = h_limit(data, time_limit=time_limit)
+        limit = norm_limit(data, time_limit=time_limit)
         norm_bounds = default_norm_bounds(data, limit)
     path = rsvm_path(
         data,

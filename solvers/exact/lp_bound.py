@@ -127,11 +127,14 @@ class _Program:
         rows[list(y.correction)] = True
         entries = np.flatnonzero(rows[self.columns.indices])
         owner = np.searchsorted(self.columns.indptr, entries, side="right") - 1
-        found: dict[int, Fraction] = {}
+        common = math.lcm(*(delta.denominator for delta in y.correction.values()))
+        whole = {i: d.numerator * (common // d.denominator) for i, d in y.correction.items()}
+        found: dict[int, int] = {}
         for k, j in zip(entries.tolist(), owner.tolist(), strict=True):
-            delta = y.correction[int(self.columns.indices[k])]
-            found[j] = found.get(j, Fraction(0)) + self.A.fraction(k) * delta
-        return found
+            product = self.A.integers[k] * whole[int(self.columns.indices[k])]
+            found[j] = found.get(j, 0) + product
+        unit = scaled(1, self.A.exponent) / common
+        return {j: number * unit for j, number in found.items()}
 
     def block(
         self, rows: NDArray[np.intp], columns: NDArray[np.intp]
@@ -153,35 +156,38 @@ def _limits(form: StandardForm) -> tuple[Array, Array]:
     rows, a = columns.indices[columns.indptr[single]], columns.data[columns.indptr[single]]
     ratio = form.objective.a[single] / a
     below, above = np.isfinite(form.lower[single]), np.isfinite(form.upper[single])
+    # A quotient rounds, except by a power of 2; step inside so that the exact cost keeps its sign.
+    rounds = (np.frexp(np.abs(a))[0] != 0.5) & (ratio != 0)
     # r_j = c_j - a y >= 0 without an upper bound, <= 0 without a lower one.
     at_most = (below & ~above & (a > 0)) | (above & ~below & (a < 0))
     at_least = (below & ~above & (a < 0)) | (above & ~below & (a > 0))
-    np.minimum.at(high, rows[at_most], ratio[at_most])
-    np.maximum.at(low, rows[at_least], ratio[at_least])
-    # A quotient rounds; step inside so that the exact reduced cost keeps its sign.
-    return (
-        np.where(np.isfinite(low) & (low != 0), np.nextafter(low, math.inf), low),
-        np.where(np.isfinite(high) & (high != 0), np.nextafter(high, -math.inf), high),
-    )
+    under = np.where(rounds, np.nextafter(ratio, -math.inf), ratio)
+    over = np.where(rounds, np.nextafter(ratio, math.inf), ratio)
+    np.minimum.at(high, rows[at_most], under[at_most])
+    np.maximum.at(low, rows[at_least], over[at_least])
+    return low, high
 
 
 def _repair(
     program: _Program, y: _Multipliers, low: Array, high: Array, free: NDArray[np.intp]
 ) -> bool:
     """Make the reduced costs of free columns exactly zero by moving interior multipliers."""
+    reduced, exponent = program.reduced_costs(y)
+    rest = [scaled(reduced[j], exponent) for j in free.tolist()]
+    if not any(rest):
+        return True
     room = np.minimum(y.floats - low, high - y.floats)
     scale = max(float(np.abs(y.floats).max(initial=0.0)), 1e-300)
     inside = np.flatnonzero(room > 1e-9 * scale)
     if len(inside) == 0:
         return False
     block = program.columns[:, free].tocsr()[inside].toarray()
+    block /= np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-300)  # units of the columns
     weight = np.minimum(room[inside], scale)
     _, r, pivots = qr((block * weight[:, None]).T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(r))
     rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())
     chosen = inside[pivots[:rank]]
-    reduced, exponent = program.reduced_costs(y)
-    rest = [scaled(reduced[j], exponent) for j in free.tolist()]
     lines, power = program.block(chosen, free)
     step = solve_exactly(lines, rest)
     if step is None:

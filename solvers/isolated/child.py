@@ -7,6 +7,7 @@ tracks resources.
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pickle
@@ -46,12 +47,15 @@ class Request:
     setup : callable() or None
     memory_limit : int or None
         Bytes beyond those in use when the request has been read.
+    registering : tuple of str
+        Modules to import, so that methods are known there that are known here.
     """
 
     model: pyo.ConcreteModel
     settings: Mapping[str, Any]
     setup: Callable[[], None] | None = None
     memory_limit: int | None = None
+    registering: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +162,8 @@ def _answer(sent: bytes) -> Answer:
     except Exception as error:  # whatever the model refers to is not to be found here
         return Answer(error=_told(error))
     try:
+        for module in request.registering:
+            importlib.import_module(module)
         if request.setup is not None:
             request.setup()
         with _limited_memory(request.memory_limit):

@@ -28,6 +28,7 @@ from tightmargin.solvers.dispatch import describe, solve
 from tightmargin.solvers.execution.interrupts import Finished, supervised
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.isolated.child import Answer, Request, load_snapshot, packed, unpacked
+from tightmargin.solvers.methods import registering_modules
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
 from tightmargin.solvers.versions import versions
 
@@ -96,7 +97,7 @@ def solve_isolated(
         if sys.platform != "linux":
             raise ValueError("memory_limit is kept on Linux only: leave it out")
     try:
-        request = packed(Request(model, asked, setup, memory_limit))
+        request = packed(Request(model, asked, setup, memory_limit, registering_modules()))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise ValueError(f"the model does not travel to another process: {error}") from error
     started = time.perf_counter()

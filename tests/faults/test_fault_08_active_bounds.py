@@ -18,7 +18,7 @@ from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
 from tightmargin.solvers.result import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit, rsvm_at_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit, rsvm_at_limit
 from tightmargin.solvers.rigorous_svm.point import rsvm_point
 
 DATA = points("overlapping", 0, n=8)
@@ -117,7 +117,7 @@ def test_row_08_the_command_line_prints_it(tmp_path: Path) -> None:
     assert answer.json["certificate"]["facts"]["active_bounds"] == ["intercept_bound"]
 
 
-LIMIT = h_limit(DATA)
+LIMIT = norm_limit(DATA)
 RIGOROUS = [tm.rsvm, tm.rsvm_dual, tm.rsvm_dual_perspective]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 import tightmargin as tm
 from docs.generate import witnesses
+from docs.generate.api import NAMESPACES, names_of, thing_of
 from docs.generate.docstrings import converted, escaped
 from docs.generate.entries import NAMES, _program, anchor, paper_section
 from docs.generate.expand import expanded
@@ -180,10 +181,15 @@ def test_the_solvers_page_has_every_solver_and_class(pages: dict[str, Page]) -> 
 
 def test_every_name_of_the_front_door_is_in_the_reference(pages: dict[str, Page]) -> None:
     front = set(pages["api/index.html"].text.split())
-    assert set(tm.__all__) <= front
     targets = set().union(*(page.targets for name, page in pages.items() if name[:4] == "api/"))
-    for name in set(tm.__all__) - {"catalogue"}:
-        assert f"{getattr(tm, name).__module__}.{name}" in targets
+    assert {place for place in NAMESPACES if place} | {"plots"} <= set(tm.__all__)
+    for place in NAMESPACES:
+        names = names_of(place)
+        assert names
+        assert set(names) <= front
+        for name in names:
+            thing = thing_of(place, name)
+            assert f"{thing.__module__}.{thing.__name__}" in targets
 
 
 def test_every_notebook_is_a_page_with_its_title(pages: dict[str, Page]) -> None:

@@ -113,6 +113,28 @@ def test_generic_solver_code_names_no_formulation_in_a_string() -> None:
     assert {path: texts for path, texts in named.items() if texts} == {}
 
 
+def test_the_ways_through_the_rooms_name_files_that_exist_and_none_twice() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    ways = page.split("\n## ")[1:]
+    assert len(ways) == 4
+    for way in ways:
+        files = re.findall(r"^\d+\. `([\w/]+\.py)`", way, re.MULTILINE)
+        assert len(files) >= 10
+        assert len(set(files)) == len(files)
+        assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
+def test_folders_and_files_are_of_a_size_to_live_in() -> None:
+    """At most 15 files in a folder and 350 lines in a file; a package's face is not counted."""
+    modules = [p for p in source_files() if p.name != "__init__.py" and p.suffix == ".py"]
+    sizes = {p: len((ROOT / p).read_text(encoding="utf-8").splitlines()) for p in modules}
+    folders: dict[Path, int] = {}
+    for path in sizes:
+        folders[path.parent] = folders.get(path.parent, 0) + 1
+    assert {str(folder): count for folder, count in folders.items() if count > 15} == {}
+    assert {str(path): lines for path, lines in sizes.items() if lines > 350} == {}
+
+
 SOLVER_PACKAGES = [
     "highspy",
     "gurobipy",

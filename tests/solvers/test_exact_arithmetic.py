@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, scaled, solve_exactly
+from tightmargin.solvers.exact_arithmetic import (
+    _by_elimination,
+    _by_lifting,
+    dot_integers,
+    dyadic,
+    rounded_down,
+    rounded_up,
+    scaled,
+    solve_exactly,
+)
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SMALL = st.integers(-9, 9)
@@ -61,3 +72,44 @@ def test_equations_that_contradict_one_another_have_no_solution() -> None:
     ]
     assert solve_exactly([[1, 2], [3, 4], [4, 6]], [Fraction(1), Fraction(2), Fraction(4)]) is None
     assert solve_exactly([], []) == []
+
+
+@pytest.mark.parametrize(("unknowns", "extra", "bits"), [(13, 0, 3), (20, 4, 53), (33, 1, 120)])
+def test_large_systems_made_from_their_solutions_are_solved(
+    unknowns: int, extra: int, bits: int
+) -> None:
+    rng = random.Random(unknowns)
+    matrix = [
+        [rng.choice([-1, 1]) * rng.getrandbits(bits) for _ in range(unknowns)]
+        for _ in range(unknowns + extra)
+    ]
+    solution = [Fraction(rng.randint(-9, 9), rng.randint(1, 2**30)) for _ in range(unknowns)]
+    right = [
+        sum((a * x for a, x in zip(line, solution, strict=True)), Fraction(0)) for line in matrix
+    ]
+    assert solve_exactly(matrix, right) == solution
+    again = [[line[0], *line] for line in matrix]  # an unknown twice
+    assert solve_exactly(again, right) is None
+    if extra:
+        right[-1] += Fraction(1, 2**60)
+        assert solve_exactly(matrix, right) is None
+
+
+def test_both_ways_to_solve_a_system_agree() -> None:
+    rng = random.Random(1)
+    for size in (1, 2, 5, 14):
+        matrix = [[rng.randint(-(10**9), 10**9) for _ in range(size)] for _ in range(size)]
+        right = [rng.randint(-(10**20), 10**20) for _ in range(size)]
+        found = [way(matrix, right) for way in (_by_elimination, _by_lifting)]
+        first, second = (
+            None if one is None else [Fraction(x, one[1]) for x in one[0]] for one in found
+        )
+        assert first is not None
+        assert first == second
+
+
+@given(number=st.fractions())
+def test_rational_numbers_are_rounded_outward_by_less_than_two_neighbours(number: Fraction) -> None:
+    low, high = rounded_down(number), rounded_up(number)
+    assert Fraction(low) <= number <= Fraction(high)
+    assert high in (low, math.nextafter(low, math.inf))

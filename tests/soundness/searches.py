@@ -253,15 +253,15 @@ def nu_path_case(rng: np.random.Generator, index: int) -> Case:
     return Case(words, ask)
 
 
-def h_limit_case(rng: np.random.Generator, index: int) -> Case:
-    """h_limit: the least loss is that of the linear program, at any scale of the data."""
+def norm_limit_case(rng: np.random.Generator, index: int) -> Case:
+    """norm_limit: the least loss is that of the linear program, at any scale of the data."""
     X, y = q.points(rng, int(rng.integers(3, 11)), int(rng.integers(1, 4)))
     exponent = int(rng.choice([0, 0, 3, -3, 10, -10, 20, -20]))
     value = q.least_loss(rng, tm.TrainingData(X, y), "free").value()
-    words = f"h_limit n={len(y)} d={X.shape[1]} X*2^{exponent}"
+    words = f"norm_limit n={len(y)} d={X.shape[1]} X*2^{exponent}"
 
     def ask() -> list[Answer]:
-        found = tm.theory.h_limit(tm.TrainingData(X * 2.0**exponent, y), time_limit=SECONDS)
+        found = tm.theory.norm_limit(tm.TrainingData(X * 2.0**exponent, y), time_limit=SECONDS)
         said = pair(found.least_loss, found.least_loss_bound, "CERTIFIED" if found.proven else "")
         truth = optimum(value, error=1e-8 * max(1.0, value), size=len(y))
         over = "H_lim: lower above upper" if found.lower > found.upper * (1 + 1e-6) else ""
@@ -297,7 +297,7 @@ def budget_path_case(rng: np.random.Generator, index: int) -> Case:
 
 
 PATHS = (conic_path_case, conic_path_case, rsvm_path_case, nu_path_case, budget_path_case,
-         h_limit_case)  # fmt: skip
+         norm_limit_case)  # fmt: skip
 
 
 def path_case(rng: np.random.Generator, index: int) -> Case:

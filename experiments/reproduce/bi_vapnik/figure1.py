@@ -28,7 +28,7 @@ from tightmargin.experiments.reproduce.framework.registry import Effort, reprodu
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.solvers.result import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 
 NAME = "bi-vapnik-figure1"
 QUICK = (100, 200)
@@ -55,7 +55,7 @@ NOTES = (
 def curve(size: int) -> dict[str, Any]:
     """Find the largest H, then the path up to it. A `Curve` in plain values."""
     sample = digits(size)
-    limit = h_limit(sample.train)
+    limit = norm_limit(sample.train)
     if isnan(limit.value):
         raise RuntimeError(f"the largest norm bound of the first {size} digits was not found")
     run = measured(sample, grid(size, limit.value**2))

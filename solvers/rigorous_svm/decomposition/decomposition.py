@@ -9,7 +9,7 @@ close as was asked; 1e-9 of the loss is within reach as a rule. Three things sta
     alpha = 0       looks stationary unless H is small, because W has a corner where S = 0: a start
                     there, or one worse than ours, is replaced; other corners are met on the way,
                     and left with the help of a floor under S (iterate.py)
-    H too large     at and above h_limit the optimum is such a corner, S = 0, where W has no
+    H too large     at and above norm_limit the optimum is such a corner, S = 0, where W has no
                     gradient: unless the gap closes all the same, the end is called stalled
     rounding        f and S are computed anew from time to time
 """
@@ -85,7 +85,7 @@ def decomposition(
     data : TrainingData or GramData
         Points are used as they are; of their kernel matrix only rows are made.
     norm_bound : float
-        H > 0, below h_limit(data): at or above it this method stalls.
+        H > 0, below norm_limit(data): at or above it this method stalls.
     working_set : int
         q, even: half of the set violates the conditions (14) most upwards, half downwards.
     start : array (n,), optional

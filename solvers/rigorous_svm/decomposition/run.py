@@ -158,7 +158,7 @@ class Run:
         if self.iterate.floored:
             return (
                 "stalled: S = alpha'Q alpha vanishes, as it does where norm_bound is at or above "
-                "the largest one that matters, or just below it; h_limit gives that one, and the "
-                "solution above it"
+                "the largest one that matters, or just below it; norm_limit gives that one, and "
+                "the solution above it"
             )
         return f"stalled: after {self.steps} steps the gap shrinks no further"

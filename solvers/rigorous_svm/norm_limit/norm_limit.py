@@ -12,24 +12,35 @@ with positive margins could be scaled to loss 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import positive
+from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows, centred_rows
-from tightmargin.solvers.rigorous_svm.norm_limit.multiplier_range import steepest
-from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import FacePoint
-from tightmargin.solvers.rigorous_svm.norm_limit.proofs import Proofs
-from tightmargin.solvers.rigorous_svm.norm_limit.search import Found, search
-from tightmargin.solvers.rigorous_svm.norm_limit.starts import Clock
-from tightmargin.solvers.rigorous_svm.point import NOTHING, RsvmPoint, rsvm_point
+from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import (
+    FacePoint,
+    Rows,
+    centred_rows,
+    multipliers_at_limit,
+)
+from tightmargin.solvers.rigorous_svm.norm_limit.proofs import (
+    DOUBLE,
+    ExactHyperplane,
+    Proofs,
+    exact_hyperplane,
+)
+from tightmargin.solvers.rigorous_svm.norm_limit.search import Clock, Found, search
+from tightmargin.solvers.rigorous_svm.point import NOTHING, STRETCH, RsvmPoint, rsvm_point
 
 AT = 1e-8  # relative: how near H counts as at the limit
 EXACT = 1e-8  # relative: width between proven bounds that makes the value proven
+STRETCHES = 3  # steps by which a hyperplane may become a rounding longer
 FAR = 10.0  # times the limit: how far a least loss is looked for where no proof covers all w
 
 
@@ -89,7 +100,7 @@ class NormLimit:
         return "below" if norm_bound < self.value else "above"
 
 
-def h_limit(data: TrainingData | GramData, *, time_limit: float | None = None) -> NormLimit:
+def norm_limit(data: TrainingData | GramData, *, time_limit: float | None = None) -> NormLimit:
     """Find the least norm over the optimal face of the linear program (13).
 
     Parameters
@@ -109,89 +120,153 @@ def h_limit(data: TrainingData | GramData, *, time_limit: float | None = None) -
         time_limit is no positive number.
     RuntimeError
         The linear program did not end at an optimum; in the solver's words.
+
+    Notes
+    -----
+    Both ends are proven in exact arithmetic: the lower one by multipliers, the upper one by a
+    hyperplane whose loss is exactly what other multipliers prove to be the least. Data that are
+    not separable have an upper end up to 149 features, or dimensions of the kernel; beyond that,
+    and where features depend on one another to rounding only, it is said to be open.
     """
     clock = Clock(checked_limits(time_limit).time_limit)
-    rows = centred_rows(data)
-    proofs = Proofs(data, rows)
-    found = search(rows, proofs, clock)
+    rows, proofs = centred_rows(data), Proofs(data)
+    found = search(rows, proofs, clock, measured=isinstance(data, TrainingData))
     if found.point is None:
         return _not_found(rows, proofs, found)
-    return _limit(rows, proofs, found, found.point)
+    limit = _separable if found.separable else _with_loss
+    return limit(rows, proofs, found, found.point)
 
 
-def _limit(rows: Rows, proofs: Proofs, found: Found, point: FacePoint) -> NormLimit:
-    w, c = rows.weights(point.v, point.c)
-    least_loss, least_bound, upper, within = 0.0, 0.0, math.inf, ""
-    if found.separable:
-        w, c, upper = _with_margin_one(proofs, found, w, c)
-    else:
-        least_loss = proofs.loss_above(w, c)
-        if found.start is not None:
-            least_loss = min(
-                least_loss, proofs.loss_above(*rows.weights(found.start.v, found.start.c))
-            )
-        proven = proofs.loss_below(found.alpha)
-        if proven is None or proven <= 0:
-            far = FAR * max(float(np.linalg.norm(w)), 1 / (rows.scale or 1.0))
-            least = proofs.loss_within(found.alpha, far)
-            within = f"no hyperplane with ||w|| <= {far:.4g} has a loss below {least:.10g}"
-            mass = float(found.alpha.sum())
-            if abs(mass - least_loss) > EXACT * least_loss:
-                within += f", and the multipliers add up to {mass:.10g}, not to that loss"
-        else:
-            least_bound = proven
-            above = proofs.norm_above(found.alpha, w, c, point.touched)
-            upper = math.inf if above is None else above
-    gamma, steep = steepest(rows, found.alpha, point)
+def _separable(rows: Rows, proofs: Proofs, found: Found, point: FacePoint) -> NormLimit:
+    """The hyperplane scaled until every margin is 1."""
+    w, c = point.v / rows.scale, point.c
+    plane = exact_hyperplane(w, c, rows.centre)
+    margin = proofs.least_margin(plane)
+    if margin <= 0:  # a point that did not settle: the first one has margins at least
+        assert found.start is not None
+        w, c = found.start.v / rows.scale, found.start.c
+        plane = exact_hyperplane(w, c, rows.centre)
+        margin = proofs.least_margin(plane)
+    upper = rounded_up(Fraction(plane.norm_above) / margin)
+    if not 1 <= margin <= 1 + EXACT:
+        w, c = w / float(margin), c / float(margin)
+    w, b = _stretched(proofs, w, c - float(w @ rows.centre))
     value = float(np.linalg.norm(w))
-    weight, b = rows.hyperplane(w, c)
+    gamma, alpha = multipliers_at_limit(rows, found.alpha, point)
     limit = NormLimit(
         value=value,
-        lower=float(min(value, proofs.norm_below(steep, least_loss))),
-        upper=float(upper),
-        separable=found.separable,
-        least_loss=least_loss,
-        least_loss_bound=float(least_bound),
-        w=weight,
+        lower=min(value, proofs.norm_below(alpha, Fraction())),
+        upper=max(upper, value),
+        separable=True,
+        least_loss=0.0,
+        least_loss_bound=0.0,
+        w=w,
         b=b,
         alpha=found.alpha,
         gamma_range=gamma,
-        alpha_at_limit=steep,
+        alpha_at_limit=alpha,
         proof="",
     )
-    return replace(limit, proof=_proof(limit, within))
+    return _in_words(limit)
 
 
-def _with_margin_one(
-    proofs: Proofs, found: Found, w: Array, c: float
-) -> tuple[Array, float, float]:
-    """The hyperplane scaled until every margin is 1, and its norm from above."""
-    margin = proofs.least_margin(w, c)
-    if margin <= 0:  # a point that did not settle: the first one has margins at least
-        assert found.start is not None
-        w, c = proofs.rows.weights(found.start.v, found.start.c)
-        margin = proofs.least_margin(w, c)
-    norm = float(np.linalg.norm(w))
-    unit = margin if margin > 1 + EXACT else min(margin, 1.0)  # not below 1 by rounding
-    return w / unit, c / unit, norm / margin * (1 + 1e-14)
+def _stretched(proofs: Proofs, w: Array, b: float) -> tuple[Array, float]:
+    """(w, b) a rounding longer, so that as stored no margin is below 1, where that is enough."""
+    longer, short = (w, b), 1 - proofs.least_margin(exact_hyperplane(w, b, 0 * w))
+    for _ in range(STRETCHES):
+        if short <= 0:
+            return longer
+        if short > STRETCH:
+            break
+        factor = 1 + 2 * float(short) + DOUBLE
+        longer = longer[0] * factor, longer[1] * factor
+        short = 1 - proofs.least_margin(exact_hyperplane(*longer, 0 * w))
+    return w, b
+
+
+def _with_loss(rows: Rows, proofs: Proofs, found: Found, point: FacePoint) -> NormLimit:
+    """A least loss above 0, proven where a hyperplane has exactly what multipliers prove."""
+    w, c = point.v / rows.scale, point.c
+    plane = exact_hyperplane(w, c, rows.centre)
+    least = proofs.least_loss(found.alpha)
+    upper, loss = _judged(proofs, _candidates(rows, proofs, found, plane, least), least)
+    gamma, alpha = multipliers_at_limit(rows, found.alpha, point)
+    value = float(np.linalg.norm(w))
+    limit = NormLimit(
+        value=value,
+        lower=min(value, proofs.norm_below(alpha, loss)),
+        upper=max(upper, value),
+        separable=False,
+        least_loss=float(loss),
+        least_loss_bound=0.0 if least is None else rounded_down(least),
+        w=w,
+        b=c - float(w @ rows.centre),
+        alpha=found.alpha,
+        gamma_range=gamma,
+        alpha_at_limit=alpha,
+        proof="",
+    )
+    return _in_words(limit, "" if least is not None else _within(rows, proofs, limit))
+
+
+def _candidates(
+    rows: Rows, proofs: Proofs, found: Found, plane: ExactHyperplane, least: Fraction | None
+) -> Iterator[ExactHyperplane]:
+    """Hyperplanes that may have exactly the least loss, the likeliest first."""
+    assert found.point is not None
+    active, touched = found.point.active, found.point.touched
+    for members in (touched, active):
+        if least is None or (members is active and (active == touched).all()):
+            continue
+        near = proofs.on_active_rows(plane, members)
+        if near is not None:
+            yield near
+    yield plane
+    if found.start is not None:
+        yield exact_hyperplane(found.start.v / rows.scale, found.start.c, rows.centre)
+
+
+def _judged(
+    proofs: Proofs, candidates: Iterable[ExactHyperplane], least: Fraction | None
+) -> tuple[float, Fraction]:
+    """Norm of the first hyperplane whose loss is proven to be the least; the smallest loss."""
+    losses = []
+    for plane in candidates:
+        losses.append(proofs.loss(plane))
+        if losses[-1] == least:
+            return plane.norm_above, losses[-1]
+    return math.inf, min(losses)
+
+
+def _within(rows: Rows, proofs: Proofs, limit: NormLimit) -> str:
+    """What is proven of the least loss where no multipliers prove it at any norm."""
+    far = FAR * max(limit.value, 1 / rows.scale)
+    least = proofs.loss_within(limit.alpha, far)
+    within = f"no hyperplane with ||w|| <= {far:.4g} has a loss below {least:.10g}"
+    mass = float(limit.alpha.sum())
+    if abs(mass - limit.least_loss) > EXACT * limit.least_loss:
+        within += f", and the multipliers add up to {mass:.10g}, not to that loss"
+    return within
 
 
 def _not_found(rows: Rows, proofs: Proofs, found: Found) -> NormLimit:
     """What is known when the time was up before the least norm."""
     w, c = np.zeros(rows.points.shape[1]), 0.0
     if found.start is not None:
-        w, c = rows.weights(found.start.v, found.start.c)
-    weight, b = rows.hyperplane(w, c)
-    proven = None if found.separable else proofs.loss_below(found.alpha)
+        w, c = found.start.v / rows.scale, found.start.c
+    least = proofs.least_loss(found.alpha) if found.alpha.any() else None
+    loss = Fraction()
+    if not found.separable:
+        loss = proofs.loss(exact_hyperplane(w, c, rows.centre))
     return NormLimit(
         value=math.nan,
         lower=0.0,
         upper=math.inf,
         separable=found.separable,
-        least_loss=0.0 if found.separable else proofs.loss_above(w, c),
-        least_loss_bound=proven or 0.0,
-        w=weight,
-        b=b,
+        least_loss=rounded_up(loss),
+        least_loss_bound=0.0 if least is None else rounded_down(least),
+        w=w,
+        b=c - float(w @ rows.centre),
         alpha=found.alpha,
         gamma_range=math.nan,
         alpha_at_limit=found.alpha,
@@ -199,8 +274,12 @@ def _not_found(rows: Rows, proofs: Proofs, found: Found) -> NormLimit:
     )
 
 
+def _in_words(limit: NormLimit, within: str = "") -> NormLimit:
+    """The limit with what its numbers are worth."""
+    return replace(limit, proof=_proof(limit, within))
+
+
 def _proof(limit: NormLimit, within: str) -> str:
-    """What the numbers of a limit are worth, in words."""
     if limit.separable:
         loss = "separable: proven by a hyperplane with positive margins"
     elif limit.least_loss_bound > 0:
@@ -243,13 +322,13 @@ def rsvm_at_limit(data: TrainingData | GramData, norm_bound: float, limit: NormL
     norm_bound = positive("norm_bound", norm_bound)
     place = limit.place(norm_bound)
     if place == "unknown":
-        raise ValueError("limit holds no value: h_limit was stopped before it found one")
+        raise ValueError("limit holds no value: norm_limit was stopped before it found one")
     if place == "below":
         raise ValueError(
             f"norm_bound = {norm_bound:g} is below the limit {limit.value:.10g}: gamma > 0 there"
         )
     hyperplane = limit.w, limit.b
-    proofs = Proofs(data, centred_rows(data))
+    proofs = Proofs(data)
 
     def point(alpha: Array) -> RsvmPoint:
         """With the best of three proven bounds: that on E0 holds however large H is."""

@@ -1,218 +1,193 @@
-"""What floating-point numbers prove about the optimal face of the linear program (13).
+"""What is proven of the least hinge loss and of the norms that reach it, without rounding.
 
-Inner products are taken in extended precision where the machine has it, with a bound on their
-rounding. Equations that hold to rounding only are made exact by an argument, not by numbers: where
-their rows are independent with least singular value s, a residual r is removed by a change of
-length at most ||r|| / s, and strict inequalities survive so small a change. Where that fails,
-small data are tried in rational arithmetic.
+Points, hyperplanes and multipliers are floats, hence integers times powers of two, and every sum
+here is taken in integers. Two things are mended first where rounding keeps them from being exact:
+multipliers of the linear program, by lp_bound.py, and the hyperplane, by solving its active rows
+again in fractions.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import Rows
-from tightmargin.solvers.rigorous_svm.norm_limit.exact import exact_loss, exact_norm, on_their_sides
-from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import sides
+from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
+from tightmargin.solvers.exact.lp_bound import exact_lp_value
+from tightmargin.solvers.exact_arithmetic import (
+    Dyadic,
+    dot_integers,
+    dyadic,
+    rounded_down,
+    rounded_up,
+    scaled,
+    solve_exactly,
+)
+from tightmargin.solvers.standard_form.standard_form import standard_form
 
-Extended = NDArray[Any]  # longdouble, or double for many points
+Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+DEPENDENT = 1e-9  # of rows and columns that are chosen for an exact system
 DOUBLE = float(np.finfo(np.float64).eps)
-EXTENDED_LIMIT = 4_000_000  # numbers of the points; above, double precision and wider margins
-INSIDE = 1e-7  # of a multiplier in [0, 1] that has room on both sides
+
+
+@dataclass(frozen=True)
+class ExactHyperplane:
+    """(w, b) in fractions."""
+
+    w: tuple[Fraction, ...]
+    b: Fraction
+
+    @property
+    def norm_above(self) -> float:
+        """||w|| rounded up."""
+        return math.hypot(*map(rounded_up, map(abs, self.w))) * (1 + 4 * DOUBLE)
+
+
+def exact_hyperplane(w: Array, c: float, centre: Array) -> ExactHyperplane:
+    """(w, b) with <w, x> + b = <w, x - centre> + c."""
+    weights = tuple(map(Fraction, w.tolist()))
+    moved = sum(
+        (a * Fraction(m) for a, m in zip(weights, centre.tolist(), strict=True)), Fraction()
+    )
+    return ExactHyperplane(weights, Fraction(c) - moved)
 
 
 class Proofs:
-    """Bounds that hold for the points as they are stored.
+    """Bounds for the points as they are stored; a kernel matrix counts as its factor."""
 
-    Parameters
-    ----------
-    data : TrainingData or GramData
-        A kernel matrix counts as its factor.
-    rows : Rows
-        Of the data.
-    """
+    def __init__(self, data: TrainingData | GramData) -> None:
+        self.factor, self.y = np.asarray(data.factor), data.y
+        self.n, self.d = self.factor.shape
 
-    def __init__(self, data: TrainingData | GramData, rows: Rows) -> None:
-        self.data, self.rows = data, rows
-        factor = np.asarray(data.factor)
-        self.real: Any = np.longdouble if factor.size <= EXTENDED_LIMIT else np.float64
-        self.eps = float(np.finfo(self.real).eps)
-        self.points: Extended = factor.astype(self.real) - rows.centre.astype(self.real)
-        sizes = np.abs(factor).max(axis=1, initial=0.0) + np.abs(rows.centre).max(initial=0.0)
-        self.rounding = self.eps * np.sqrt(data.d) * sizes  # of a row of self.points, as a length
-        self.lengths = np.sqrt((self.points**2).sum(axis=1)).astype(float) + self.rounding
-        self.columns = _distinct_columns(factor)
+    @cached_property
+    def exact(self) -> Dyadic:
+        """Entries of the factor, row by row."""
+        return dyadic(self.factor.ravel())
 
     # --- hyperplanes
 
-    def margins(self, v: Array, c: float) -> tuple[Extended, Array]:
-        """u_i = y_i (<w, f_i - centre> + c) and how far rounding can put each off."""
-        u = self.data.y * (self.points @ v.astype(self.real) + self.real(c))
-        norm = float(np.linalg.norm(v)) * (1 + 1e-12)
-        error = (self.data.d + 3) * self.eps * (self.lengths * norm + abs(c)) + self.rounding * norm
-        return u, error
+    def margins(self, plane: ExactHyperplane, some: Index | None = None) -> tuple[list[int], int]:
+        """u_i = y_i (<w, x_i> + b) of all points or some, as numerators over one denominator."""
+        common = math.lcm(*(x.denominator for x in (*plane.w, plane.b)))
+        *w, b = [x.numerator * (common // x.denominator) for x in (*plane.w, plane.b)]
+        up, down, d = max(self.exact.exponent, 0), max(-self.exact.exponent, 0), self.d
+        b <<= down
+        members = np.arange(self.n) if some is None else some
+        numerators = [
+            sign * ((dot_integers(self.exact.integers[i * d : (i + 1) * d], w) << up) + b)
+            for i, sign in zip(members.tolist(), self.y[members].astype(int).tolist(), strict=True)
+        ]
+        return numerators, common << down
 
-    def loss_above(self, v: Array, c: float) -> float:
-        """Upper bound on E(w, b)."""
-        u, error = self.margins(v, c)
-        return _up(math.fsum(np.maximum(0.0, 1 - u + error).astype(float).tolist()), self.data.n)
+    def loss(self, plane: ExactHyperplane) -> Fraction:
+        """E(w, b)."""
+        numerators, one = self.margins(plane)
+        return Fraction(sum(one - u for u in numerators if u < one), one)
 
-    def least_margin(self, v: Array, c: float) -> float:
-        """Lower bound on min u_i."""
-        u, error = self.margins(v, c)
-        return _down(float((u - error).min()), 0)
+    def least_margin(self, plane: ExactHyperplane) -> Fraction:
+        """The smallest u_i."""
+        numerators, one = self.margins(plane)
+        return Fraction(min(numerators), one)
+
+    def on_active_rows(self, plane: ExactHyperplane, active: Mask) -> ExactHyperplane | None:
+        """A hyperplane with u_i = 1 on all active rows, near one that has it to rounding.
+
+        As few numbers of (w, b) are changed as there are independent rows. None where rounding
+        hides how many there are.
+        """
+        members = np.flatnonzero(active)
+        if not len(members):
+            return None
+        around = self.factor[members] - self.factor[members].mean(axis=0)
+        around /= float(np.abs(around).max(initial=0.0)) or 1.0
+        chosen = _independent(np.column_stack([around, np.ones(len(members))]).T)
+        rows, differences = members[chosen], around[chosen[1:]] - around[chosen[0]]
+        columns = np.append(_independent(differences), self.d)
+        if len(columns) != len(rows):
+            return None
+        extended = np.column_stack([self.factor[rows], np.ones(len(rows))])
+        exact = [dyadic(extended[:, j]) for j in columns]
+        matrix = [[column.integers[k] for column in exact] for k in range(len(rows))]
+        numerators, one = self.margins(plane, rows)
+        signs = self.y[rows].astype(int).tolist()
+        rest = [t * Fraction(one - u, one) for t, u in zip(signs, numerators, strict=True)]
+        step = solve_exactly(matrix, rest)
+        if step is None:
+            return None
+        moved = [*plane.w, plane.b]
+        for j, x, column in zip(columns.tolist(), step, exact, strict=True):
+            moved[j] += x * scaled(1, -column.exponent)
+        return ExactHyperplane(tuple(moved[:-1]), moved[-1])
 
     # --- multipliers
 
-    def residual(self, alpha: Array) -> tuple[float, float]:
-        """||sum_i alpha_i y_i (f_i - centre)|| and |y'alpha|, both from above."""
-        weights = (self.data.y * alpha).astype(self.real)
-        r = weights @ self.points
-        mass = float(alpha.sum()) * (1 + 1e-12)
-        error = (self.data.n + 3) * self.eps * float(alpha @ self.lengths) * np.sqrt(self.data.d)
-        error += float(alpha @ self.rounding)
-        rounded = 1 + (self.data.d + 4) * self.eps + 2 * DOUBLE
-        length = float(np.sqrt((r**2).sum())) * rounded + error
-        return length, abs(float(weights.sum())) + self.data.n * self.eps * mass
+    def least_loss(self, alpha: Array) -> Fraction | None:
+        """Lower bound on E(w, b) over all hyperplanes, from approximate multipliers of (10).
 
-    def norm_below(self, alpha: Array, least_loss_above: float) -> float:
-        """Lower bound on ||w|| over the face, by weak duality (12).
-
-        sum_i alpha_i - ||w|| ||r|| - |y'alpha| (1 + ||w|| max ||f_i - centre||) is at most E(w, b),
-        for an intercept of least loss sits at some y_i - <w, f_i - centre>.
+        It is the least loss itself where alpha is a vertex. None where no exact multipliers with
+        the same entries at 0 and 1 are found, or their sum is 0, which proves nothing.
         """
-        length, unbalanced = self.residual(alpha)
-        reach = float(self.lengths.max(initial=0.0))
-        gain = _down(math.fsum(alpha.tolist()), self.data.n) - least_loss_above - unbalanced
-        price = length + unbalanced * reach
-        return gain / price * (1 - 4 * DOUBLE) if gain > 0 and price > 0 else 0.0
+        form = standard_form(rsvm_relaxed(with_a_column(self.factor, self.y)))
+        found = exact_lp_value(form, alpha)
+        return found if found is not None and found > 0 else None
 
-    def loss_below(self, alpha: Array) -> float | None:
-        """Lower bound on E0 from multipliers that satisfy (10) to rounding; None without a proof.
+    def weak_duality(self, alpha: Array) -> tuple[Fraction, Fraction]:
+        """(mass, length) with E(w, b) >= mass - ||w|| length for all hyperplanes, by (12).
 
-        Multipliers inside (0, 1) can move: where their columns span all equations, exact ones
-        within the box are near.
+        The multipliers of the heavier class are scaled down until y'alpha = 0.
         """
-        length, unbalanced = self.residual(alpha)
-        exact = exact_loss(self.data, alpha)
-        if exact is not None:
-            return _down(exact, self.data.n)
-        inside = (alpha > INSIDE) & (alpha < 1 - INSIDE)
-        if len(self.columns) + 1 > int(inside.sum()):
-            return None
-        least = self._least_singular(inside)
-        if least <= 0:
-            return None
-        scale = self.rows.scale or 1.0
-        move = float(np.hypot(length / scale, unbalanced)) / least
-        room = float(np.minimum(alpha, 1 - alpha)[inside].min())
-        if not move < room:
-            return None
-        bound = math.fsum(alpha.tolist()) - move * math.sqrt(float(inside.sum()))
-        return max(0.0, _down(bound, self.data.n))
+        support = np.flatnonzero(alpha > 0)
+        weights = dyadic(np.minimum(alpha[support], 1.0))
+        labels = self.y[support].astype(int).tolist()
+        of = {t: sum(a for a, s in zip(weights.integers, labels, strict=True) if s == t)
+              for t in (1, -1)}  # fmt: skip
+        if not (of[1] and of[-1]):
+            return Fraction(), Fraction()
+        balanced = [t * a * of[-t] for a, t in zip(weights.integers, labels, strict=True)]
+        lighter, heavier = sorted(of.values())
+        unit = scaled(1, weights.exponent + self.exact.exponent) / heavier
+        members = itemgetter(*support.tolist())
+        residual = [
+            rounded_up(
+                abs(dot_integers(members(self.exact.integers[j :: self.d]), balanced) * unit)
+            )
+            for j in range(self.d)
+        ]
+        length = math.hypot(*residual) * (1 + 4 * DOUBLE)
+        return scaled(2 * lighter, weights.exponent), Fraction(length)
 
     def loss_within(self, alpha: Array, norm: float) -> float:
-        """Lower bound on E(w, b) over ||w|| <= norm, by weak duality (12)."""
-        length, unbalanced = self.residual(alpha)
-        reach = float(self.lengths.max(initial=0.0))
-        off = length * norm + unbalanced * (1 + norm * reach)
-        return max(0.0, _down(math.fsum(alpha.tolist()) - off * (1 + 8 * DOUBLE), self.data.n))
+        """Lower bound on E(w, b) over ||w|| <= norm."""
+        mass, length = self.weak_duality(alpha)
+        return max(0.0, rounded_down(mass - length * Fraction(norm)))
 
-    def norm_above(self, alpha: Array, v: Array, c: float, touched: Mask) -> float | None:
-        """Upper bound on the least norm of the face that alpha describes; None without a proof.
-
-        Multipliers that `loss_below` moves stay inside, so they describe the same face. A point of
-        it is (w, b) itself, or near it where the touched rows are independent and the others open.
-        """
-        side = sides(alpha)
-        norm = float(np.linalg.norm(v)) * (1 + 4 * DOUBLE)
-        u, error = self.margins(v, c)
-        doubtful = np.flatnonzero(np.abs(u - 1) <= error)
-        clear = np.setdiff1d(np.arange(self.data.n), doubtful)
-        if not bool((side[clear] * (u[clear] - 1) > 0).all()):
-            return self._norm_beside(side, u, error, norm, touched)
-        unmoved = not (v.any() and self.rows.centre.any())
-        b = c - float(v @ self.rows.centre)
-        if unmoved and on_their_sides(self.data, side, v, b, doubtful):
-            return norm
-        return self._norm_beside(side, u, error, norm, touched)
-
-    def _norm_beside(
-        self, side: NDArray[np.int8], u: Extended, error: Array, norm: float, touched: Mask
-    ) -> float | None:
-        """Norm of a point of the face that is not (w, b) itself."""
-        near = self._first_of_equal(touched | (side == 0))
-        found = self._norm_near(side, near, u, error, norm)
-        return exact_norm(self.data, self.rows, side, near) if found is None else found
-
-    def _first_of_equal(self, members: Mask) -> Mask:
-        """Without points that are there twice."""
-        index = np.flatnonzero(members)
-        signed = np.column_stack([np.asarray(self.data.factor)[index], self.data.y[index]])
-        _, first = np.unique(signed, axis=0, return_index=True)
-        chosen = np.zeros(self.data.n, dtype=bool)
-        chosen[index[first]] = True
-        return chosen
-
-    def _norm_near(
-        self, side: NDArray[np.int8], near: Mask, u: Extended, error: Array, norm: float
-    ) -> float | None:
-        """Norm of a point of the face near (w, b), where the rows it touches are independent."""
-        if not 0 < int(near.sum()) <= len(self.columns) + 1:
-            return None
-        least = self._least_singular(near)
-        if least <= 0:
-            return None
-        scale = self.rows.scale or 1.0
-        off = (np.abs(u - 1) + error)[near].astype(float)
-        move = float(np.linalg.norm(off)) * (1 + 1e-12) / least  # of (scale w, c)
-        others = ~self._equal_to(near)
-        room = (side * (u - 1) - error)[others].astype(float)
-        needed = move * np.sqrt((self.lengths[others] / scale) ** 2 + 1)
-        return norm + move / scale if bool((room >= needed).all()) else None
-
-    def _equal_to(self, near: Mask) -> Mask:
-        """Points that are one of some points, with its label."""
-        signed = np.column_stack([np.asarray(self.data.factor), self.data.y])
-        _, group = np.unique(signed, axis=0, return_inverse=True)
-        return np.isin(group, group[near])
-
-    def _least_singular(self, members: Mask) -> float:
-        """Lower bound on the least singular value of the rows (g_i, 1) of some points.
-
-        It is 0 where rounding cannot exclude 0. Columns that are constant, or there twice, add no
-        equation to y'alpha = 0 and F'(y o alpha) = 0, and none is needed to move (w, b).
-        """
-        some = self.rows.points[np.ix_(members, self.columns)]
-        chosen = np.column_stack([some, np.ones(len(some))])
-        sigma = np.linalg.svd(chosen, compute_uv=False)
-        noise = 64 * DOUBLE * math.sqrt(chosen.size) * float(sigma[0])
-        scale = self.rows.scale or 1.0
-        stored = float(self.rounding.max(initial=0.0)) / self.eps * DOUBLE / scale
-        noise += 8 * stored * math.sqrt(float(members.sum()))
-        return max(0.0, float(sigma[-1]) - noise)
+    def norm_below(self, alpha: Array, least_loss_above: Fraction) -> float:
+        """Lower bound on ||w|| over all hyperplanes whose loss is at most a number."""
+        mass, length = self.weak_duality(alpha)
+        gain = mass - least_loss_above
+        return rounded_down(gain / length) if gain > 0 and length > 0 else 0.0
 
 
-def _distinct_columns(factor: Array) -> NDArray[np.intp]:
-    """First of each set of equal columns, without those of equal entries."""
-    if not factor.shape[1]:
+def with_a_column(points: Array, y: Array) -> TrainingData:
+    """Points as data of a model, which have at least one column."""
+    return TrainingData(points if points.shape[1] else np.zeros((len(y), 1)), y)
+
+
+def _independent(matrix: Array) -> Index:
+    """Columns that span the others to rounding."""
+    if not matrix.size:
         return np.zeros(0, dtype=np.intp)
-    _, first = np.unique(factor, axis=1, return_index=True)
-    first = np.sort(first)
-    return first[np.ptp(factor[:, first], axis=0) > 0]
-
-
-def _down(value: float, n: int) -> float:
-    return value - 4 * DOUBLE * abs(value) - n * 1e-300
-
-
-def _up(value: float, n: int) -> float:
-    return value + 4 * DOUBLE * abs(value) + n * 1e-300
+    _, r, order = qr(matrix, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(r))
+    rank = int((diagonal > DEPENDENT * diagonal.max(initial=0.0)).sum())
+    return np.sort(order[:rank])

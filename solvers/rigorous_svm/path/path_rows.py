@@ -11,7 +11,11 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.result import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit, h_limit, rsvm_at_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import (
+    NormLimit,
+    norm_limit,
+    rsvm_at_limit,
+)
 from tightmargin.solvers.rigorous_svm.path.libsvm_fits import FLAT
 from tightmargin.solvers.rigorous_svm.path.path_result import (
     AT_BOUND,
@@ -242,7 +246,7 @@ class RsvmRows:
     def _find_limit(self, task: Task, best: _Best) -> bool:
         """Find H_lim; False where the time is up first, or the linear program fails."""
         try:
-            found = h_limit(self.data, time_limit=task.seconds_left)
+            found = norm_limit(self.data, time_limit=task.seconds_left)
         except RuntimeError as error:  # the row says so where it stays open
             best.said = str(error)
             return False

@@ -25,7 +25,7 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.result import SCHEMA, SolveResult
 from tightmargin.solvers.rigorous_svm import methods
 from tightmargin.solvers.rigorous_svm.methods import SEARCHED
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
 
@@ -311,7 +311,7 @@ def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
     document = path(file, "--set", "normalise=zscore_unit", "--json").json
     limit = document["limit"]
     sphere, _ = normalise(DATA, "zscore_unit")
-    assert limit["value"] == pytest.approx(h_limit(sphere).value)
+    assert limit["value"] == pytest.approx(norm_limit(sphere).value)
     assert least_loss(limit["value"] * 1.001, sphere) == pytest.approx(
         least_loss(np.inf, sphere), rel=1e-6
     )
@@ -321,7 +321,7 @@ def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
     assert [row["capacity"] for row in document["rows"]] == pytest.approx(expected)
     large = write_csv(file.parent / "large.csv", TrainingData(DATA.X * 1e3, DATA.y))
     shares = [row["norm_bound"] ** 2 for row in path(large, "--json").json["rows"]]
-    top = h_limit(DATA).value ** 2 / 1e6
+    top = norm_limit(DATA).value ** 2 / 1e6
     assert shares == pytest.approx([ratio * top for ratio in PAPER_RATIOS])
 
 
@@ -358,7 +358,7 @@ def test_the_page_marks_the_zone_the_limit_and_the_least_bound(file: Path) -> No
     assert [" inf " in line for line in lines] == [False, False, False, True]
     assert sum(" * " in line for line in lines) == 1
     limit = next(line for line in answer.stdout.splitlines() if line.startswith("H_lim"))
-    assert f"{h_limit(DATA).value:.6g}" in limit
+    assert f"{norm_limit(DATA).value:.6g}" in limit
     assert "not separable" in limit
 
 
@@ -412,7 +412,7 @@ def test_the_page_does_not_call_a_limit_proven_that_is_not(tmp_path: Path) -> No
 
 
 def test_the_picture_draws_loss_errors_c_and_nu() -> None:
-    limit = h_limit(DATA)
+    limit = norm_limit(DATA)
     report = rsvm_report(rsvm_path(DATA, (*BOUNDS, 90.0), limit=limit), 0.05, "vapnik")
     figure = rsvm_path_figure(report, "a title")
     losses, costs, shares = figure.axes

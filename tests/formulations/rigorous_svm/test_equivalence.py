@@ -40,7 +40,7 @@ from tightmargin.formulations.svc.hard_margin import hard_margin_svc
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
 
 TIGHT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-14, "tol_feas": 1e-14, "tol_ktratio": 1e-12}
@@ -328,7 +328,7 @@ def test_a_large_finite_c_has_the_shortest_hyperplane_of_least_loss() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
     data = TrainingData(X, np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1.0, -1.0))
-    limit = h_limit(data)
+    limit = norm_limit(data)
     for C in (30.0, 100.0):
         w = solved(c_svc(data, C=C))["w"]
         assert np.linalg.norm(w) == pytest.approx(limit.value, rel=1e-6)

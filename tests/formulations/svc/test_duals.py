@@ -146,7 +146,7 @@ def test_on_overlapping_points_the_hard_dual_is_proven_unbounded(mode: str, solv
 def test_the_kernel_hard_margin_is_one_over_the_largest_norm_that_matters() -> None:
     gram = rbf(OVERLAPPING)
     dual = certified(tm.hard_margin_svc_dual(gram))
-    limit = tm.theory.h_limit(gram)
+    limit = tm.theory.norm_limit(gram)
     assert limit.separable
     assert -2 * dual.objective == pytest.approx(limit.value**2, rel=1e-6)
     theirs = SVC(C=1e6, kernel="rbf", gamma=WIDTH, tol=1e-8).fit(OVERLAPPING.X, OVERLAPPING.y)

@@ -407,6 +407,21 @@ def test_a_wrong_sign_is_clipped_before_it_counts() -> None:
         assert bound <= 1.0
 
 
+@pytest.mark.parametrize("power", [-60, 0, 60])
+def test_multipliers_at_the_price_of_a_slack_prove_the_optimum_itself(power: int) -> None:
+    """Hinge loss 2 of labels +, -, + at 0, 1, 2: at any unit of the points, without rounding."""
+    m = pyo.ConcreteModel()
+    m.w, m.b = pyo.Var(), pyo.Var()
+    m.xi = pyo.Var([0, 1, 2], within=pyo.NonNegativeReals)
+    m.objective = pyo.Objective(expr=m.xi[0] + m.xi[1] + m.xi[2])
+    m.row = pyo.ConstraintList()
+    for i, label in enumerate((1, -1, 1)):
+        m.row.add(label * (i * 2.0**power * m.w + m.b) + m.xi[i] >= 1)
+    form = standard_form(m)
+    for off in (0.0, 1e-10):
+        assert exact_lp_bound(form, np.array([0.5 - off, 1.0, 0.5 + off])) == 2
+
+
 def test_quadratic_models_are_not_its_business() -> None:
     form = standard_form(c_svc(points("overlapping", 0), C=1.0))
     assert exact_lp_bound(form, np.zeros(len(form.rows))) is None

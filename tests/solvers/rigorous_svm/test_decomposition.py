@@ -330,13 +330,13 @@ def test_a_run_cut_off_anywhere_keeps_the_best() -> None:
 
 
 @pytest.mark.parametrize("share", [1.2, 4.0])
-def test_above_the_limit_it_stalls_and_names_h_limit(share: float) -> None:
+def test_above_the_limit_it_stalls_and_names_norm_limit(share: float) -> None:
     data = points("overlapping", 4, n=60, d=4)
     limit = limit_of(data)
     least = hinge(data, "free", 0.0, 1.0).value
     found = decomposition(data, norm_bound=share * limit)
     assert found.stop is Stop.STALLED
-    assert "h_limit" in found.message
+    assert "norm_limit" in found.message
     assert found.point.lower_bound <= least + 1e-9
     assert found.point.value >= least - 1e-7
     assert found.point.gap <= 1e-2 * least

@@ -28,10 +28,13 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.checks import hinge_sum
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Status, Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit import search, starts
-from tightmargin.solvers.rigorous_svm.norm_limit.centred_rows import centred_rows
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit, h_limit, rsvm_at_limit
-from tightmargin.solvers.rigorous_svm.norm_limit.proofs import Proofs
+from tightmargin.solvers.rigorous_svm.norm_limit import search
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import (
+    NormLimit,
+    norm_limit,
+    rsvm_at_limit,
+)
+from tightmargin.solvers.rigorous_svm.norm_limit.proofs import Proofs, exact_hyperplane
 from tightmargin.solvers.rigorous_svm.point import rsvm_point
 
 Array = np.ndarray[Any, Any]
@@ -84,7 +87,7 @@ def consistent(data: TrainingData | GramData, limit: NormLimit) -> None:
 def test_a_line_with_solutions_from_1_to_4_has_the_limit_1() -> None:
     for w in (1.0, 2.0, 3.0, 4.0):
         assert min(hinge_sum(LINE, np.array([w]), b) for b in np.linspace(-2, 2, 81)) == 4.0
-    limit = h_limit(LINE)
+    limit = norm_limit(LINE)
     consistent(LINE, limit)
     assert limit.value == pytest.approx(1, rel=1e-14)
     assert limit.proven
@@ -95,7 +98,7 @@ def test_a_line_with_solutions_from_1_to_4_has_the_limit_1() -> None:
 
 
 def test_two_classes_that_share_a_point_and_have_solutions_of_any_length() -> None:
-    limit = h_limit(OPEN)
+    limit = norm_limit(OPEN)
     consistent(OPEN, limit)
     assert limit.value == pytest.approx(1, rel=1e-14)
     assert limit.proven
@@ -118,7 +121,7 @@ def test_two_classes_that_share_a_point_and_have_solutions_of_any_length() -> No
 )
 def test_data_that_no_direction_helps_have_the_limit_0(X: Any, y: Any, loss: float) -> None:
     data = TrainingData(X, y)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     consistent(data, limit)
     assert (limit.value, limit.lower, limit.upper) == (0, 0, 0)
     assert limit.least_loss == pytest.approx(loss, rel=1e-14)
@@ -127,7 +130,7 @@ def test_data_that_no_direction_helps_have_the_limit_0(X: Any, y: Any, loss: flo
 
 
 def test_two_points_are_half_their_distance_from_the_plane_between() -> None:
-    limit = h_limit(TrainingData([[1.0, 5], [4, 1]], [1, -1]))
+    limit = norm_limit(TrainingData([[1.0, 5], [4, 1]], [1, -1]))
     assert limit.separable
     assert limit.value == pytest.approx(2 / 5, rel=1e-14)
     assert limit.gamma_range == pytest.approx(5 / 0.4, rel=1e-12), "sqrt(S) / H at alpha = 1"
@@ -166,7 +169,7 @@ def test_whole_numbers_on_a_line_agree_with_fractions(pairs: list[tuple[int, int
     assume(len(set(y)) == 2)
     norm, loss = least_norm_on_a_line(x, y)
     data = TrainingData(np.array(x, dtype=float)[:, None], y)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     consistent(data, limit)
     assert limit.proven
     assert limit.value == pytest.approx(float(norm), rel=1e-12)
@@ -175,6 +178,58 @@ def test_whole_numbers_on_a_line_agree_with_fractions(pairs: list[tuple[int, int
     assert limit.separable == (loss == 0)
     assert limit.least_loss == pytest.approx(float(loss), rel=1e-12)
     assert limit.least_loss_bound <= loss
+
+
+def least_norm_in_the_plane(X: Array, y: Array) -> tuple[Fraction, Fraction]:
+    """(H_lim^2, E0) in two dimensions, in fractions, by trying all sets of active rows.
+
+    The least hyperplane is the shortest with u = 1 at three points that lie on no line, or at two
+    points of different classes, or it is w = 0; its b is some y_i - <w, x_i>.
+    """
+    x = [(Fraction(p), Fraction(q)) for p, q in X.tolist()]
+    labels = [int(t) for t in y]
+    planes = {(Fraction(0), Fraction(0))}
+    for i, j in combinations(range(len(x)), 2):
+        p, q = x[i][0] - x[j][0], x[i][1] - x[j][1]
+        t, square = labels[i] - labels[j], p * p + q * q
+        if t and square:
+            planes.add((t * p / square, t * q / square))
+        for k in range(j + 1, len(x)):
+            r, s, u = x[i][0] - x[k][0], x[i][1] - x[k][1], labels[i] - labels[k]
+            if p * s != q * r:
+                planes.add(((t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)))
+
+    def loss(w: tuple[Fraction, Fraction]) -> Fraction:
+        scores = [w[0] * a + w[1] * b for a, b in x]
+        zero = Fraction(0)
+        return min(
+            sum((max(zero, 1 - t * (s + b)) for s, t in zip(scores, labels, strict=True)), zero)
+            for b in (t - s for s, t in zip(scores, labels, strict=True))
+        )
+
+    losses = {w: loss(w) for w in planes}
+    least = min(losses.values())
+    return min(a * a + b * b for (a, b), value in losses.items() if value == least), least
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_coarse_points_in_the_plane_agree_with_all_active_sets(seed: int) -> None:
+    rng = np.random.default_rng([9, seed])
+    n = int(rng.integers(4, 11))
+    X, y = np.round(1.5 * rng.standard_normal((n, 2))), rng.choice([-1.0, 1.0], n)
+    y[:2] = [1, -1]
+    square, loss = least_norm_in_the_plane(X, y)
+    limit = norm_limit(TrainingData(X, y))
+    assert limit.proven
+    assert limit.value**2 == pytest.approx(float(square), rel=1e-13)
+    assert Fraction(limit.lower) ** 2 <= square
+    assert Fraction(limit.upper) ** 2 >= square
+    assert limit.separable == (loss == 0)
+    assert (
+        Fraction(limit.least_loss_bound)
+        <= loss
+        <= Fraction(limit.least_loss) * (1 + Fraction(1, 10**15))
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -187,7 +242,7 @@ def test_the_best_of_all_planes_through_three_points_is_found(seed: int) -> None
         some = list(three)
         v = np.linalg.solve(columns[some], data.y[some])
         best = min(best, (hinge_sum(data, v[:2], v[2]), float(np.linalg.norm(v[:2]))))
-    limit = h_limit(data)
+    limit = norm_limit(data)
     consistent(data, limit)
     assert limit.proven
     assert limit.least_loss == pytest.approx(best[0], rel=1e-12)
@@ -200,7 +255,7 @@ def test_the_best_of_all_planes_through_three_points_is_found(seed: int) -> None
 @pytest.mark.parametrize("seed", range(3))
 def test_separable_points_have_the_inverse_of_their_margin(seed: int) -> None:
     data = points("separable", seed, n=20, d=3)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     consistent(data, limit)
     assert limit.separable
     assert limit.proven
@@ -218,7 +273,7 @@ def test_less_norm_costs_loss_and_more_gains_none(seed: int, n: int, d: int) -> 
     X = np.round(2 * rng.standard_normal((n, d))) / 2
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     data = TrainingData(np.vstack([X, X[:2]]), np.append(y, -y[:2]))
-    limit = h_limit(data)
+    limit = norm_limit(data)
     consistent(data, limit)
     assert limit.proven
     assert limit.least_loss == pytest.approx(least_loss(data, "free").value, rel=1e-7)
@@ -234,7 +289,7 @@ def test_from_cost_1_over_g_on_the_solution_is_that_of_the_limit(kind: str, copi
     """Copies make the multipliers of the limit one of many, and g needs a program of its own."""
     one = points(kind, 1, n=12)
     data = TrainingData(np.vstack([one.X] * copies), np.tile(one.y, copies))
-    limit = h_limit(data)
+    limit = norm_limit(data)
     consistent(data, limit)
 
     def fit(C: float) -> Array:
@@ -248,7 +303,7 @@ def test_from_cost_1_over_g_on_the_solution_is_that_of_the_limit(kind: str, copi
 @pytest.mark.parametrize("kind", ["separable", "overlapping", "unbalanced"])
 def test_gamma_is_positive_below_the_limit_and_zero_above(kind: str) -> None:
     data = points(kind, 2)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     below = tm.solve(tm.rsvm_dual(data, norm_bound=0.99 * limit.value), "clarabel")
     above = tm.solve(tm.rsvm_dual(data, norm_bound=1.01 * limit.value), "clarabel")
     assert below.certificate.facts["gamma"] >= limit.gamma_range * 0.99
@@ -265,7 +320,7 @@ def test_a_gaussian_kernel_separates_distinct_points_of_any_labels(normalise: st
     """A centred matrix has the eigenvalue 0, and one dimension fewer than points."""
     data = points("overlapping", 3, n=40)
     gram = gram_data(data, kernel="rbf", width=8.0, normalise=normalise)
-    limit = h_limit(gram)
+    limit = norm_limit(gram)
     consistent(gram, limit)
     assert limit.separable
     assert limit.proven
@@ -280,7 +335,7 @@ def test_a_very_smooth_kernel_separates_by_a_very_long_w() -> None:
     data = points("overlapping", 0, n=60, d=3)
     gram = gram_data(data, kernel="rbf", width=0.02)
     assert 0 < np.abs(gram.factor[gram.factor != 0]).min() < 1e-9
-    limit = h_limit(gram)
+    limit = norm_limit(gram)
     assert limit.separable
     assert limit.lower >= limit.value * (1 - 1e-6)
     assert limit.value > 1e3
@@ -289,7 +344,7 @@ def test_a_very_smooth_kernel_separates_by_a_very_long_w() -> None:
 
 def test_a_linear_kernel_has_the_limit_of_its_points() -> None:
     data = points("overlapping", 3, n=30)
-    limit, kernel = h_limit(data), h_limit(GramData(data.X @ data.X.T, data.y))
+    limit, kernel = norm_limit(data), norm_limit(GramData(data.X @ data.X.T, data.y))
     assert kernel.value == pytest.approx(limit.value, rel=1e-9)
     assert kernel.least_loss == pytest.approx(limit.least_loss, rel=1e-9)
 
@@ -301,7 +356,7 @@ def test_a_kernel_too_smooth_for_double_precision_has_no_contradicting_limit(see
     X = rng.normal(size=(int(rng.integers(8, 40)), 1))
     y = np.where(X[:, 0] + 0.8 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
     y[:2] = [1, -1]
-    limit = h_limit(GramData(np.exp(-((X - X.T) ** 2) / 2), y))
+    limit = norm_limit(GramData(np.exp(-((X - X.T) ** 2) / 2), y))
     assert limit.lower <= limit.value <= limit.upper * (1 + 1e-8)
     mass = float(limit.alpha.sum())
     if not (limit.separable or limit.least_loss_bound):
@@ -312,7 +367,7 @@ def test_a_kernel_too_smooth_for_double_precision_has_no_contradicting_limit(see
 
 def test_a_kernel_matrix_of_zeros_leaves_only_the_intercept() -> None:
     data = GramData(np.zeros((3, 3)), [1, 1, -1])
-    limit = h_limit(data)
+    limit = norm_limit(data)
     assert (limit.value, limit.separable, limit.least_loss) == (0, False, pytest.approx(2))
 
 
@@ -320,7 +375,7 @@ def test_contradicting_points_of_a_kernel_contradict_in_its_factor_too() -> None
     """Rows that differ by rounding alone could be told apart, by a norm of 1e13."""
     data = points("overlapping", 3, n=30)
     X, y = np.vstack([data.X, data.X[:4]]), np.append(data.y, -data.y[:4])
-    limit = h_limit(gram_data(TrainingData(X, y), kernel="rbf", width=1.0))
+    limit = norm_limit(gram_data(TrainingData(X, y), kernel="rbf", width=1.0))
     assert not limit.separable
     assert limit.least_loss == pytest.approx(8, rel=1e-9), "2 for each pair of opposite labels"
     assert limit.proven
@@ -334,7 +389,7 @@ def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
     X = rng.standard_normal((200, 20)) + 0.6 * y[:, None] * (np.arange(20) < 2)
     data = TrainingData(np.vstack([X, X[:5]]), np.append(y, -y[:5]))
     gram = gram_data(data, kernel="rbf", width=0.05, normalise="centred")
-    limit = h_limit(gram)
+    limit = norm_limit(gram)
     consistent(gram, limit)
     assert limit.least_loss == pytest.approx(10, rel=1e-9)
     assert not limit.separable
@@ -346,7 +401,7 @@ def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
 @pytest.mark.parametrize("kind", ["separable", "overlapping"])
 def test_scale_shift_copies_and_turns_change_what_they_should(kind: str) -> None:
     data = points(kind, 5, n=16)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
     for changed, norm, loss in [
         (TrainingData(1e5 * data.X, data.y), 1e-5, 1),
@@ -358,7 +413,7 @@ def test_scale_shift_copies_and_turns_change_what_they_should(kind: str) -> None
         (TrainingData(np.column_stack([data.X, np.ones(data.n)]), data.y), 1, 1),
         (TrainingData(np.column_stack([data.X, data.X]), data.y), math.sqrt(0.5), 1),
     ]:
-        other = h_limit(changed)
+        other = norm_limit(changed)
         consistent(changed, other)
         assert other.proven
         assert other.value == pytest.approx(norm * limit.value, rel=1e-10)
@@ -372,7 +427,7 @@ def test_a_point_far_from_0_or_of_uneven_features_is_still_certified() -> None:
     data = points("overlapping", 5, n=16)
     for X in (data.X + 1e6, data.X * np.array([1e-3, 1e2])):
         moved = TrainingData(X, data.y)
-        limit = h_limit(moved)
+        limit = norm_limit(moved)
         certified_at(moved, limit.value, limit)
         certified_at(moved, 3 * limit.value, limit)
 
@@ -385,7 +440,7 @@ def test_a_point_far_from_0_or_of_uneven_features_is_still_certified() -> None:
 )
 def test_the_printed_limits_of_the_digits(n: int, square: float, data_folder: Path) -> None:
     data = digits(data_folder, n)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     assert limit.separable
     assert limit.proven
     assert limit.value**2 == pytest.approx(square, rel=1.5e-5)
@@ -416,7 +471,7 @@ def test_the_naive_second_stage_fails_where_this_one_does_not(data_folder: Path)
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-9
     cones = [clarabel.NonnegativeConeT(2 * n + 1)]
     naive = clarabel.DefaultSolver(P, np.zeros(d + 1 + n), A, b, cones, options).solve()
-    limit = h_limit(data)
+    limit = norm_limit(data)
     gap = abs(naive.obj_val - naive.obj_val_dual) / abs(naive.obj_val)
     wrong = abs(2 * naive.obj_val / limit.value**2 - 1)
     assert str(naive.status) != "Solved" or max(gap, wrong) > 1e-6, "this Clarabel succeeds"
@@ -434,7 +489,7 @@ def test_splits_of_the_breast_cancer_data_are_separable(seed: int) -> None:
     ])  # fmt: skip
     y = np.where(cells.target[chosen] == 0, 1.0, -1.0)
     data = normalise(TrainingData(cells.data[chosen], y), "zscore_unit")[0]
-    limit = h_limit(data)
+    limit = norm_limit(data)
     assert limit.separable
     assert limit.proven
     assert 77.4 <= limit.value**2 <= 3015, "the printed range of twenty splits"
@@ -446,7 +501,7 @@ def test_features_of_very_different_size_are_no_obstacle() -> None:
     """All 569 points as measured, areas beside fractal dimensions: the naive QP is off by far."""
     cells = load_breast_cancer()
     data = TrainingData(cells.data, np.where(cells.target == 0, 1.0, -1.0))
-    limit = h_limit(data)
+    limit = norm_limit(data)
     assert limit.separable
     assert limit.lower >= limit.value * (1 - 1e-7)
     certified_at(data, 1.0001 * limit.value, limit)
@@ -461,7 +516,7 @@ def test_flat_faces_of_the_adult_data_are_bounded_but_not_called_proven(data_fol
     chosen = [rng.choice(np.flatnonzero(y == s), k, replace=False) for s, k in sizes]
     rows = np.concatenate(chosen)
     data = normalise(TrainingData(X[rows], y[rows]), "zscore_unit")[0]
-    limit = h_limit(data)
+    limit = norm_limit(data)
     assert not limit.separable
     assert limit.value**2 > 5 * data.n
     assert limit.lower >= limit.value * (1 - 1e-5)
@@ -481,40 +536,42 @@ def test_flat_faces_of_the_adult_data_are_bounded_but_not_called_proven(data_fol
 def test_whatever_the_numbers_a_proof_is_on_the_right_side(seed: int) -> None:
     rng = np.random.default_rng(seed)
     data = points("overlapping", seed % 5, n=12)
-    limit = h_limit(data)
-    rows = centred_rows(data)
-    proofs = Proofs(data, rows)
+    limit = norm_limit(data)
+    assert limit.proven
+    proofs = Proofs(data)
     size = 10.0 ** rng.uniform(-14, 0)
     alpha = np.clip(limit.alpha + size * rng.standard_normal(data.n), 0, 1)
     steep = np.clip(limit.alpha_at_limit + size * rng.standard_normal(data.n), 0, 1)
-    w = limit.w + size * rng.standard_normal(2)
-    c = limit.b + float(limit.w @ rows.centre) + size * rng.standard_normal()
-    loss, slack = limit.least_loss, 1e-12 * limit.value
-    assert (proofs.loss_below(alpha) or 0.0) <= loss
-    assert proofs.norm_below(steep, proofs.loss_above(w, c)) <= limit.value + slack
-    assert proofs.loss_above(w, c) >= limit.least_loss_bound
-    touched = np.abs(data.y * (data.X @ limit.w + limit.b) - 1) < 1e-9
-    above = proofs.norm_above(limit.alpha, w, c, touched)
-    assert above is None or above >= limit.value - slack
+    near = limit.w + size * rng.standard_normal(2), limit.b + size * rng.standard_normal()
+    plane = exact_hyperplane(*near, np.zeros(2))
+    loss = proofs.loss(plane)
+    assert (proofs.least_loss(alpha) or 0) <= limit.least_loss * (1 + 1e-15)
+    assert proofs.norm_below(steep, loss) <= limit.upper
+    assert loss >= limit.least_loss_bound
+    active = np.abs(data.y * (data.X @ limit.w + limit.b) - 1) < 1e-9
+    mended = proofs.on_active_rows(plane, active)
+    assert mended is not None
+    numerators, one = proofs.margins(mended)
+    assert all(u == one for u, met in zip(numerators, active, strict=True) if met)
+    assert proofs.loss(mended) >= limit.least_loss_bound
+    if proofs.loss(mended) == proofs.least_loss(limit.alpha):
+        assert mended.norm_above >= limit.lower
 
 
-def test_margins_are_bounded_from_the_safe_side() -> None:
+def test_margins_are_those_of_fractions() -> None:
     data = points("overlapping", 2, n=12)
-    rows = centred_rows(data)
-    w, c = np.array([1e8, -3e7]), 0.1
+    w, c, centre = np.array([1e8, -3e-7]), 0.1, np.array([0.3, -7.0])
     exact = [
         int(t) * (
             sum((Fraction(a) * (Fraction(x) - Fraction(m)) for a, x, m in zip(
-                w.tolist(), row, rows.centre.tolist(), strict=True)), Fraction(0))
+                w.tolist(), row, centre.tolist(), strict=True)), Fraction(0))
             + Fraction(c)
         )
         for t, row in zip(data.y, data.X.tolist(), strict=True)
     ]  # fmt: skip
-    proofs = Proofs(data, rows)
-    least, above = proofs.least_margin(w, c), proofs.loss_above(w, c)
-    assert least <= min(exact) <= least + 1e-6
-    true = sum((max(Fraction(0), 1 - u) for u in exact), Fraction(0))
-    assert above - 1e-6 <= true <= above
+    proofs, plane = Proofs(data), exact_hyperplane(w, c, centre)
+    assert proofs.least_margin(plane) == min(exact)
+    assert proofs.loss(plane) == sum((max(Fraction(0), 1 - u) for u in exact), Fraction(0))
 
 
 # --- ends, refusals
@@ -522,7 +579,7 @@ def test_margins_are_bounded_from_the_safe_side() -> None:
 
 def test_at_the_limit_from_just_below_the_point_is_still_certified() -> None:
     data = points("separable", 4)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     norm_bound = limit.value * (1 - 6e-9)
     assert limit.place(norm_bound) == "at"
     assert rsvm_at_limit(data, norm_bound, limit).verdict is Verdict.CERTIFIED
@@ -530,7 +587,7 @@ def test_at_the_limit_from_just_below_the_point_is_still_certified() -> None:
 
 def test_without_time_there_is_no_value_and_no_wrong_one() -> None:
     data = points("overlapping", 0, n=3000, d=30)
-    limit = h_limit(data, time_limit=1e-3)
+    limit = norm_limit(data, time_limit=1e-3)
     assert math.isnan(limit.value)
     assert (limit.lower, limit.upper, limit.proven) == (0, math.inf, False)
     assert "time limit" in limit.proof
@@ -541,9 +598,9 @@ def test_without_time_there_is_no_value_and_no_wrong_one() -> None:
 
 def test_a_least_loss_found_before_the_time_was_up_is_kept(monkeypatch: Any) -> None:
     data = points("overlapping", 1)
-    known = h_limit(data)
+    known = norm_limit(data)
     monkeypatch.setattr(search, "face_start", lambda *_: None)
-    limit = h_limit(data, time_limit=100.0)
+    limit = norm_limit(data, time_limit=100.0)
     assert math.isnan(limit.value)
     assert limit.least_loss == pytest.approx(known.least_loss, rel=1e-9)
     assert limit.least_loss_bound == pytest.approx(known.least_loss, rel=1e-9)
@@ -553,15 +610,15 @@ def test_other_ends_of_the_linear_program_are_no_answers(monkeypatch: Any) -> No
     data = points("overlapping", 1)
     for status, error in ((Status.INTERRUPTED, KeyboardInterrupt), (Status.ERROR, RuntimeError)):
         claim = Claim(status, message="told to")
-        monkeypatch.setattr(starts.highs, "run", lambda *_, c=claim: c)
+        monkeypatch.setattr(search.highs, "run", lambda *_, c=claim: c)
         with pytest.raises(error, match="told to" if error is RuntimeError else None):
-            h_limit(data)
+            norm_limit(data)
 
 
 def test_a_qp_solver_that_is_off_is_not_believed(monkeypatch: Any) -> None:
     """A hyperplane that does not settle is no more than what its recomputed numbers prove."""
     data = points("overlapping", 1)
-    known = h_limit(data)
+    known = norm_limit(data)
     honest = search.face_start
 
     def off(*given: Any) -> Any:
@@ -571,7 +628,7 @@ def test_a_qp_solver_that_is_off_is_not_believed(monkeypatch: Any) -> None:
 
     monkeypatch.setattr(search, "face_start", off)
     monkeypatch.setattr(search, "least_on_face", lambda *_: None)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     assert limit.lower <= known.value
     assert not limit.proven
 
@@ -580,7 +637,7 @@ def test_a_qp_solver_that_is_off_is_not_believed(monkeypatch: Any) -> None:
 def test_a_bad_time_limit_is_refused(time_limit: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(search, "least_loss_start", None)
     with pytest.raises(ValueError, match="time_limit"):
-        h_limit(LINE, time_limit=time_limit)
+        norm_limit(LINE, time_limit=time_limit)
 
 
 def test_libsvm_that_does_not_get_there_is_asked_first_and_quietly() -> None:
@@ -590,7 +647,7 @@ def test_libsvm_that_does_not_get_there_is_asked_first_and_quietly() -> None:
     data = TrainingData(np.vstack([X, X[:2]]), np.r_[np.resize([1.0, -1], 110), -1.0, 1.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        limit = h_limit(data)
+        limit = norm_limit(data)
     consistent(data, limit)
     assert not limit.separable
     assert limit.least_loss == pytest.approx(4, rel=1e-9)

@@ -19,7 +19,7 @@ from tightmargin.formulations.data.kernels import kernel_matrix
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.result import Status, Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import h_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path import libsvm_fits, path_rows, single_bound
 from tightmargin.solvers.rigorous_svm.path.interior_point import interior_point
 from tightmargin.solvers.rigorous_svm.path.libsvm_fits import by_fits
@@ -73,7 +73,7 @@ def test_every_method_has_the_optimum_of_the_cone_program(kind: str, norm_bound:
 def test_kernels_have_the_optimum_of_the_dual_cone_program(kind: str, method: str) -> None:
     data = kernel(kind)
     for share in (0.02, 0.4, 0.9):
-        norm_bound = share * h_limit(data).value
+        norm_bound = share * norm_limit(data).value
         row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
         assert row.method in (method, "trivial")
         expected = capacity_dual(data.gram, data.y, norm_bound, "free")
@@ -147,7 +147,7 @@ def problems(draw: Any) -> TrainingData | GramData:
 @given(problems(), st.sampled_from(["interior", "segments"]))
 @settings(max_examples=18)
 def test_every_value_is_proven_below_at_and_above_the_limit(data: Any, method: str) -> None:
-    limit = h_limit(data)
+    limit = norm_limit(data)
     reach = float(np.linalg.norm(data.factor, axis=1).max())
     if limit.value * reach > 1e4:  # rounding alone is more than 1e-8 then
         return
@@ -190,7 +190,7 @@ def test_points_far_from_0_are_proven_as_closely(share: float) -> None:
     rng = np.random.default_rng(7)
     X = rng.integers(-(2**10), 2**10, size=(30, 3)) / 2**9
     data = TrainingData(X, np.where(X[:, 0] > 0, 1, -1))
-    norm_bound = share * h_limit(data).value
+    norm_bound = share * norm_limit(data).value
     near = certified(solve_rsvm(data, norm_bound=norm_bound))
     far = certified(solve_rsvm(TrainingData(X + 2.0**14, data.y), norm_bound=norm_bound))
     assert far.point.value == pytest.approx(near.point.value, rel=1e-8)
@@ -264,7 +264,7 @@ def test_a_norm_bound_out_of_reach_is_named_and_has_the_limits_point(
     kind: str, method: str
 ) -> None:
     data = points(kind, 2, n=24, d=2)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     at = certified(solve_rsvm(data, norm_bound=limit.value, method=method))
     assert at.point.value == pytest.approx(limit.least_loss, abs=1e-9)
     assert at.point.gamma <= limit.gamma_range * (1 + 1e-6)
@@ -283,7 +283,7 @@ def test_a_norm_bound_out_of_reach_is_named_and_has_the_limits_point(
 def test_no_norm_bound_is_too_large_for_the_limits_proof(share: float) -> None:
     """Multipliers of a rounded (10) prove nothing there, and the exact ones near them all of E0."""
     data = points("overlapping", 2, n=24, d=2)
-    limit = h_limit(data)
+    limit = norm_limit(data)
     row = certified(solve_rsvm(data, norm_bound=share * limit.value))
     assert row.point.value == pytest.approx(least_loss(data, "free", 1e3 * limit.value).value)
     assert row.stop.startswith("norm_bound is above the limit")
@@ -299,11 +299,11 @@ def test_a_limit_that_is_not_proven_is_not_passed_off_as_one() -> None:
 
 def test_the_limit_is_left_alone_while_gamma_is_positive(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*given: Any, **named: Any) -> None:
-        raise AssertionError("h_limit was asked")
+        raise AssertionError("norm_limit was asked")
 
     data = points("overlapping", 2, n=24, d=2)
-    top = h_limit(data).value
-    monkeypatch.setattr(path_rows, "h_limit", refused)
+    top = norm_limit(data).value
+    monkeypatch.setattr(path_rows, "norm_limit", refused)
     assert rsvm_path(data, [0.1 * top, 0.9 * top]).certified
     with pytest.raises(AssertionError, match="was asked"):
         solve_rsvm(data, norm_bound=2 * top)
@@ -316,7 +316,7 @@ def test_a_program_that_fails_under_the_limit_is_told_in_the_row(
         raise RuntimeError("the linear program broke down")
 
     data = points("separable", 2, n=24, d=2)
-    monkeypatch.setattr(path_rows, "h_limit", fails)
+    monkeypatch.setattr(path_rows, "norm_limit", fails)
     for name in ("by_interior", "by_segments", "by_decomposition", "by_socp"):
         monkeypatch.setattr(path_rows, name, lambda *given, **named: Attempt(None, 1, settled=True))
     row = solve_rsvm(data, norm_bound=1.0)
@@ -338,7 +338,7 @@ def test_libsvm_gives_up_where_the_norm_does_not_grow(
     monkeypatch.setattr(libsvm_fits, "_fit", counted)
     data = points(kind, 5, n=60, d=2)
     problem = scaled(data)
-    found = by_fits(problem, problem.bound(3 * h_limit(data).value))
+    found = by_fits(problem, problem.bound(3 * norm_limit(data).value))
     assert found.found is None
     assert found.settled
     assert max(costs) < 1e-2 * libsvm_fits.LARGEST
@@ -347,7 +347,7 @@ def test_libsvm_gives_up_where_the_norm_does_not_grow(
 def test_a_patient_series_of_fits_goes_on_over_a_plateau() -> None:
     data = points("separable", 5, n=60, d=2)
     problem = scaled(data)
-    bound = problem.bound(3 * h_limit(data).value)
+    bound = problem.bound(3 * norm_limit(data).value)
     hasty, patient = by_fits(problem, bound), by_fits(problem, bound, patient=True)
     assert hasty.settled
     assert patient.settled
@@ -359,7 +359,7 @@ def test_a_patient_series_of_fits_goes_on_over_a_plateau() -> None:
 
 @pytest.mark.parametrize("data", [points("overlapping", 7, n=40, d=3), kernel("rbf")])
 def test_loss_and_nu_fall_and_the_cost_rises_along_a_path(data: Any) -> None:
-    top = h_limit(data).value
+    top = norm_limit(data).value
     path = rsvm_path(data, [top * share for share in (0.9, 0.02, 0.3, 0.6, 0.3)], method="segments")
     assert path.certified
     assert [round(row.norm_bound / top, 9) for row in path.rows] == [0.02, 0.3, 0.6, 0.9]
@@ -381,11 +381,11 @@ def test_a_path_goes_past_the_limit_and_finds_it_once(monkeypatch: pytest.Monkey
 
     def counted(data: Any, **named: Any) -> Any:
         asked.append(data)
-        return h_limit(data, **named)
+        return norm_limit(data, **named)
 
-    monkeypatch.setattr(path_rows, "h_limit", counted)
+    monkeypatch.setattr(path_rows, "norm_limit", counted)
     data = points("overlapping", 2, n=24, d=2)
-    top = h_limit(data).value
+    top = norm_limit(data).value
     path = rsvm_path(data, [top * share for share in (0.5, 1.01, 2.0, 3.0)])
     assert path.certified
     assert len(asked) == 1
@@ -399,7 +399,7 @@ def test_a_path_goes_past_the_limit_and_finds_it_once(monkeypatch: pytest.Monkey
 
 def test_a_neighbour_saves_the_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     data = kernel("rbf", n=60)
-    top = h_limit(data).value
+    top = norm_limit(data).value
     bounds = [top * share for share in (0.4, 0.45, 0.5)]
     first = certified(solve_rsvm(data, norm_bound=bounds[0], method="segments"))
 
@@ -423,7 +423,7 @@ def test_a_path_starts_every_row_at_the_one_before(monkeypatch: pytest.MonkeyPat
         return by_fits(*given)
 
     monkeypatch.setattr(single_bound, "by_fits", counted)
-    top = h_limit(data).value
+    top = norm_limit(data).value
     path = rsvm_path(data, [top * share for share in (0.4, 0.45, 0.5, 0.55)], method="segments")
     assert path.certified
     assert len(fits) == 1
