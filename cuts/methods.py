@@ -198,7 +198,7 @@ def _finding(
         engine,
         bound=model_bound(origin, lower),
         proof=proof,
-        facts={"no_duals": "a search over directions has no multipliers"} | dict(facts or {}),
+        facts={"no_duals": "no multipliers: a search over directions has none"} | dict(facts or {}),
         message=message,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ sys.path.insert(0, str(ROOT))
 
 import tightmargin  # noqa: E402
 from docs.generate import docstrings, expand, notebooks  # noqa: E402
+
+logging.getLogger("numexpr").setLevel(logging.WARNING)  # pandas loads it, and it says so
 
 project = "tightmargin"
 author = "the tightmargin authors"

@@ -1,6 +1,6 @@
 """How models are solved and how far the answer can be trusted."""
 
-from tightmargin.solvers.attempts import register_solver
+from tightmargin.solvers.attempts.attempts import register_solver
 from tightmargin.solvers.backends.pyomo_plugins import register
 from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.comparison.compare import compare

@@ -11,26 +11,22 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import Origin, origin_now
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.solvers.attempts import attempted
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.solvers.attempts.attempts import attempted
+from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
+from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.options import unknown_option
-from tightmargin.solvers.backends.registry import choose
-from tightmargin.solvers.canonical_form.classification import Classification, classify
+from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import (
     flat,
     load_component,
     load_values,
-    named_duals,
-    named_ray,
-    named_values,
 )
-from tightmargin.solvers.certificates.certify import Case, Certified
+from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.disjunctive.transformation import copy_values, is_disjunctive, transformed
 from tightmargin.solvers.edits.derived import about_the_problem, edit_of
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.trace import in_sense
 from tightmargin.solvers.findings import certified_finding
@@ -42,11 +38,12 @@ from tightmargin.solvers.methods import (
     automatic_method,
     method_named,
     method_of_any,
+    refuse_solver_beside,
     remark_on,
 )
+from tightmargin.solvers.records import result_of, settings_of
 from tightmargin.solvers.remarks import notes_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
@@ -121,10 +118,7 @@ LicenceError
     _refuse_other_objects(model)
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
     named = solver != AUTO or second_solver is not None
-    if named and method not in (AUTO, DIRECT):
-        raise ValueError(
-            f"method {method} needs no solver: solver and second_solver belong to method={DIRECT}"
-        )
+    refuse_solver_beside(method, solver=named)
     _set_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
     if disjunctive:
@@ -134,6 +128,8 @@ LicenceError
     form = standard_form(target)
     origin = unedited_origin(target, form)
     free = method == AUTO and not (named or limits.options or warm_start)
+    # An M that was derived for another price leaves the model as the statement it is.
+    free = free and origin is not None and edit_of(target, form, origin) is None
     own, why = _method(method, target, origin, free=free)
     if own is not None:
         assert origin is not None
@@ -180,14 +176,25 @@ def _by_method(own: Method, why: str, model: pyo.ConcreteModel, case: Case) -> S
     _load(case, found, model)
     message = finding.message if found.objective is not None else finding.no_point
     known = versions()
+    result = result_of(case.model, case.form, case.classification, claim, found)
+    notes = notes_on(
+        case.model,
+        result.values,
+        integer=bool(case.form.integer.any()),
+        solver=finding.solver,
+        options=case.limits.options,
+    )
+    facts = {**result.certificate.facts, **notes.facts}
+    parts = (*notes.sentences, why, said, message or finding.message)
     return replace(
-        _result(case.model, case.form, case.classification, claim, found),
+        result,
+        certificate=replace(result.certificate, facts=facts),
         solver=finding.solver,
         version=finding.version or known[OWN],
         seconds=time.perf_counter() - began,
         options=finding.options or case.limits.options,
-        message="; ".join(part for part in (why, said, message or finding.message) if part),
-        **_record(case.limits),
+        message="; ".join(part for part in parts if part),
+        **settings_of(case.limits),
     )
 
 
@@ -217,7 +224,7 @@ def _by_solver(
     found = about_the_problem(case, outcome.found, edit_of(target, form, origin))
     _load(case, found, model)
     reason = replace(choice, how=outcome.how).reason
-    result = _result(target, form, classification, claim, found)
+    result = result_of(target, form, classification, claim, found)
     notes = notes_on(
         target,
         result.values,
@@ -241,7 +248,7 @@ def _by_solver(
         options=limits.options,
         message="; ".join(part for part in parts if part),
         log=claim.log,
-        **_record(limits),
+        **settings_of(limits),
     )
 
 
@@ -250,15 +257,6 @@ def _load(case: Case, found: Certified, model: pyo.ConcreteModel) -> None:
         load_values(case.form, found.x)
         if case.model is not model:
             copy_values(case.model, model)
-
-
-def _record(limits: Limits) -> dict[str, Any]:
-    return {
-        "threads": limits.threads,
-        "seed": limits.seed,
-        "time_limit": limits.time_limit,
-        "versions": versions(),
-    }
 
 
 def _refuse_other_objects(model: Any) -> None:
@@ -294,55 +292,3 @@ def _set_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None
                 f"warm_start: {name} has {len(component)} elements, got {len(numbers)}"
             )
         load_component(component, numbers)
-
-
-def _result(
-    model: pyo.ConcreteModel,
-    form: StandardForm,
-    classification: Classification,
-    claim: Claim,
-    found: Certified,
-) -> SolveResult:
-    """Result in the model's own sense: a maximisation gets its sign back."""
-    certificate, sense = found.certificate, form.sense
-    signed = replace(
-        certificate,
-        bound=_signed(certificate.bound, sense),
-        solver_bound=_signed(certificate.solver_bound, sense),
-    )
-    described = describe(model)
-    return SolveResult(
-        status=found.status,
-        objective=_signed(found.objective, sense),
-        bound=signed.bound,
-        values={} if found.x is None else named_values(model, form, found.x),
-        duals=named_duals(form, claim.duals) if found.proof is None else _farkas(form, found),
-        ray={} if found.ray is None else named_ray(model, form, found.ray),
-        certificate=signed,
-        solver="",
-        problem_class=str(classification.problem_class),
-        **described,
-    )
-
-
-def _farkas(form: StandardForm, found: Certified) -> dict[str, Any]:
-    """Multipliers that prove a model infeasible: of the least violation, whatever the sense."""
-    return named_duals(replace(form, sense=1), found.proof)
-
-
-def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
-    """Formulation, hyperparameters and data of a model, for the record of its result."""
-    if not isinstance(getattr(model, "origin", None), Origin):
-        return {"formulation": "", "parameters": {}, "data": {}}
-    origin = origin_now(model)
-    data = origin.data
-    return {
-        "formulation": origin.entry,
-        "parameters": dict(origin.parameters),
-        "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256}
-        | ({"classes": list(data.classes)} if isinstance(data, MulticlassData) else {}),
-    }
-
-
-def _signed(value: float | None, sense: int) -> float | None:
-    return None if value is None or not np.isfinite(value) else sense * value

@@ -9,7 +9,6 @@ import pyomo.environ as pyo
 from pyomo.opt import ProblemFormat
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.backends.mosek import FORMATS, export_conic
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 
@@ -39,7 +38,10 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         Another suffix, or a model that the format cannot state.
     """
     path = Path(file)
-    suffix = one_of("suffix of the file", path.suffix.lower(), SUFFIXES)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"the file must end in {', '.join(SUFFIXES)}, which names its format; "
+                         f"got {str(file)!r}")  # fmt: skip
     if is_disjunctive(model):
         origin = getattr(model, "origin", None)
         named = origin.parameters if isinstance(origin, Origin) else {}

@@ -21,7 +21,7 @@ from tightmargin.solvers.certificates.certify import certify_point
 from tightmargin.solvers.certificates.model_bound import BOUND_POINT
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.methods import Finding
-from tightmargin.solvers.result import plain
+from tightmargin.solvers.plain_json import plain
 
 
 def certified_finding(case: Case, finding: Finding) -> tuple[Claim, Certified]:

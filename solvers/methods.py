@@ -261,6 +261,27 @@ def method_of_any(word: str) -> Method:
     )
 
 
+def refuse_method(word: str, entry: str, *, solver: bool = False) -> None:
+    """Raise ValueError for a word that method= does not take for a formulation.
+
+    Parameters
+    ----------
+    solver : bool
+        Whether a solver is named as well.
+    """
+    if word not in (AUTO, DIRECT):
+        method_named(word, entry)
+        refuse_solver_beside(word, solver=solver)
+
+
+def refuse_solver_beside(word: str, *, solver: bool) -> None:
+    """Raise ValueError for a method of ours where a solver is named as well."""
+    if solver and word not in (AUTO, DIRECT):
+        raise ValueError(
+            f"method {word} needs no solver: solver and second_solver belong to method={DIRECT}"
+        )
+
+
 def automatic_method(origin: Origin) -> tuple[Method, str] | None:
     """What method="auto" takes for a model as it was built, and why; None leaves it to a solver."""
     for method in _METHODS:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import math
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
 
 SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
@@ -216,7 +214,7 @@ class SolveResult:
             companion = path.with_suffix(".npz")
             if companion == path:
                 companion = path.with_name(path.name + ".npz")
-            _write_atomically(companion, lambda file: np.savez(file, **large))  # type: ignore[arg-type]
+            write_atomically(companion, lambda file: np.savez(file, **large))  # type: ignore[arg-type]
             digest = hashlib.sha256(companion.read_bytes()).hexdigest()
             for key in large:
                 group, name = key.split("/", 1)
@@ -224,7 +222,7 @@ class SolveResult:
             document["arrays"] = {"file": companion.name, "sha256": digest}
         document["sha256"] = checksum(document)
         text = json.dumps(document, allow_nan=False, indent=1)
-        _write_atomically(path, lambda file: file.write(text.encode()))
+        write_atomically(path, lambda file: file.write(text.encode()))
         return path
 
     @classmethod
@@ -246,7 +244,7 @@ class SolveResult:
                 raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA!r}")
             if stated != checksum(document):
                 raise ValueError("the checksum does not match: the file was altered")
-            arrays = _companion_arrays(path, document)
+            arrays = companion_arrays(path, document)
             return cls._from_json(document, arrays)
         except _UNREADABLE as error:
             raise ValueError(f"{path} is not a readable result: {error}") from None
@@ -301,54 +299,3 @@ def scale_of(certificate: Certificate) -> float:
     """What gaps of a result are relative to, see certificates/gap.py; 1 where nothing is said."""
     scale = certificate.facts.get("unit")
     return scale if isinstance(scale, float) and scale > 0 else 1.0
-
-
-def plain(value: Any) -> Any:
-    """JSON-ready copy: arrays as lists, infinities and missing numbers as null."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int | bool):
-        return value
-    return str(value)
-
-
-def checksum(document: Mapping[str, Any]) -> str:
-    """Digest of a document as JSON, by which a file that was altered is known."""
-    text = json.dumps(document, sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _companion_arrays(path: Path, document: Mapping[str, Any]) -> Arrays:
-    if "arrays" not in document:
-        return {}
-    companion = path.parent / Path(document["arrays"]["file"]).name
-    content = companion.read_bytes()
-    if hashlib.sha256(content).hexdigest() != document["arrays"]["sha256"]:
-        raise ValueError(f"{companion.name} does not match its checksum")
-    with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
-        return {key: loaded[key] for key in loaded.files}
-
-
-def _write_atomically(path: Path, write: Any) -> None:
-    """Write beside the target and rename, so that a reader never sees half a file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -6,7 +6,8 @@ from docs.generate.entries import anchor, relation
 from docs.generate.formula import formulas
 from docs.generate.witnesses import ROOT
 from tightmargin.formulations import CATALOGUE, ProblemClass
-from tightmargin.solvers.backends.registry import PREFERENCE, SOLVERS
+from tightmargin.solvers.backends.preference import ORDER
+from tightmargin.solvers.backends.registry import SOLVERS
 
 CLASSES = {
     ProblemClass.LP: "linear program",
@@ -54,7 +55,7 @@ def solvers() -> str:
 def classes() -> str:
     """Every class with what it is and who takes it, first choice first."""
     rows = [
-        [f"`{each}`", CLASSES[each], ", ".join(f"`{name}`" for name in PREFERENCE[each])]
+        [f"`{each}`", CLASSES[each], ", ".join(f"`{name}`" for name in ORDER[each])]
         for each in ProblemClass
     ]
     return _table(["class", "what it is", "solvers, in order of preference"], rows)

@@ -11,7 +11,8 @@ from tightmargin.experiments.cli.options import Json
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
-from tightmargin.solvers.backends.registry import SOLVERS, capable
+from tightmargin.solvers.backends.choice import capable
+from tightmargin.solvers.backends.registry import SOLVERS
 
 
 def describe(entry: Entry) -> dict[str, Any]:

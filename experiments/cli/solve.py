@@ -26,12 +26,7 @@ from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.isolated.parent import solve_isolated
-from tightmargin.solvers.methods import (
-    AUTO,
-    DIRECT,
-    method_named,
-    methods,
-)
+from tightmargin.solvers.methods import AUTO, methods, refuse_method
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.result import SolveResult, Verdict
 
@@ -85,8 +80,8 @@ def solve_command(
     for picture in (plot, plot_bounds):
         options.writable(picture, SUFFIXES)
     found = parse_settings(settings or ())
-    if method not in (AUTO, DIRECT):
-        method_named(method, entry_named(name).name)
+    named = solver != AUTO or second_solver is not None
+    refuse_method(method, entry_named(name).name, solver=named)
     choice = options.SolverChoice(solver, time_limit, threads, seed, log, absolute_gap)
     with working(f"solving {name}", log=log):
         prepared, model = prepared_model(name, data, label, positive, found)

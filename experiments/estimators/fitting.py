@@ -21,6 +21,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.methods import refuse_method
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.nu.nu_range import BALL, nu_range
 from tightmargin.solvers.probability.sign_rule import checked_grid
@@ -173,6 +174,7 @@ def machine_of(
         A solve that ended without any point.
     """
     checked_limits(**limits)
+    refuse_method(method, entry.name, solver=solver != "auto")
     prepared = prepare(raw, preprocessing)
     _refuse_nu(entry, prepared, given)
     model = build(entry.name, prepared.data, **given)

@@ -27,7 +27,8 @@ from tightmargin.experiments.gap_study.rungs import (
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.registry import capable, solver_named
+from tightmargin.solvers.backends.choice import capable
+from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.comparison.gap_table import Comparison
 from tightmargin.solvers.comparison.relations import refuse_unrelated

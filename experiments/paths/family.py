@@ -11,7 +11,8 @@ from typing import Any
 
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.result import SCHEMA, checksum
+from tightmargin.solvers.plain_json import checksum
+from tightmargin.solvers.result import SCHEMA
 from tightmargin.solvers.versions import versions
 
 # Of a row, left out of the table of numbers.

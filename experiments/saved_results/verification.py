@@ -35,7 +35,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.reliances import why_infeasible
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
-from tightmargin.solvers.certificates.certify import Case, certify_point
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.certify import certify_point
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.exact.infeasibility import checked_infeasibility

@@ -12,9 +12,10 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.base import refuse_huge_bounds
+from tightmargin.solvers.backends.choice import capable, choose
 from tightmargin.solvers.backends.mosek_model import FusionModel, fusion_model, model_name, sentence
 from tightmargin.solvers.backends.options import unknown_option
-from tightmargin.solvers.backends.registry import SOLVERS, capable, choose
+from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers, unpack
 from tightmargin.solvers.errors import LicenceError

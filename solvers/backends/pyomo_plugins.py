@@ -21,7 +21,8 @@ from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
 from tightmargin.solvers.backends import clarabel, scs
-from tightmargin.solvers.backends.registry import SOLVERS, choose
+from tightmargin.solvers.backends.choice import choose
+from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits

@@ -14,7 +14,6 @@ from tightmargin.solvers.certificates import gap
 from tightmargin.solvers.certificates.case import (
     CLAIM_TOLERANCE,
     FEASIBILITY_TOLERANCE,
-    GAP_TOLERANCE,
     Case,
     Certified,
 )
@@ -28,17 +27,6 @@ from tightmargin.solvers.methods import closing_bound, ends_at_a_point, relaxati
 from tightmargin.solvers.result import Certificate, Status, Verdict
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-__all__ = [
-    "CLAIM_TOLERANCE",
-    "FEASIBILITY_TOLERANCE",
-    "GAP_TOLERANCE",
-    "Case",
-    "Certified",
-    "certify",
-    "certify_point",
-]
-
 
 _CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 

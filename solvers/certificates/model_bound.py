@@ -27,7 +27,7 @@ from tightmargin.solvers.exact.lp_bound import exact_lp_value
 from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import plain
+from tightmargin.solvers.plain_json import plain
 
 # Fact under which multipliers of others are kept, so that the bound can be proven again.
 BOUND_DUALS = "bound_duals"

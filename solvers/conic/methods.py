@@ -35,7 +35,7 @@ def _by_low_rank(origin: Origin, limits: Limits) -> Finding:
         bound=row.lower_bound if np.isfinite(row.lower_bound) else None,
         proof=PROOF,
         facts={
-            "no_duals": "the low-rank form has no multipliers of the model's rows",
+            "no_duals": "no multipliers: the low-rank form has none of the model's rows",
             "strengthening": row.strengthening,
         },
         message=row.stop,

@@ -8,9 +8,10 @@ import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
 from pyomo.repn import generate_standard_repn
 
-from tightmargin.solvers.attempts import attempted
+from tightmargin.solvers.attempts.attempts import attempted
+from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.pyomo_plugins import register
-from tightmargin.solvers.backends.registry import SOLVERS, choose
+from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import SolverNotInstalledError

@@ -70,7 +70,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
         bound=found.lower_bound,
         proof=search_name(found.cells),
         facts={
-            "no_duals": "a search over directions has no multipliers of the model's rows",
+            "no_duals": "no multipliers: a search over directions has none of the rows",
             "stop": found.stop,
             "cells": found.cells,
         },
@@ -102,7 +102,7 @@ def _by_alternating(origin: Origin, limits: Limits) -> Finding:
         bound=None if relaxed is None else relaxed.bound,
         proof="" if relaxed is None else f"{PROJECTION}: {relaxed.certificate.bound_method}",
         facts={
-            "no_duals": "a heuristic has no multipliers of the model's rows",
+            "no_duals": "no multipliers: a heuristic has none of the model's rows",
             "starts": len(found.solutions),
             "start_values": [each.objective for each in found.solutions],
             "stop": found.stop,

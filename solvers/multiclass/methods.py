@@ -50,7 +50,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
         bound=found.lower_bound,
         proof=f"{BRANCHES} {found.nodes:,} nodes",
         facts={
-            "no_duals": "a search over given-up points has no multipliers of the model's rows",
+            "no_duals": "no multipliers: a search over given-up points has none of the rows",
             "stop": str(found.stop),
             "nodes": found.nodes,
         },
@@ -90,7 +90,7 @@ def _by_dca(origin: Origin, limits: Limits) -> Finding:
         bound=None if tree is None else tree.lower_bound,
         proof="" if tree is None else f"{BRANCHES} {tree.nodes:,} nodes",
         facts={
-            "no_duals": "a heuristic has no multipliers of the model's rows",
+            "no_duals": "no multipliers: a heuristic has none of the model's rows",
             "starts": found.starts,
             "start_values": [run.value for run in found.runs],
         },

@@ -8,7 +8,8 @@ import pyomo.environ as pyo
 
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits

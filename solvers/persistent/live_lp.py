@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.base import refuse_huge_bounds
-from tightmargin.solvers.backends.registry import choose
+from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import load_values
 from tightmargin.solvers.dualization.when import survives, worthwhile

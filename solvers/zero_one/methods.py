@@ -69,7 +69,7 @@ def _by_conflicts(origin: Origin, limits: Limits) -> Finding:
         bound=found.lower_bound,
         proof=f"{CONFLICTS} {found.nodes:,} nodes",
         facts={
-            "no_duals": "a search over kept points has no multipliers of the model's rows",
+            "no_duals": "no multipliers: a search over kept points has none of the model's rows",
             "stop": str(found.stop),
             "nodes": found.nodes,
             "steps": found.steps,

@@ -10,7 +10,7 @@ import pytest
 import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.solvers import attempts
+from tightmargin.solvers.attempts import attempts
 from tightmargin.solvers.backends.clarabel import run as run_clarabel
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits

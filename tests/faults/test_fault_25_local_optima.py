@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 import tightmargin as tm
 from tests.faults.instances import instance
-from tightmargin.solvers import attempts
+from tightmargin.solvers.attempts import attempts
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.execution.claim import Claim

@@ -133,10 +133,11 @@ def test_row_27_gurobi_gives_none_with_cones() -> None:
 
 def test_row_27_there_are_none_with_integers_or_without_convexity() -> None:
     data = points("overlapping", 0, n=6)
-    whole = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"))
+    whole = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"), method="direct")
     assert "integers" in why(whole)
-    curved = tm.solve(tm.extended_nu_svc(data, nu=0.2))
+    curved = tm.solve(tm.extended_nu_svc(data, nu=0.2), method="direct")
     assert "not convex" in why(curved)
+    assert "a search over kept points" in why(tm.solve(tm.zero_one_bilinear(data, penalty=1.0)))
 
 
 def test_row_27_a_result_with_multipliers_has_no_such_remark() -> None:

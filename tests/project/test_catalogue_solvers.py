@@ -20,7 +20,8 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, ProblemClass
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.backends.registry import PREFERENCE, SOLVERS, gurobi_is_restricted
+from tightmargin.solvers.backends.preference import ORDER
+from tightmargin.solvers.backends.registry import SOLVERS, gurobi_is_restricted
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.dispatch import solve
@@ -321,9 +322,9 @@ def test_catalogue_claims_the_class_the_classifier_finds(name: str) -> None:
 def test_a_solver_without_licence_takes_every_entry(entry: Entry) -> None:
     free = {name for name, info in SOLVERS.items() if "free" in info.licence}
     assert not free & {"gurobi", "mosek"}
-    assert free & set(PREFERENCE[entry.problem_class])
+    assert free & set(ORDER[entry.problem_class])
     mode = TRIALS[entry.name].intercepts[0]
-    assert solve(built(entry.name, mode)).solver in free
+    assert solve(built(entry.name, mode), method="direct").solver in free
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
@@ -338,15 +339,15 @@ def test_solvers_that_cannot_take_a_class_are_refused_with_those_that_can(entry:
         assert sentence.startswith(f"{solver} cannot take {entry.problem_class} models")
         able = [
             name
-            for name in PREFERENCE[entry.problem_class]
+            for name in ORDER[entry.problem_class]
             if SOLVERS[name].installed and name != "mosek"
         ]
         assert all(name in sentence for name in able)
 
 
 def test_preferences_name_only_solvers_that_take_the_class() -> None:
-    assert set(PREFERENCE) == set(ProblemClass)
-    for problem_class, names in PREFERENCE.items():
+    assert set(ORDER) == set(ProblemClass)
+    for problem_class, names in ORDER.items():
         takers = {name for name, info in SOLVERS.items() if problem_class in info.classes}
         assert set(names) == takers
 

@@ -147,7 +147,7 @@ def test_a_paper_page_has_formula_source_builder_and_test_of_its_entries(
         text = Page(part).text
         assert 'class="math' in part, formula.name
         assert f"· {tm.catalogue[formula.name].source}" in text
-        file, line = re.findall(r"(formulations/\w+\.py) , line (\d+)", text)[0]
+        file, line = re.findall(r"(formulations/[\w/]+\.py) , line (\d+)", text)[0]
         assert (
             (ROOT / file).read_text().split("\n")[int(line) - 1].startswith(f"def {formula.name}(")
         )

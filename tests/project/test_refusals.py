@@ -257,7 +257,8 @@ MODELS = {
         lambda: tm.build("c_scv", DATA, C=1.0), ValueError, "did you mean c_svc"
     ),
     "suffix": Refusal(
-        lambda: export(c_svc(), "model.foo"), ValueError, r"must end in \.ptf.*got 'model\.foo'"
+        lambda: export(c_svc(), "model.foo"), ValueError,
+        r"must end in \.lp.*\.ptf.*got 'model\.foo'"
     ),
     "result": Refusal(
         lambda: tm.SolveResult.load("no_such.json"), ValueError,

@@ -12,7 +12,7 @@ import pytest
 import tightmargin as tm
 from tests.references.reference_solutions import points
 from tightmargin.formulations.modeling.affine_rows import AffineRows
-from tightmargin.solvers import attempts
+from tightmargin.solvers.attempts import attempts
 from tightmargin.solvers.backends import clarabel, highs
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.execution.claim import Claim

@@ -12,8 +12,8 @@ import pytest
 import tightmargin as tm
 from tests.references import reference_solutions
 from tests.support.long_runs import with_a_point
-from tightmargin.solvers import outer_approximation
-from tightmargin.solvers.backends.registry import capable
+from tightmargin.solvers.attempts import outer_approximation
+from tightmargin.solvers.backends.choice import capable
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.execution import trace as progress_module
 from tightmargin.solvers.execution.interrupts import Finished
@@ -30,7 +30,7 @@ PENALTY, C = 0.7, 0.4
 def without_our_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """No enumeration: what is left is what HiGHS itself says."""
     monkeypatch.setattr(
-        "tightmargin.solvers.certificates.certify.closed_bound", lambda *words: (None, "")
+        "tightmargin.solvers.certificates.certify.closing_bound", lambda *words: (None, "")
     )
 
 
@@ -99,7 +99,7 @@ def test_products_in_the_objective_are_refused_by_name() -> None:
 
 
 def test_highs_is_never_chosen_for_it() -> None:
-    assert "highs" not in capable(tm.CATALOGUE["zero_one_big_m"].problem_class)
+    assert "highs" not in capable(tm.catalogue["zero_one_big_m"].problem_class)
     assert tm.solve(foreign()).solver == "scip"
 
 

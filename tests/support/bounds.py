@@ -7,7 +7,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.certificates.certify import Case
+from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.certificates.model_bound import multiplier_bound
 from tightmargin.solvers.certificates.safe_bound import Reach, limits_of_variables

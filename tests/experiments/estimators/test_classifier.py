@@ -389,8 +389,8 @@ def test_what_is_not_proven_is_warned_of_raised_or_ignored() -> None:
 
 
 def test_ctrl_c_keeps_what_was_found_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(model: Any, solver: str, **limits: Any) -> tm.SolveResult:
-        return replace(tm.solve(model, solver, **limits), status=Status.INTERRUPTED)
+    def stopped(model: Any, *words: str, **limits: Any) -> tm.SolveResult:
+        return replace(tm.solve(model, *words, **limits), status=Status.INTERRUPTED)
 
     monkeypatch.setattr(fitting, "solve", stopped)
     machine = Machine(C=1.0)
@@ -399,8 +399,8 @@ def test_ctrl_c_keeps_what_was_found_and_goes_on(monkeypatch: pytest.MonkeyPatch
     assert machine.result_.status is Status.INTERRUPTED
     assert set(machine.predict(NEW)) == {"up", "down"}
 
-    def nothing(model: Any, solver: str, **limits: Any) -> tm.SolveResult:
-        return replace(stopped(model, solver, **limits), values={}, objective=None)
+    def nothing(model: Any, *words: str, **limits: Any) -> tm.SolveResult:
+        return replace(stopped(model, *words, **limits), values={}, objective=None)
 
     monkeypatch.setattr(fitting, "solve", nothing)
     with pytest.raises(KeyboardInterrupt):
@@ -408,9 +408,9 @@ def test_ctrl_c_keeps_what_was_found_and_goes_on(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_solve_without_any_point_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def late(model: Any, solver: str, **limits: Any) -> tm.SolveResult:
+    def late(model: Any, *words: str, **limits: Any) -> tm.SolveResult:
         assert limits == {"time_limit": 3.0, "threads": 1, "seed": 2}
-        found = tm.solve(model, solver, **limits)
+        found = tm.solve(model, *words, **limits)
         bare = replace(found.certificate, verdict=Verdict.NOT_CERTIFIED, reason="out of time")
         return replace(
             found, status=Status.LIMIT_NO_SOLUTION, values={}, objective=None, certificate=bare

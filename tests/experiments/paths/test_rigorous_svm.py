@@ -162,11 +162,11 @@ REFUSED = {
     "word": (["solve", "rsvm", "norm_bound=big"], "norm_bound must be a number"),
     "penalised": (
         ["solve", "rsvm", "norm_bound=1", "intercept=penalised", "--method", "segments"],
-        "--method direct leaves the model to a solver",
+        "not 'penalised'; take direct",
     ),
     "solver": (
         ["solve", "rsvm", "norm_bound=1", "--method", "segments", "--solver", "scs"],
-        "belong to --method direct",
+        "belong to method=direct",
     ),
     "kernel": (
         ["solve", "rsvm", "norm_bound=1", "kernel=rbf", "width=1"],

@@ -27,7 +27,7 @@ from tests.support.command_line import Answer, run, write_csv
 from tightmargin.experiments.saved_results.verification_facts import same_fact
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import checksum
+from tightmargin.solvers.plain_json import checksum
 
 Document = dict[str, Any]
 

@@ -84,14 +84,16 @@ def data_of(name: str) -> Any:
     return SEPARABLE if name in NEEDS_SEPARABLE else OVERLAPPING
 
 
-def solved(folder: Path, name: str, *words: str, data: TrainingData | None = None) -> Path:
+def solved(
+    folder: Path, name: str, *words: str, data: TrainingData | None = None, method: str = "auto"
+) -> Path:
     """Write the data, solve, and save beside it."""
     data = data or data_of(name)
     file = write_csv(folder / "train.csv", data)
     out = folder / "fit.json"
     settings = [*SETTINGS[name].split(), *words]
     given = ["--set", *settings] if settings else []
-    answer = run("solve", name, "--data", file, *given, "--out", out)
+    answer = run("solve", name, "--data", file, *given, "--method", method, "--out", out)
     assert answer.code == 0, answer.stderr
     return out
 
@@ -147,14 +149,14 @@ def test_certify_starts_no_solver(
     def started(*arguments: Any) -> None:
         raise AssertionError("a solver was started")
 
-    for module in ("clarabel", "highs", "pyomo_backend"):
-        monkeypatch.setattr(f"solvers.{module}.run", started)
+    for module in ("clarabel", "highs", "pyomo_interface"):
+        monkeypatch.setattr(f"tightmargin.solvers.backends.{module}.run", started)
     monkeypatch.setattr("tightmargin.solvers.backends.clarabel.run_conic", started)
     assert run("certify", out).code == 0
 
 
 def test_certify_for_people_lists_claims(tmp_path: Path) -> None:
-    text = run("certify", solved(tmp_path, "zero_one_big_m")).stdout
+    text = run("certify", solved(tmp_path, "zero_one_big_m", method="direct")).stdout
     assert "enumeration" in text
     assert "the word of scip" in text
     assert text.rstrip().endswith("CERTIFIED")

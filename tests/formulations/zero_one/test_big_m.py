@@ -17,7 +17,7 @@ from tests.references.brute_force import (
     zero_one_optima,
 )
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one import class_reach
+from tightmargin.formulations.zero_one import big_m as derivation
 from tightmargin.formulations.zero_one.big_m import (
     derive_big_m,
     derive_ramp_big_m,
@@ -165,7 +165,7 @@ def test_reach_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rng.standard_normal((23, 3)), np.where(np.arange(23) < 5, 1, -1)
     gaps = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     expected = np.where(y[:, None] == y[None], gaps, 0).max(axis=1)
-    monkeypatch.setattr(class_reach, "CHUNK_DISTANCES", 40)  # two points at a time
+    monkeypatch.setattr(derivation, "CHUNK_DISTANCES", 40)  # two points at a time
     assert same_class_reach(TrainingData(X, y)) == pytest.approx(expected, rel=1e-14)
     assert same_class_reach(TrainingData([[0.0], [1.0]], [1, -1])).tolist() == [0.0, 0.0]
 

@@ -26,9 +26,14 @@ from tests.references.reference_solutions import points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
 from tests.support import cbf_reader
 from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.backends import choice, registry
 from tightmargin.solvers.backends import mosek as fusion
-from tightmargin.solvers.backends import registry
-from tightmargin.solvers.errors import LicenceError, NumberError, ProblemClassError
+from tightmargin.solvers.errors import (
+    LicenceError,
+    NumberError,
+    ProblemClassError,
+    SolverNotInstalledError,
+)
 from tightmargin.solvers.result import Status, Verdict
 
 mosek = pytest.importorskip("mosek", reason="mosek is not installed")
@@ -159,7 +164,7 @@ def near(expected: float, tolerance: float = 1e-6) -> Any:
 
 
 def text_of(model: pyo.ConcreteModel, folder: Path) -> str:
-    return fusion.export(model, folder / "model.cbf").read_text(encoding="utf-8")
+    return fusion.export_conic(model, folder / "model.cbf").read_text(encoding="utf-8")
 
 
 # --- the reader ----------------------------------------------------------------------------------
@@ -239,7 +244,7 @@ def test_other_formats_come_back_as_the_same_problem(
     name: str, suffix: str, tmp_path: Path
 ) -> None:
     build, optimum = PROBLEMS[name]
-    path = fusion.export(build(), tmp_path / f"model{suffix}")
+    path = fusion.export_conic(build(), tmp_path / f"model{suffix}")
     with mosek.Task() as task:
         task.readdata(str(path))
         task.writedata(str(tmp_path / "again.cbf"))
@@ -280,26 +285,26 @@ def test_a_maximisation_stays_one(tmp_path: Path) -> None:
 
 def test_two_exports_are_equal(tmp_path: Path) -> None:
     texts = [
-        fusion.export(tm.conic_sdp(DATA, penalty=PENALTY), tmp_path / f"{k}.ptf").read_bytes()
+        fusion.export_conic(tm.conic_sdp(DATA, penalty=PENALTY), tmp_path / f"{k}.ptf").read_bytes()
         for k in range(2)
     ]
     assert texts[0] == texts[1]
 
 
 def test_rows_and_columns_keep_their_names(tmp_path: Path) -> None:
-    text = fusion.export(tm.conic_sdp(DATA, penalty=PENALTY), tmp_path / "m.ptf").read_text()
+    text = fusion.export_conic(tm.conic_sdp(DATA, penalty=PENALTY), tmp_path / "m.ptf").read_text()
     assert "Task conic_sdp" in text
     for name in ("'hinge[3]'", "'lifted[9]'", "'inside[3]' [RQUAD(3)]", "outer [SVECPSD(10)]"):
         assert name in text, name
     rows = text[text.index("'inside[3]'") : text.index("'inside[4]'")].split("+ ")
     assert [row.split("\n")[0] for row in rows[1:]] == ["0.5 'z[3]'", "'T[3]'", "'p[3]'"]
-    text = fusion.export(tm.c_svc(DATA, C=C), tmp_path / "q.ptf").read_text()
+    text = fusion.export_conic(tm.c_svc(DATA, C=C), tmp_path / "q.ptf").read_text()
     assert "'margin[3]' [1;+inf]" in text
     assert "objective_epigraph [RQUAD(4)]" in text
     m = norm_ball()
     m.objective_epigraph = pyo.Var(bounds=(0, 1))
     m.objective.expr += m.objective_epigraph**2
-    text = fusion.export(m, tmp_path / "n.ptf").read_text()
+    text = fusion.export_conic(m, tmp_path / "n.ptf").read_text()
     assert "cone [QUAD(3)]" in text
     assert "objective_epigraph_ [RQUAD(3)]" in text
     assert "'x[2]'" in text
@@ -396,13 +401,13 @@ def test_mixed_integer_linear_and_conic_exports_keep_their_integers(tmp_path: Pa
 def test_a_model_beyond_mosek_is_refused_with_solvers_that_take_it(tmp_path: Path) -> None:
     path = tmp_path / "m.ptf"
     with pytest.raises(ProblemClassError, match=r"mosek cannot take NONCONVEX models.*scip"):
-        fusion.export(tm.zero_one_bilinear(FEW, penalty=PENALTY), path)
+        fusion.export_conic(tm.zero_one_bilinear(FEW, penalty=PENALTY), path)
     m = tm.conic_sdp(FEW, penalty=PENALTY)
     m.z.domain = pyo.Binary
     with pytest.raises(ProblemClassError, match=r"row outer beside the integer variable z\[0\]"):
-        fusion.export(m, path)
+        fusion.export_conic(m, path)
     with pytest.raises(ValueError, match="Disjunct"):
-        fusion.export(tm.zero_one_disjunctive(FEW, penalty=PENALTY), path)
+        fusion.export_conic(tm.zero_one_disjunctive(FEW, penalty=PENALTY), path)
     assert not path.exists()
 
 
@@ -411,19 +416,19 @@ def test_a_model_of_fixed_variables_is_refused(tmp_path: Path) -> None:
     for v in m.component_data_objects(pyo.Var):
         v.fix(0.0)
     with pytest.raises(ProblemClassError, match="mosek needs a variable that is not fixed"):
-        fusion.export(m, tmp_path / "m.ptf")
+        fusion.export_conic(m, tmp_path / "m.ptf")
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in .ptf, .task, .cbf, .jtask, got 'm.lp'"):
-        fusion.export(small_lp(), tmp_path / "m.lp")
+        fusion.export_conic(small_lp(), tmp_path / "m.lp")
     with pytest.raises(FileNotFoundError, match=r"nowhere"):
-        fusion.export(small_lp(), tmp_path / "nowhere" / "m.ptf")
+        fusion.export_conic(small_lp(), tmp_path / "nowhere" / "m.ptf")
     assert not any(tmp_path.iterdir())
 
 
 def test_the_suffix_may_be_in_capitals(tmp_path: Path) -> None:
-    lower, upper = (fusion.export(small_lp(), tmp_path / name) for name in ("a.cbf", "b.CBF"))
+    lower, upper = (fusion.export_conic(small_lp(), tmp_path / name) for name in ("a.cbf", "b.CBF"))
     assert lower.read_bytes() == upper.read_bytes()
 
 
@@ -438,19 +443,19 @@ def one_row(coefficient: float, side: float, bound: float | None = 1.0) -> pyo.C
 def test_a_number_mosek_would_lose_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "m.cbf"
     with pytest.raises(NumberError, match=r"drop or reject .*1e-12 of x\[0\] in row row"):
-        fusion.export(one_row(1e-12, 1e-12), path)
+        fusion.export_conic(one_row(1e-12, 1e-12), path)
     with pytest.raises(NumberError, match=r"take 1e\+17, the upper side of row row, for infinite"):
-        fusion.export(one_row(1e14, 1e17), path)
+        fusion.export_conic(one_row(1e14, 1e17), path)
     with pytest.raises(NumberError, match=r"take 2e\+16, the upper bound of x\[0\], for infinite"):
-        fusion.export(one_row(1.0, 1.0, 2e16), path)
+        fusion.export_conic(one_row(1.0, 1.0, 2e16), path)
     m = one_row(1.0, 1.5)
     m.o.expr *= 1e18
     with pytest.raises(NumberError, match=r"mosek refuses the model: .*1.0e\+18.*'x\[0\]'"):
-        fusion.export(m, path)
+        fusion.export_conic(m, path)
     m = one_row(1.0, 1.5)
     psd(m, "block", [[m.x[0] + 1], [1e-13 * m.x[1], m.x[1] + 1]])
     with pytest.raises(NumberError, match=r"took 2 of 2 .* and 2 of 3 of the cones"):
-        fusion.export(m, path)
+        fusion.export_conic(m, path)
     assert not path.exists()
 
 
@@ -498,9 +503,9 @@ def test_without_a_licence_the_way_to_a_file_and_free_solvers_are_named(
     assert list(unlicensed.iterdir()) == [], "nobody asked for a file"
     assert "\n" not in str(error.value)
     assert "gurobi" not in str(error.value)
-    words = re.search(r"solvers\.fusion\.export\(model, '(.+\.ptf)'\)", str(error.value))
+    words = re.search(r"tm\.export\(model, '(.+\.ptf)'\)", str(error.value))
     assert words is not None
-    path = fusion.export(build(), unlicensed / words[1])
+    path = fusion.export_conic(build(), unlicensed / words[1])
     with mosek.Task() as task:
         task.readdata(str(path))
         task.writedata(str(unlicensed / "again.cbf"))
@@ -523,12 +528,12 @@ def test_auto_never_picks_mosek_without_a_licence(
     unlicensed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tm.solve(small_lp()).solver == "highs"
-    assert "mosek" not in registry.capable(registry.LP)
+    assert "mosek" not in choice.capable(registry.LP)
     found = registry.importlib.util.find_spec
     monkeypatch.setattr(
         registry.importlib.util, "find_spec", lambda name: found(name) if name == "mosek" else None
     )
-    with pytest.raises(registry.SolverNotInstalledError, match="no installed solver takes LP"):
+    with pytest.raises(SolverNotInstalledError, match="no installed solver takes LP"):
         tm.solve(small_lp())
 
 
@@ -674,7 +679,8 @@ def test_the_words_of_mosek_become_a_status(
     monkeypatch.setattr(mosek.Task, "getprosta", lambda task, kind: getattr(mosek.prosta, problem))
     claims = []
     monkeypatch.setattr(
-        "tightmargin.solvers.attempts.certify", lambda case, claim: claims.append(claim) or stop()
+        "tightmargin.solvers.attempts.attempts.certify",
+        lambda case, claim: claims.append(claim) or stop(),
     )
 
     class StopError(Exception):

@@ -15,8 +15,9 @@ from tests.support.command_line import run, write_csv
 from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
 from tightmargin.solvers.backends import preference as choosing
 from tightmargin.solvers.backends import registry
+from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.preference import ORDER, PIQP_SIZE, SIMPLEX_SIZE
-from tightmargin.solvers.backends.registry import SOLVERS, choose, gurobi_is_restricted
+from tightmargin.solvers.backends.registry import SOLVERS, gurobi_is_restricted
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.doctor import TRIALS
 from tightmargin.solvers.errors import SolverNotInstalledError

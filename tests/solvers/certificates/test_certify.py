@@ -21,7 +21,8 @@ from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.certificates.certify import Case, Certified, certify
+from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS
 from tightmargin.solvers.conic import relaxation_bound
 from tightmargin.solvers.execution.claim import Claim

@@ -26,7 +26,8 @@ from tightmargin.solvers.backends import clarabel, highs, pyomo_interface, scip
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.claim_consistency import heard
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.execution.claim import Claim

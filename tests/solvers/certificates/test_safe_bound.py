@@ -21,7 +21,8 @@ from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form, conic_multipliers, multipliers
 from tightmargin.solvers.certificates import model_bound
-from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.dual_repair import Repaired, into_cone
 from tightmargin.solvers.certificates.safe_bound import limits_of_variables
 from tightmargin.solvers.certificates.weak_duality import METHOD

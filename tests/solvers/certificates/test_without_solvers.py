@@ -19,9 +19,10 @@ from tests.support.command_line import ROOT, run, write_csv
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_ray, named_values
-from tightmargin.solvers.certificates.certify import Case, certify
-from tightmargin.solvers.dispatch import describe
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

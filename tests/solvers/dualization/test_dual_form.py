@@ -19,7 +19,8 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.backends import clarabel, highs, piqp
 from tightmargin.solvers.canonical_form.classification import Classification, classify
-from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.layout import dual_size
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile

@@ -17,7 +17,8 @@ import tightmargin as tm
 from tests.references.reference_solutions import points
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.certificates.certify import Case, certify
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.exact import ray_check, unboundedness
 from tightmargin.solvers.exact.ray_check import is_exactly_feasible, proves_unbounded
 from tightmargin.solvers.exact.unboundedness import Unbounded, ray_proof, unboundedness_proof

@@ -21,7 +21,8 @@ from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.certificates.certify import Case, Certified, certify
+from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny

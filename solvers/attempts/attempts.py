@@ -11,12 +11,14 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers import outer_approximation
+from tightmargin.solvers.attempts import outer_approximation
 from tightmargin.solvers.backends import clarabel, highs, mosek, piqp, pyomo_interface, scip, scs
 from tightmargin.solvers.backends.base import refuse_huge_bounds
-from tightmargin.solvers.backends.registry import SOLVERS, Choice, SolverInfo
+from tightmargin.solvers.backends.choice import Choice
+from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
-from tightmargin.solvers.certificates.certify import Case, Certified, certify
+from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.claim_consistency import heard
 from tightmargin.solvers.dualization.dual_form import DualForm, dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile

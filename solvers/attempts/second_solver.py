@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tightmargin.solvers.attempts import Outcome, attempted
-from tightmargin.solvers.backends.registry import Choice, SolverInfo, choose
+from tightmargin.solvers.attempts.attempts import Outcome, attempted
+from tightmargin.solvers.backends.choice import Choice, choose
+from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.certificates.certify import relative_gap, stands
