@@ -25,7 +25,7 @@ from benchmarks import claim
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from tightmargin.experiments.data.specs import data_folder, load
-from tightmargin.solvers.zero_one.conflict_search.result import Stop
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 
 LIMIT = 600.0  # processor seconds, as many as the published runs had
@@ -226,7 +226,7 @@ def quoted(runs: Mapping[tuple[str, int], Run], table: Mapping[tuple[str, int], 
                 mean(table[key].benders_gap for key in keys),
                 mean(runs[key].gap for key in keys),
             )
-            closed = [runs[key].seconds for key in keys if runs[key].stop == Stop.PROVEN]
+            closed = [runs[key].seconds for key in keys if runs[key].stop == StopReason.PROVEN]
             told = f"{len(closed)} of 3"
             if closed:
                 told += f", {min(closed):.0f} to {max(closed):.0f} s"

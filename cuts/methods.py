@@ -32,7 +32,6 @@ from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.search.result import SearchResult
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
@@ -41,6 +40,7 @@ from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
     AUTO,
     DIRECT,

@@ -20,11 +20,11 @@ from tightmargin.cuts.model_directions import (
     search_arguments,
     side_of,
 )
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.extended_checks import weight_of
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 TOLERANCE = 5e-8  # far below what a saved search may itself have left open
 HULL_UP_TO = 4  # dimensions

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.solvers.attempts.attempts import attempted
+from tightmargin.solvers.attempts.attempts import run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.options import unknown_option
@@ -42,7 +42,7 @@ from tightmargin.solvers.methods import (
     remark_on,
 )
 from tightmargin.solvers.records import result_of, settings_of
-from tightmargin.solvers.remarks import notes_on, why_no_duals
+from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
@@ -177,7 +177,7 @@ def _by_method(own: Method, why: str, model: pyo.ConcreteModel, case: Case) -> S
     message = finding.message if found.objective is not None else finding.no_point
     known = versions()
     result = result_of(case.model, case.form, case.classification, claim, found)
-    notes = notes_on(
+    notes = remarks_on(
         case.model,
         result.values,
         integer=bool(case.form.integer.any()),
@@ -217,7 +217,7 @@ def _by_solver(
         second = second_choice(second_solver, choice, classification, form, timed=timed)
     said = remark_on(origin)
     case = Case(target, form, classification, origin, limits)
-    outcome = attempted(choice, case, automatic=solver == AUTO)
+    outcome = run_attempts(choice, case, automatic=solver == AUTO)
     if second is not None:
         outcome = with_second_opinion(choice, second, case, outcome)
     claim = outcome.claim
@@ -225,7 +225,7 @@ def _by_solver(
     _load(case, found, model)
     reason = replace(choice, how=outcome.how).reason
     result = result_of(target, form, classification, claim, found)
-    notes = notes_on(
+    notes = remarks_on(
         target,
         result.values,
         integer=bool(form.integer.any()),

@@ -38,7 +38,7 @@ INTEGRALITY = {
 
 
 @dataclass(frozen=True)
-class Notes:
+class Remarks:
     """Facts by the names above, and what they mean.
 
     Attributes
@@ -53,14 +53,14 @@ class Notes:
     sentences: tuple[str, ...] = ()
 
 
-def notes_on(
+def remarks_on(
     model: pyo.ConcreteModel,
     values: Values,
     *,
     integer: bool,
     solver: str,
     options: Mapping[str, Any],
-) -> Notes:
+) -> Remarks:
     """Notes on a solved model of the catalogue, edited or not; none on a foreign one.
 
     Parameters
@@ -73,7 +73,7 @@ def notes_on(
         Who solved it, and the options given: they say what passes for an integer.
     """
     if not isinstance(getattr(model, "origin", None), Origin):
-        return Notes()
+        return Remarks()
     origin = origin_now(model)
     found: list[Note] = [_contradictions(origin), _kernel_shift(origin)]
     if values:
@@ -81,7 +81,7 @@ def notes_on(
     if integer:
         found.append(_slack(origin, solver, options))
     kept = [(name, fact, text) for name, fact, text in found if fact]
-    return Notes({name: fact for name, fact, _ in kept}, tuple(text for *_, text in kept))
+    return Remarks({name: fact for name, fact, _ in kept}, tuple(text for *_, text in kept))
 
 
 def why_no_duals(form: StandardForm, classification: Classification, solver: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ def with_tightened(
     hyperparameters: Mapping[str, Any],
     *,
     seconds: float = SECONDS,
-    say: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Hyperparameters with tightened bounds in place of the word.
 
@@ -50,7 +50,7 @@ def with_tightened(
         own["penalty"],
         own.get("intercept", entry.parameters["intercept"].default),
         seconds,
-        say,
+        progress,
     )
     return own | {"slack_bounds": found.bounds, "incumbent": found.incumbent}
 
@@ -60,10 +60,10 @@ def tightened(
     penalty: float,
     intercept: str,
     seconds: float,
-    say: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Tightened:
     """Quick rounds, and rounds of the SDP in what is left of the time, where they pay."""
-    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept, "say": say}
+    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept, "progress": progress}
     found = tighten(data, relaxation="qp", time_limit=seconds, **words)
     left = seconds - found.seconds
     if left <= 0 or not sdp_pays(found):

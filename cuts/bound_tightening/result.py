@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-
-
-class TighteningStatus(StrEnum):
-    """Why tightening ended."""
-
-    FINISHED = "finished"
-    TIME_LIMIT = "time limit"
-    INTERRUPTED = "interrupted"
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 
 @dataclass(frozen=True)
@@ -84,7 +76,7 @@ class Tightened:
     incumbent: tuple[Array, float]
     objective: float
     trace: tuple[TighteningRound, ...]
-    status: TighteningStatus
+    stop: StopReason
     seconds: float
 
     @property

@@ -18,7 +18,7 @@ from tightmargin.cuts.bound_tightening.deductions import (
     open_conflicts,
     within_ball,
 )
-from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound, TighteningStatus
+from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.cuts.bound_tightening.shift import shifted
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
@@ -26,6 +26,7 @@ from tightmargin.formulations.zero_one.conflicts import Conflicts, pair_conflict
 from tightmargin.formulations.zero_one.loss import margins, zero_one_objective
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import with_rows
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 QUICK_ROUNDS = 40
 INTERCEPT_PROGRESS = 0.05  # of the width of its interval
@@ -53,7 +54,7 @@ class Work:
     find_conflicts: bool
     began: float
     time_limit: float | None
-    say: Callable[[str], None] | None
+    progress: Callable[[str], None] | None
     trace: list[TighteningRound] = field(default_factory=list)
     lower_bound: float = 0.0
     count: int = 0
@@ -81,7 +82,7 @@ class Work:
 
     def run(self, relaxation: str, rounds: int) -> Tightened:
         """All rounds, up to the clock or Ctrl-C."""
-        status = TighteningStatus.FINISHED
+        status = StopReason.FINISHED
         try:
             if self.find_conflicts:
                 self.bounds = with_conflicts(
@@ -95,9 +96,9 @@ class Work:
                         self._round("sdp")
             self._whole("qp" if relaxation == "qp" else "sdp")
         except _OutOfTimeError:
-            status = TighteningStatus.TIME_LIMIT
+            status = StopReason.TIME_LIMIT
         except KeyboardInterrupt:
-            status = TighteningStatus.INTERRUPTED
+            status = StopReason.INTERRUPTED
         return Tightened(
             self._result(), self.lower_bound, self.count, self.incumbent, self.known,
             tuple(self.trace), status, self._seconds(),
@@ -187,8 +188,8 @@ class Work:
             self.count, self.lower_bound, self._seconds(),
         )  # fmt: skip
         self.trace.append(entry)
-        if self.say is not None and finished:
-            self.say(str(entry))
+        if self.progress is not None and finished:
+            self.progress(str(entry))
 
     def _region(self, relaxation: str) -> TighteningSet:
         useful = open_conflicts(self.bounds)[: CONFLICTS_PER_POINT * self.data.n]

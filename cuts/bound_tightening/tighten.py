@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from tightmargin.cuts.bound_tightening.convex_sets import MODELS
-from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound, TighteningStatus
+from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.cuts.bound_tightening.rounds import Work
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
@@ -33,7 +33,6 @@ from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumben
 __all__ = [
     "Tightened",
     "TighteningRound",
-    "TighteningStatus",
     "sdp_pays",
     "tighten",
     "tightened_big_m",
@@ -57,7 +56,7 @@ def tighten(
     conflicts: bool = True,
     slack: float = LEAST_SLACK,
     time_limit: float | None = None,
-    say: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Tightened:
     """Shrink the closed-form bounds on v_i, norm2 and b, and decide points.
 
@@ -92,7 +91,7 @@ def tighten(
         Relative room of the cutoff above the known objective, at least 1e-4.
     time_limit : float, optional
         Seconds. What was proven by then is returned; so it is on Ctrl-C.
-    say : callable(str), optional
+    progress : callable(str), optional
         Hears one line a round.
 
     Raises
@@ -129,7 +128,7 @@ def tighten(
         )
     else:
         bounds = _with_room(bounds, min(known, bounds.cutoff), slack)
-    work = Work(data, cost, intercept, (w, b), bounds, conflicts, began, time_limit, say)
+    work = Work(data, cost, intercept, (w, b), bounds, conflicts, began, time_limit, progress)
     return work.run(relaxation, rounds)
 
 

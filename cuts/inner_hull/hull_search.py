@@ -26,13 +26,14 @@ from tightmargin.cuts.inner_hull.hull_surface import Surface, nearest_shares
 from tightmargin.cuts.search.result import SearchResult, closed_below
 from tightmargin.cuts.search.run import SearchRun, check_tolerances
 from tightmargin.cuts.search.start_points import given_directions
-from tightmargin.cuts.search.stop import StopError, StopReason
+from tightmargin.cuts.search.stop import StopError
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, point_error
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 MOST_DIMENSIONS = 7
 BATCH = 8

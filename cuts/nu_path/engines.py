@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.search.result import SearchResult
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 
 class Search(NamedTuple):

@@ -42,13 +42,13 @@ from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.solvers.certificates.gap import CLOSED, closes
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.result import Verdict
 
 ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near has ended
 EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same
 ABOVE = 1e-9  # of a value: what rounding may leave below a bound
 KEPT_STARTS = 10
-INTERRUPTED = "interrupted"  # as solvers and searches alike call it
 
 
 def extended_nu_path(
@@ -137,7 +137,7 @@ class _Path:
     @property
     def interrupted(self) -> bool:
         """Whether the last search was ended by Ctrl-C."""
-        return bool(self.rows) and self.rows[-1].stop == INTERRUPTED
+        return bool(self.rows) and self.rows[-1].stop == StopReason.INTERRUPTED
 
     def visit(self, nu: float) -> None:
         """Add the row of one nu."""
@@ -146,14 +146,14 @@ class _Path:
         row = (self._below, self._at, self._above)[side + 1](nu)
         self.rows.append(replace(row, seconds=time.perf_counter() - started))
 
-    def finished(self, left_out: Sequence[float]) -> ExtendedNuPath:
+    def finished(self, not_reached: Sequence[float]) -> ExtendedNuPath:
         """Rows by falling nu, bounds raised to the chords of all of them."""
         rows = sorted(self.rows, key=lambda row: -row.nu)
         family, anchors = self.family, self._anchors(rows)
         rows = [self._raised(row, anchors) for row in rows]
         return ExtendedNuPath(
             tuple(rows), family.range, family.bar, family.data, family.class_balance,
-            family.intercept, self.searches, tuple(sorted(left_out, reverse=True)),
+            family.intercept, self.searches, tuple(sorted(not_reached, reverse=True)),
         )  # fmt: skip
 
     def _anchors(self, rows: Iterable[PathRow]) -> tuple[tuple[float, float], ...]:

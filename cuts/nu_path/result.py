@@ -28,7 +28,7 @@ class ExtendedNuPath:
         Of the problem.
     searches : int
         How many nu took the engine.
-    left_out : tuple of float
+    not_reached : tuple of float
         The nu that Ctrl-C came before; empty else.
     """
 
@@ -39,7 +39,7 @@ class ExtendedNuPath:
     class_balance: ArrayLike | str
     intercept: str
     searches: int
-    left_out: tuple[float, ...]
+    not_reached: tuple[float, ...]
 
     @property
     def anchors(self) -> tuple[tuple[float, float], ...]:

@@ -10,7 +10,8 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.outer_loop.trace import Trace
-from tightmargin.cuts.search.stop import Incumbent, StopReason
+from tightmargin.cuts.search.stop import Incumbent
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,9 +26,10 @@ from tightmargin.cuts.relaxation.relaxation import (
     TimeIsUpError,
 )
 from tightmargin.cuts.relaxation.remaining_box import rest_length
-from tightmargin.cuts.search.stop import Incumbent, StopError, StopReason
+from tightmargin.cuts.search.stop import Incumbent, StopError
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 
 SAME_LENGTH = 1e-12

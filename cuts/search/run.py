@@ -13,9 +13,10 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.search.result import SearchResult, SearchState
-from tightmargin.cuts.search.stop import Incumbent, StopError, StopReason
+from tightmargin.cuts.search.stop import Incumbent, StopError
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 
 def check_tolerances(tolerance: float, absolute: float) -> None:

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tightmargin.formulations.data.arrays import Array
-
-
-class StopReason(StrEnum):
-    """Why a search ended."""
-
-    PROVEN = "proven"
-    TIME_LIMIT = "time_limit"
-    ROUND_LIMIT = "round_limit"
-    STALLED = "stalled"
-    INTERRUPTED = "interrupted"
-    NUMERICAL = "numerical"
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.search.result import SearchResult, closed_below
 from tightmargin.cuts.search.run import SearchRun, check_tolerances
 from tightmargin.cuts.search.start_points import given_directions
-from tightmargin.cuts.search.stop import StopError, StopReason
+from tightmargin.cuts.search.stop import StopError
 from tightmargin.cuts.spatial_branching.box_reduction import by_multipliers, root_box
 from tightmargin.cuts.spatial_branching.boxes import branching, halves, on_sphere
 from tightmargin.cuts.spatial_branching.known_points import KnownInBoxes
@@ -42,6 +42,7 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 BETTER = 1e-12  # relative: by less an incumbent is not worth a change
 SAME_CORNER = 6  # decimals

@@ -74,7 +74,7 @@ def show_command(
 
 def solvers_command(json: Json = False) -> int:
     """The doctor: installed, version, licence, classes proven by a tiny solve, size limits."""
-    from tightmargin.solvers.backends.unsupported import LEFT_OUT
+    from tightmargin.solvers.backends.unsupported import UNSUPPORTED
     from tightmargin.solvers.doctor import examine
 
     with working("solving tiny models with every solver"):
@@ -82,14 +82,14 @@ def solvers_command(json: Json = False) -> int:
     if json:
         document = {
             "solvers": [report_document(report) for report in reports],
-            "left_out": [{"names": names, "reason": why} for names, why in LEFT_OUT],
+            "unsupported": [{"names": names, "reason": why} for names, why in UNSUPPORTED],
         }
         emit("solvers", document)
     else:
         from tightmargin.experiments.console.catalogue import doctor_page
         from tightmargin.experiments.console.tables import show
 
-        show(doctor_page(reports, LEFT_OUT))
+        show(doctor_page(reports, UNSUPPORTED))
     for report in reports:
         if report.broken:
             complain(f"{report.name} cannot be imported: {report.broken}")

@@ -11,7 +11,7 @@ from tightmargin.experiments.cli import options
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.saved_results.training_data import certify
-from tightmargin.experiments.saved_results.verification_verdict import Recheck
+from tightmargin.experiments.saved_results.verification_verdict import Verification
 from tightmargin.solvers.result import SolveResult
 
 Saved = Annotated[Path, typer.Argument(metavar="FILE.json", help="Written by solve --out.")]
@@ -36,19 +36,19 @@ def certify_command(
         result = SolveResult.load(file)
         found = certify(result, data, label=label, positive=positive)
     if json:
-        emit("certify", {"file": str(file)} | _recheck_document(result, found))
+        emit("certify", {"file": str(file)} | _document(result, found))
     else:
-        from tightmargin.experiments.console.result import recheck_page
+        from tightmargin.experiments.console.result import verification_page
         from tightmargin.experiments.console.tables import show
 
-        show(recheck_page(found))
+        show(verification_page(found))
     if not found.confirmed:
         complain(f"{file}: NOT_CERTIFIED, {found.reason}")
         return 1
     return 3 if found.without_optimum else 0
 
 
-def _recheck_document(result: SolveResult, found: Recheck) -> dict[str, Any]:
+def _document(result: SolveResult, found: Verification) -> dict[str, Any]:
     return {
         "formulation": result.formulation,
         "problem_class": result.problem_class,

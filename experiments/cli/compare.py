@@ -207,7 +207,7 @@ def _run(
 ) -> tuple[list[Study], bool]:
     """Studies as far as they are finished, and whether the user stopped them."""
     latest: dict[str, Study] = {}
-    with working("loading data", log=choice.log) as say:
+    with working("loading data", log=choice.log) as progress:
         try:
             for instance in instances:
                 for study in run(
@@ -215,7 +215,7 @@ def _run(
                     rungs,
                     exact=exact,
                     solver=choice.solver,
-                    say=say,
+                    progress=progress,
                     effort=effort,
                     include_uncertified=include_uncertified,
                     **choice.limits,

@@ -18,7 +18,7 @@ from tightmargin.experiments.gap_study.rungs import Rung
 from tightmargin.experiments.paths.family import Settings
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
 from tightmargin.solvers.comparison.compare import labelled_models
-from tightmargin.solvers.comparison.solver_runs import ALL, Answer, answers, solvers_named
+from tightmargin.solvers.comparison.solver_runs import ALL, SolverRun, solver_runs, solvers_named
 
 
 def asks_for_several(solver: str) -> bool:
@@ -97,11 +97,11 @@ def _refuse_unknown(question: Question) -> None:
 
 def _collect(
     models: Sequence[Any], choice: options.SolverChoice, say: Any
-) -> tuple[list[Answer], bool]:
+) -> tuple[list[SolverRun], bool]:
     """Answers as far as they are finished, and whether the user stopped them."""
-    found: list[Answer] = []
+    found: list[SolverRun] = []
     try:
-        for answer in answers(models, choice.solver, progress=say, **choice.limits):
+        for answer in solver_runs(models, choice.solver, progress=say, **choice.limits):
             found.append(answer)
             if answer.result is not None and options.was_interrupted(answer.result):
                 return found, True

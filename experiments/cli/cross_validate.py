@@ -65,15 +65,15 @@ def cross_validate_command(
         "grid": grid, "tie": tie, "preprocessing": preprocessing, "solver": solver,
         "time_limit": time_limit, "include_uncertified": include_uncertified, **own,
     }  # fmt: skip
-    with working("loading data") as say:
+    with working("loading data") as progress:
         if data.startswith("synthetic:") and folds is None:
             samples = synthetic_samples(data, test_points=test_points)
             train = samples.train
-            found = cross_validate(method, samples, say=say, **common)
+            found = cross_validate(method, samples, progress=progress, **common)
         else:
             train = options.load_data(data, label, positive)
             found = cross_validate_folds(
-                method, train, folds=folds or 5, fold_seed=fold_seed, say=say, **common
+                method, train, folds=folds or 5, fold_seed=fold_seed, progress=progress, **common
             )
     if csv is not None:
         _write(found, csv)

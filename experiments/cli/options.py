@@ -10,15 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.experiments.data.loading import about, load_for
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.result import SolveResult, Status, Verdict
-from tightmargin.solvers.zero_one.conflict_search.result import Stop
 
 Spec = Annotated[
     str,
@@ -149,7 +148,7 @@ def was_interrupted(result: SolveResult) -> bool:
 
 def met_its_limit(result: SolveResult) -> bool:
     """Whether a search of ours ended at its time limit, with a point and a proven bound."""
-    limits = (StopReason.TIME_LIMIT, Stop.TIME_LIMIT)
+    limits = (StopReason.TIME_LIMIT, StopReason.TIME_LIMIT)
     stopped = result.certificate.facts.get("stop") in limits
     return stopped and result.status is Status.FEASIBLE and result.bound is not None
 

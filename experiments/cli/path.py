@@ -88,9 +88,9 @@ def path_command(
     refuse_unknown(found, [name], family.words)
     preprocessing, own = split_preprocessing(found)
     asked = family.asked(name, own, method)
-    with working(f"path of {name}") as say:
+    with working(f"path of {name}") as progress:
         prepared = options.prepared_data([name], data, label, positive, preprocessing)
-        path = family.solve(name, points_or_kernel(prepared.data), asked, time_limit, say)
+        path = family.solve(name, points_or_kernel(prepared.data), asked, time_limit, progress)
         document = family.document(name, path, prepared, method)
         words = {"label": label, "positive": positive}
         document["data"] |= {word: value for word, value in words.items() if value is not None}

@@ -59,18 +59,18 @@ def reproduce_command(
     asked = chosen(name)
     refuse_pool(backend, jobs, scheduler)
     _made(out)
-    how = Effort(quick, jobs, tell=complain, backend=backend, scheduler=scheduler)
+    how = Effort(quick, jobs, report=complain, backend=backend, scheduler=scheduler)
     documents: list[dict[str, Any]] = []
     code = 0
     for one in asked:
         began = time.perf_counter()
         try:
-            with working(one.name, every=EVERY) as say:
+            with working(one.name, every=EVERY) as progress:
                 store = out / f"{one.name}.sqlite"
                 if fresh:
                     with opened(store) as kept:
                         kept.forget(one.name)
-                report = one.run(replace(how, say=say, study=one.name, store=store))
+                report = one.run(replace(how, progress=progress, study=one.name, store=store))
                 files = save(report, out)
         except KeyboardInterrupt:
             if not documents:

@@ -11,7 +11,7 @@ from rich.text import Text
 from tightmargin.experiments.console.tables import BAD, GOOD, WARN, fits, plain_table
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
-from tightmargin.solvers.comparison.solver_runs import Answer
+from tightmargin.solvers.comparison.solver_runs import SolverRun
 
 NARROW = ("solver", "objective", "difference", "agrees", "seconds", "certificate")
 WIDE = 150  # characters that all columns need
@@ -49,7 +49,7 @@ def _a_table_each(agreement: Agreement) -> list[RenderableType]:
     return parts
 
 
-def _cells(agreement: Agreement, row: Answer) -> Mapping[str, RenderableType]:
+def _cells(agreement: Agreement, row: SolverRun) -> Mapping[str, RenderableType]:
     record: dict[str, Any] = agreement.record(row)
     style = {"yes": GOOD, "NO": BAD, "-": ""}[record["agrees"]]
     if row.result is None:

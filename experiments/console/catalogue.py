@@ -49,7 +49,7 @@ def entry_page(document: Mapping[str, Any], mathematics: str) -> Group:
     )
 
 
-def doctor_page(reports: Iterable[Report], left_out: Iterable[tuple[str, str]]) -> Group:
+def doctor_page(reports: Iterable[Report], unsupported: Iterable[tuple[str, str]]) -> Group:
     """Solvers, a few lines for each, then what has no back end here and why."""
     table = plain_table("name", "version", "")
     table.show_header = False
@@ -61,7 +61,7 @@ def doctor_page(reports: Iterable[Report], left_out: Iterable[tuple[str, str]]) 
         table.add_row(Text(report.name, style="bold"), version, _doctor_cell(report))
     others = plain_table("", "")
     others.show_header = False
-    for names, why in left_out:
+    for names, why in unsupported:
         others.add_row(names, why)
     return Group(table, Text(), Text("Without a back end here", style="bold"), others)
 

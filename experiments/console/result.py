@@ -23,7 +23,7 @@ from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.solvers.result import SolveResult, Verdict
 
 if TYPE_CHECKING:
-    from tightmargin.experiments.saved_results.verification_verdict import Recheck
+    from tightmargin.experiments.saved_results.verification_verdict import Verification
 
 SHOWN = 12  # longer arrays are described, not printed
 SAME_SOLUTION = (
@@ -137,7 +137,7 @@ def _fact_text(fact: Any) -> str:
     return f"{fact:.6g}" if isinstance(fact, float) else str(fact)
 
 
-def recheck_page(found: Recheck) -> Group:
+def verification_page(found: Verification) -> Group:
     """A saved result beside its recomputation, and what remains a claim."""
     table = plain_table("number", "saved", "computed again", "", right=("saved", "computed again"))
     for row in found.numbers:

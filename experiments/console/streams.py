@@ -62,13 +62,13 @@ def working(text: str, *, log: bool = False, every: float | None = None) -> Iter
 def _now_and_then(every: float) -> Say:
     told = time.monotonic()
 
-    def say(text: str) -> None:
+    def progress(text: str) -> None:
         nonlocal told
         if time.monotonic() - told >= every:
             told = time.monotonic()
             complain(text)
 
-    return say
+    return progress
 
 
 def complain(text: str) -> None:

@@ -232,7 +232,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
             raise KeyboardInterrupt
         if self.probability_grid is not None:
             self._fit_probabilities(prepared, given)
-            if self.probabilities_.left_out:
+            if self.probabilities_.not_reached:
                 raise KeyboardInterrupt
             judge_grid(self.probabilities_, self.uncertified)
         return self

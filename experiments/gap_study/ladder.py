@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
-from tightmargin.cuts.bound_tightening.tighten import LEAST_SLACK, TighteningStatus, tighten
+from tightmargin.cuts.bound_tightening.tighten import LEAST_SLACK, tighten
 from tightmargin.experiments.gap_study.rungs import Effort, LeftOutError, Need, Problem, Rung, Step
 from tightmargin.formulations.conic.lift import ROW_LIMIT, lift_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
 Hyperplane = tuple[Any, float]
@@ -51,9 +52,9 @@ def _tighten(problem: Problem, incumbent: Hyperplane) -> Known:
         intercept=problem.intercept,
         incumbent=incumbent,
         time_limit=problem.effort.tighten_time,
-        say=lambda line: problem.say(f"{TIGHTEN.name}: {line}"),
+        progress=lambda line: problem.progress(f"{TIGHTEN.name}: {line}"),
     )
-    if found.status is TighteningStatus.INTERRUPTED:
+    if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     return incumbent, found.bounds
 

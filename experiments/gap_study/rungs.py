@@ -54,7 +54,7 @@ class Problem:
     penalty: float
     intercept: str
     effort: Effort
-    say: Say
+    progress: Say
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ class Outcomes:
         """The outcome of a step, computed at the first call."""
         if step not in self._done:
             before = [self.of(other) for other in step.after]
-            self._problem.say(step.name)
+            self._problem.progress(step.name)
             began = time.perf_counter()
             found = step.run(self._problem, *before)
             self._done[step] = found, time.perf_counter() - began

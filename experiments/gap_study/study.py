@@ -138,7 +138,7 @@ def run(
     *,
     exact: Rung = EXACT,
     solver: str = "auto",
-    say: Say = lambda text: None,
+    progress: Say = lambda text: None,
     effort: Effort | None = None,
     exact_time: float | None = None,
     **limits: Any,
@@ -149,7 +149,7 @@ def run(
 
     Parameters
     ----------
-    say : callable(str)
+    progress : callable(str)
         Told what is being solved.
     effort : Effort, optional
         What rungs that need something computed may spend on it.
@@ -181,16 +181,16 @@ def run(
     for rung in rungs:
         _refuse_other_problem(rung, exact, common)
     options: dict[str, Any] = {"parameters": common, "solver": solver, **limits}
-    say(f"{instance.name}: {exact.name}")
+    progress(f"{instance.name}: {exact.name}")
     own = options if exact_time is None else {**options, "time_limit": exact_time}
     comparison = compare(prepared.data, [], exact=(exact.formulation, exact.parameters), **own)
     comparison = replace(comparison, exact_label=exact.name)
     study = Study(instance, prepared, exact, (), comparison, left_out)
     yield study
     assert comparison.exact is not None
-    steps = _steps(study, spent, say) if any(rung.need for rung in rungs) else None
+    steps = _steps(study, spent, progress) if any(rung.need for rung in rungs) else None
     for k, rung in enumerate(rungs, start=1):
-        say(f"{instance.name}: {rung.name} ({k} of {len(rungs)})")
+        progress(f"{instance.name}: {rung.name} ({k} of {len(rungs)})")
         try:
             found, seconds = ({}, 0.0) if steps is None else steps.parameters(rung)
         except LeftOutError as why:
@@ -210,7 +210,7 @@ def run(
         yield study
 
 
-def _steps(study: Study, effort: Effort, say: Say) -> Outcomes:
+def _steps(study: Study, effort: Effort, progress: Say) -> Outcomes:
     """What the exact problem of a study lets rungs compute."""
     exact, data = study.comparison.exact, study.prepared.data
     assert exact is not None
@@ -218,7 +218,7 @@ def _steps(study: Study, effort: Effort, say: Say) -> Outcomes:
     words = exact.parameters
     name = study.instance.name
     problem = Problem(
-        data, words["penalty"], words["intercept"], effort, lambda text: say(f"{name}: {text}")
+        data, words["penalty"], words["intercept"], effort, lambda text: progress(f"{name}: {text}")
     )
     return Outcomes(problem)
 

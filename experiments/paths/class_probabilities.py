@@ -48,10 +48,10 @@ def _solve(
     data: TrainingData | GramData,
     asked: Settings,
     time_limit: float | None,
-    say: Say,
+    progress: Say,
 ) -> ClassProbabilities:
     return class_probabilities(
-        data, time_limit=time_limit, say=lambda text: say(f"{name}: {text}"), **asked
+        data, time_limit=time_limit, progress=lambda text: progress(f"{name}: {text}"), **asked
     )
 
 
@@ -74,7 +74,7 @@ def _document(
             "monotone": int(read.monotone.sum()),
             "errors": int((read.labels != y).sum()),
         },
-        "interrupted": bool(path.left_out),
+        "interrupted": bool(path.not_reached),
         **origin_of(prepared),
     }
 
@@ -93,8 +93,8 @@ def _page(path: ClassProbabilities) -> Any:
 
 def _judge(path: ClassProbabilities) -> int:
     """Exit code, and on standard error why it is not 0."""
-    if path.left_out:
-        left = ", ".join(f"{pi:g}" for pi in path.left_out)
+    if path.not_reached:
+        left = ", ".join(f"{pi:g}" for pi in path.not_reached)
         complain(f"{ENTRY}: interrupted; kept {len(path.rows)} rows, without {PARAMETER} = {left}")
         return 130
     code = 0

@@ -48,9 +48,11 @@ def _solve(
     data: TrainingData | GramData,
     asked: Settings,
     time_limit: float | None,
-    say: Say,
+    progress: Say,
 ) -> ConicPath:
-    return conic_path(data, time_limit=time_limit, say=lambda text: say(f"{name}: {text}"), **asked)
+    return conic_path(
+        data, time_limit=time_limit, progress=lambda text: progress(f"{name}: {text}"), **asked
+    )
 
 
 def _document(name: str, path: ConicPath, prepared: Prepared, method: str) -> dict[str, Any]:
@@ -61,8 +63,8 @@ def _document(name: str, path: ConicPath, prepared: Prepared, method: str) -> di
         "tolerance": path.tolerance,
         "rows": [_as_dict(row) for row in path.rows],
         "fallbacks": path.fallbacks,
-        "left_out": list(path.left_out),
-        "interrupted": bool(path.left_out),
+        "not_reached": list(path.not_reached),
+        "interrupted": bool(path.not_reached),
         **origin_of(prepared),
     }
 
@@ -87,8 +89,8 @@ def _page(path: ConicPath) -> Any:
 def _judge(path: ConicPath) -> int:
     """Exit code, and on standard error why it is not 0."""
     name = BUDGET if path.parameter == "budget" else PENALTY
-    if path.left_out:
-        left = ", ".join(f"{number:g}" for number in path.left_out)
+    if path.not_reached:
+        left = ", ".join(f"{number:g}" for number in path.not_reached)
         complain(
             f"{name}: interrupted; kept {len(path.rows)} rows, without {path.parameter} = {left}"
         )

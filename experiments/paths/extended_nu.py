@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from tightmargin.cuts.nu_path.engines import METHODS
-from tightmargin.cuts.nu_path.nu_path import INTERRUPTED, extended_nu_path
+from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.result import Verdict
 
 ENTRY = "extended_nu_svc"
@@ -36,7 +37,7 @@ def _solve(
     data: TrainingData | GramData,
     asked: Settings,
     time_limit: float | None,
-    say: Say,
+    progress: Say,
 ) -> ExtendedNuPath:
     if not isinstance(data, TrainingData):
         raise ValueError(
@@ -59,7 +60,7 @@ def _document(name: str, path: ExtendedNuPath, prepared: Prepared, method: str) 
         },
         "rows": rows,
         "searches": path.searches,
-        "left_out": list(path.left_out),
+        "not_reached": list(path.not_reached),
         "interrupted": _was_interrupted(path),
         **origin_of(prepared),
     }
@@ -79,13 +80,13 @@ def _page(path: ExtendedNuPath) -> Any:
 
 
 def _was_interrupted(path: ExtendedNuPath) -> bool:
-    return bool(path.left_out) or any(row.stop == INTERRUPTED for row in path.rows)
+    return bool(path.not_reached) or any(row.stop == StopReason.INTERRUPTED for row in path.rows)
 
 
 def _judge(path: ExtendedNuPath) -> int:
     """Exit code, and on standard error why it is not 0."""
     if _was_interrupted(path):
-        left = ", ".join(f"{nu:g}" for nu in path.left_out)
+        left = ", ".join(f"{nu:g}" for nu in path.not_reached)
         words = f"{ENTRY}: interrupted; kept {len(path.rows)} rows"
         complain(f"{words}{left and f', without nu = {left}'}")
         return 130

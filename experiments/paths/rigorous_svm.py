@@ -54,13 +54,13 @@ def _solve(
     data: TrainingData | GramData,
     asked: Settings,
     time_limit: float | None,
-    say: Say,
+    progress: Say,
 ) -> RsvmReport:
     limit, norm_bounds = None, asked.get(PARAMETER)
     if SHARE in asked:
         norm_bounds = [(share * data.n) ** 0.5 for share in asked[SHARE]]
     if norm_bounds is None:
-        say(f"{name}: the largest norm bound that matters")
+        progress(f"{name}: the largest norm bound that matters")
         limit = norm_limit(data, time_limit=time_limit)
         norm_bounds = default_norm_bounds(data, limit)
     path = rsvm_path(
@@ -69,7 +69,7 @@ def _solve(
         method=asked["method"],
         limit=limit,
         time_limit=time_limit,
-        say=lambda text: say(f"{name}: {text}"),
+        progress=lambda text: progress(f"{name}: {text}"),
     )
     return rsvm_report(path, eta=asked["eta"], form=asked["form"])
 
@@ -83,8 +83,8 @@ def _document(name: str, report: RsvmReport, prepared: Prepared, method: str) ->
         "limit": limit_numbers(path.limit),
         "least_vc_bound": path.rows[report.best].norm_bound,
         "rows": [numbers_of(report, k) for k in range(len(path.rows))],
-        "left_out": list(path.left_out),
-        "interrupted": bool(path.left_out),
+        "not_reached": list(path.not_reached),
+        "interrupted": bool(path.not_reached),
         **origin_of(prepared),
     }
 
@@ -104,8 +104,8 @@ def _page(report: RsvmReport) -> Any:
 def _judge(report: RsvmReport) -> int:
     """Exit code, and on standard error why it is not 0."""
     path = report.path
-    if path.left_out:
-        left = ", ".join(f"{number:g}" for number in path.left_out)
+    if path.not_reached:
+        left = ", ".join(f"{number:g}" for number in path.not_reached)
         complain(f"rsvm: interrupted; kept {len(path.rows)} rows, without {PARAMETER} = {left}")
         return 130
     code = 0

@@ -8,8 +8,8 @@ from tightmargin.experiments.data.loading import Raw, takes_classes
 from tightmargin.experiments.data.preparation import restore
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.data.specs import load, load_classes
-from tightmargin.experiments.saved_results.verification import recheck, refuse_other_data
-from tightmargin.experiments.saved_results.verification_verdict import Recheck
+from tightmargin.experiments.saved_results.verification import refuse_other_data, verification
+from tightmargin.experiments.saved_results.verification_verdict import Verification
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.solvers.result import SolveResult
 
@@ -40,7 +40,7 @@ def certify(
     *,
     label: str | None = None,
     positive: str | None = None,
-) -> Recheck:
+) -> Verification:
     """Prove the point and our own bounds of a result again, without any solver.
 
     Only the bound of a search over more than four features, or at nu_bar, takes linear programs, by
@@ -62,9 +62,9 @@ def certify(
     """
     found = result if isinstance(result, SolveResult) else SolveResult.load(result)
     if data is None or isinstance(data, str):
-        return recheck(found, training_data(found, data, label, positive))
+        return verification(found, training_data(found, data, label, positive))
     refuse_other_data(found, data)
-    return recheck(found, restore(data, found.normalisation))
+    return verification(found, restore(data, found.normalisation))
 
 
 def training_data(

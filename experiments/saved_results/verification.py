@@ -24,7 +24,7 @@ from tightmargin.cuts.saved_bounds import search_again
 from tightmargin.experiments.data.prepared import Prepared, origin_of
 from tightmargin.experiments.saved_results.verification_verdict import (
     NO_OPTIMUM,
-    Recheck,
+    Verification,
     compared,
     reaches,
     refuse_missing,
@@ -69,7 +69,7 @@ def refuse_other_data(result: SolveResult, raw: TrainingData | MulticlassData) -
         )
 
 
-def recheck(result: SolveResult, prepared: Prepared) -> Recheck:
+def verification(result: SolveResult, prepared: Prepared) -> Verification:
     """Prove a saved result again.
 
     Parameters
@@ -102,7 +102,7 @@ def recheck(result: SolveResult, prepared: Prepared) -> Recheck:
         raise ValueError(f"the saved arrays do not fit the model: {error!r}") from error
 
 
-def _with_point(result: SolveResult, case: Case) -> Recheck:
+def _with_point(result: SolveResult, case: Case) -> Verification:
     """Everything that can be computed of a result with a point, compared with the file."""
     origin = case.origin
     assert origin is not None
@@ -132,7 +132,7 @@ def _was_searched(result: SolveResult, bound: float | None) -> bool:
 
 
 def _stated_gap(result: SolveResult) -> float:
-    """The absolute gap the result was asked for, which its page and this recheck print."""
+    """The absolute gap the result was asked for, which its page and this page print."""
     stated = result.certificate.facts.get("absolute_gap", 0.0)
     return stated if isinstance(stated, float) and 0 <= stated < math.inf else 0.0
 
@@ -147,12 +147,12 @@ def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
     return Case(model, form, classify(form), origin, Limits(absolute_gap=absolute_gap))
 
 
-def _no_optimum(result: SolveResult, case: Case) -> Recheck:
+def _no_optimum(result: SolveResult, case: Case) -> Verification:
     """Check the saved Farkas multipliers, or the saved point and ray, in exact arithmetic."""
     words = ""
     if result.objective is not None or result.bound is not None:
         said = f"it is {result.status} and has an objective or a bound"
-        return Recheck((), Verdict.NOT_CERTIFIED, "", (), said, result.status)
+        return Verification((), Verdict.NOT_CERTIFIED, "", (), said, result.status)
     if result.status is Status.INFEASIBLE:
         form = replace(case.form, sense=1)
         multipliers = multipliers_by_name(result.duals, form, case.classification)
@@ -167,7 +167,7 @@ def _no_optimum(result: SolveResult, case: Case) -> Recheck:
         what, words = "no least value", "" if way is None else way.words
     reason = "" if words else f"that the model has {what} could not be proven again"
     verdict = Verdict.CERTIFIED if words else Verdict.NOT_CERTIFIED
-    return Recheck((), verdict, words, (), reason, result.status)
+    return Verification((), verdict, words, (), reason, result.status)
 
 
 def _own_bounds(

@@ -41,7 +41,7 @@ class Repeated:
 
 
 @dataclass(frozen=True, eq=False)
-class Recheck:
+class Verification:
     """A saved result beside its recomputation.
 
     Attributes
@@ -88,7 +88,7 @@ def compared(
     bound: float | None,
     method: str,
     why: str,
-) -> Recheck:
+) -> Verification:
     """The file beside what is computed again, and what our own computation makes of it.
 
     Parameters
@@ -141,7 +141,7 @@ def compared(
     )
     verdict = Verdict.NOT_CERTIFIED if reason else saved.verdict
     unchecked = unchecked_parts(result, checked.facts)
-    return Recheck(
+    return Verification(
         numbers, verdict, method, tuple(claims), reason, result.status, unchecked=unchecked
     )
 

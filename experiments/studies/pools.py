@@ -167,15 +167,15 @@ def _dask_backend(client: Any) -> Any:
             """Send one step, and hear of it whatever becomes of it."""
             ((step, _, _),) = func.items
 
-            def heard(out: Any) -> None:
+            def with_contradictions(out: Any) -> None:
                 # A list of one outcome, or what the scheduler says instead of it.
                 callback(out if isinstance(out, list) else [given_up(step, out)])
 
             def told(sent: Future[Any]) -> None:
                 if sent.exception() is not None:
-                    heard(sent.exception())
+                    with_contradictions(sent.exception())
 
-            sent = super().submit(func, heard)
+            sent = super().submit(func, with_contradictions)
             sent.add_done_callback(told)
             return sent
 

@@ -16,7 +16,7 @@ class Progress:
     asked : int
     stored : int
         Finished before; they say nothing about the time of the others.
-    say : callable(str)
+    progress : callable(str)
     clock : callable() -> float
         Seconds.
     side : int
@@ -27,14 +27,14 @@ class Progress:
         self,
         asked: int,
         stored: int,
-        say: Say,
+        progress: Say,
         clock: Callable[[], float] = time.monotonic,
         side: int = 1,
     ) -> None:
         self._side = side
         self._asked = asked
         self._stored = stored
-        self._say = say
+        self._say = progress
         self._clock = clock
         self._began = clock()
         self._here = 0

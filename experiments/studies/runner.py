@@ -54,8 +54,8 @@ def run_study(
     reads: Sequence[str | Path] = (),
     fresh: bool = False,
     stopped: Callable[[Any], bool] | None = None,
-    say: Say = lambda text: None,
-    tell: Say | None = None,
+    progress: Say = lambda text: None,
+    report: Say | None = None,
 ) -> Study:
     """Values of work(*task) for every task, each by one thread.
 
@@ -93,10 +93,10 @@ def run_study(
     stopped : callable(value) -> bool, optional
         Whether a value is what Ctrl-C left of one. Without it a task during which Ctrl-C came is
         left out.
-    say : callable(str)
+    progress : callable(str)
         Told how many tasks are done whenever that changes.
-    tell : callable(str), optional
-        Told what is worth a line that stays: results found, failures. As `say` if not given.
+    report : callable(str), optional
+        Told what is worth a line that stays: results found, failures. As `progress` if not given.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def run_study(
         twice = next(task for task in tasks if tasks.count(task) > 1)
         raise ValueError(f"the task {twice} is asked for twice")
     sources = sources_digest(work) if jobs > 1 or scheduler else ""
-    run = _Run(work, tasks, stopped, tell or say, sources)
+    run = _Run(work, tasks, stopped, report or progress, sources)
     with nullcontext() if store is None else opened(Path(store)) as kept:
         if kept is not None:
             called, code = f"{work.__module__}.{work.__qualname__}", code_digest(work)
@@ -126,7 +126,9 @@ def run_study(
             if fresh:
                 kept.forget(name)
             run.read(kept.find(run.keys))
-        run.progress = Progress(len(tasks), len(run.values), say, side=min(jobs, len(run.left)))
+        run.progress = Progress(
+            len(tasks), len(run.values), progress, side=min(jobs, len(run.left))
+        )
         if run.left:
             try:
                 with opened_pool(jobs, scheduler) as pool:
@@ -143,7 +145,7 @@ class _Run:
     work: Callable[..., Any]
     tasks: tuple[Task, ...]
     stopped: Callable[[Any], bool] | None
-    tell: Say
+    report: Say
     sources: str
     keys: list[Key] = field(default_factory=list)
     kept: ResultStore | None = None
@@ -165,9 +167,9 @@ class _Run:
         others = (found.other_code, "by other code"), (found.other_data, "from other data")
         for count, how in others:
             if count:
-                self.tell(f"{count} finished tasks were made {how} and are run again")
+                self.report(f"{count} finished tasks were made {how} and are run again")
         if self.values:
-            self.tell(f"{len(self.values)} of {len(self.tasks)} tasks were finished before")
+            self.report(f"{len(self.values)} of {len(self.tasks)} tasks were finished before")
 
     def work_off(self, pool: Pool) -> None:
         """Run all that is left, whatever dies."""
@@ -193,7 +195,7 @@ class _Run:
 
     def _survives(self, pool: Pool, index: int) -> bool:
         """Run a task that may have ended its process, with nothing beside it."""
-        self.tell(f"{self._name(index)}: a process died, it may be of this; it runs again, alone")
+        self.report(f"{self._name(index)}: a process died, it may be of this; it runs again, alone")
         lost = self._drain(pool, [index])
         for outcome in lost:
             self._fail(replace(outcome, error=DEATHS, trace=outcome.error))
@@ -226,7 +228,7 @@ class _Run:
     def _fail(self, outcome: Outcome) -> None:
         failure = Failure(self._name(outcome.index), outcome.error, outcome.trace)
         self.failures[outcome.index] = failure
-        self.tell(f"{failure.name} failed: {failure.message}; the others go on")
+        self.report(f"{failure.name} failed: {failure.message}; the others go on")
         self.progress.step()
 
     def _name(self, index: int) -> str:

@@ -36,7 +36,7 @@ def cross_validate(
     tie: str = "first",
     preprocessing: Mapping[str, Any] | None = None,
     include_uncertified: bool = False,
-    say: Say = lambda text: None,
+    progress: Say = lambda text: None,
     **settings: Any,
 ) -> CrossValidation:
     """Train on one sample, choose on a second one, judge by a third one.
@@ -56,7 +56,7 @@ def cross_validate(
         `tightmargin.experiments.data.preparation`.
     include_uncertified : bool
         Let fits that are NOT_CERTIFIED take part in the choice; they stay named.
-    say : callable(str)
+    progress : callable(str)
         Told what is being done.
     settings
         intercept, solver and time_limit of `tightmargin.experiments.validation.loss_grids.fits`.
@@ -68,7 +68,7 @@ def cross_validate(
     """
     values = _values(method, grid, tie)
     prepared = _prepared(samples.train, preprocessing)
-    found = fits(method, _points(prepared), values, say=say, **settings)
+    found = fits(method, _points(prepared), values, progress=progress, **settings)
     rows = [
         _judged(
             GridRow(fit.hyperparameter, (fit,), _mistakes(fit, prepared, samples.validation)),
@@ -94,7 +94,7 @@ def cross_validate_folds(
     tie: str = "first",
     preprocessing: Mapping[str, Any] | None = None,
     include_uncertified: bool = False,
-    say: Say = lambda text: None,
+    progress: Say = lambda text: None,
     **settings: Any,
 ) -> CrossValidation:
     """Choose by the mistakes on every fold of a machine trained on the others, added up.
@@ -118,8 +118,8 @@ def cross_validate_folds(
     counts: list[list[int | None]] = []
     for k, (train, validation) in enumerate(splits(data, folds, seed=fold_seed), start=1):
         prepared = _prepared(train, preprocessing)
-        tell = _about(say, f"fold {k} of {folds}: ")
-        found.append(fits(method, _points(prepared), values, say=tell, **settings))
+        tell = _about(progress, f"fold {k} of {folds}: ")
+        found.append(fits(method, _points(prepared), values, progress=tell, **settings))
         counts.append([_mistakes(fit, prepared, validation) for fit in found[-1]])
     rows = []
     for value, of_value, counted in zip(
@@ -130,9 +130,10 @@ def cross_validate_folds(
     chosen = {rule: rows[choose([row.mistakes for row in rows], rule)] for rule in TIES}
     wanted = sorted({row.hyperparameter for row in chosen.values()})
     all_points = _points(_prepared(data, preprocessing))
-    tell = _about(say, "all points: ")
+    tell = _about(progress, "all points: ")
     again = {
-        fit.hyperparameter: fit for fit in fits(method, all_points, wanted, say=tell, **settings)
+        fit.hyperparameter: fit
+        for fit in fits(method, all_points, wanted, progress=tell, **settings)
     }
     choices = {rule: Choice(row, again[row.hyperparameter]) for rule, row in chosen.items()}
     return CrossValidation(method, tuple(rows), choices, tie, data.n, folds=folds)
@@ -156,8 +157,8 @@ def _points(prepared: Prepared) -> TrainingData:
     return prepared.data
 
 
-def _about(say: Say, where: str) -> Say:
-    return lambda text: say(f"{where}{text}")
+def _about(progress: Say, where: str) -> Say:
+    return lambda text: progress(f"{where}{text}")
 
 
 def _mistakes(fit: Fit, prepared: Prepared, points: TrainingData) -> int | None:

@@ -118,7 +118,7 @@ def fits(
     intercept: str = "penalised",
     solver: str = "auto",
     time_limit: float | None = None,
-    say: Say = lambda text: None,
+    progress: Say = lambda text: None,
 ) -> tuple[Fit, ...]:
     """Train one estimator at every value of the grid, each fit with its certificate.
 
@@ -154,11 +154,16 @@ def fits(
     values = checked_grid(method, grid).tolist()
     if method == "hinge":
         one_of("intercept", intercept, INTERCEPTS)
-        return _hinge_fits(data, values, intercept, solver, time_limit, say)
+        return _hinge_fits(data, values, intercept, solver, time_limit, progress)
     path = conic_path(
-        data, budgets=values, intercept=intercept, solver=solver, time_limit=time_limit, say=say
+        data,
+        budgets=values,
+        intercept=intercept,
+        solver=solver,
+        time_limit=time_limit,
+        progress=progress,
     )
-    if path.left_out:
+    if path.not_reached:
         raise KeyboardInterrupt
     return tuple(sorted(map(_conic, path.rows), key=lambda fit: fit.hyperparameter))
 
@@ -169,7 +174,7 @@ def _hinge_fits(
     intercept: str,
     solver: str,
     time_limit: float | None,
-    say: Say,
+    progress: Say,
 ) -> tuple[Fit, ...]:
     """Blocks of values at once where the solver is left open, and one after the other else."""
     limit = checked_limits(time_limit).time_limit
@@ -179,7 +184,7 @@ def _hinge_fits(
     for first in range(0, len(values), max(1, size)):
         betas = values[first : first + max(1, size)]
         last = f" to {betas[-1]:.4g}" if len(betas) > 1 else ""
-        say(f"beta {betas[0]:.4g}{last}, {first + 1} of {len(values)}")
+        progress(f"beta {betas[0]:.4g}{last}, {first + 1} of {len(values)}")
         if not size:
             found.append(_by_model(data, betas[0], intercept, solver, limit))
             continue
@@ -187,7 +192,7 @@ def _hinge_fits(
         for beta, machine in zip(betas, machines, strict=True):
             fit = _of_machine(beta, machine)
             done = machine.proven and machine.near
-            found.append(fit if done else _again(data, fit, intercept, limit, say))
+            found.append(fit if done else _again(data, fit, intercept, limit, progress))
     return tuple(found)
 
 
@@ -204,12 +209,12 @@ def _of_machine(beta: float, machine: HingeMachine) -> Fit:
     )  # fmt: skip
 
 
-def _again(data: TrainingData, fit: Fit, intercept: str, limit: float | None, say: Say) -> Fit:
+def _again(data: TrainingData, fit: Fit, intercept: str, limit: float | None, progress: Say) -> Fit:
     """A poor fit once more, by a solver of the model in the time left; the better of both."""
     left = None if limit is None else limit - fit.seconds
     if left is not None and left <= 0:
         return fit
-    say(f"beta {fit.hyperparameter:.4g} once more, by a solver of the model")
+    progress(f"beta {fit.hyperparameter:.4g} once more, by a solver of the model")
     other = _by_model(data, fit.hyperparameter, intercept, "auto", left)
     keep = not other.certified and (fit.certified or _value(fit) < _value(other))
     better = fit if keep else other

@@ -19,7 +19,7 @@ from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.certificates.claim_consistency import heard
+from tightmargin.solvers.certificates.claim_consistency import with_contradictions
 from tightmargin.solvers.dualization.dual_form import DualForm, dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
 from tightmargin.solvers.execution.claim import Claim
@@ -92,7 +92,7 @@ def register_solver(
     _REGISTERED[info.name] = run
 
 
-def attempted(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
+def run_attempts(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
     """Run the attempts until one is certified; the best one counts.
 
     Parameters
@@ -112,7 +112,7 @@ def attempted(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
             limits = left
         begun = time.perf_counter()
         size = 1.0 if case.scaling is None else case.scaling.objective
-        claim = heard(case.form, attempt.run(limits), size)
+        claim = with_contradictions(case.form, attempt.run(limits), size)
         running += time.perf_counter() - begun
         found = certify(case, claim)
         if best is None or _is_better(found, best.found):

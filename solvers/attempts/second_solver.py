@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tightmargin.solvers.attempts.attempts import Outcome, attempted
+from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.backends.choice import Choice, choose
 from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
@@ -52,7 +52,7 @@ def with_second_opinion(first: Choice, second: Choice, case: Case, outcome: Outc
     """
     # Option names are the first solver's own.
     case = replace(case, limits=replace(case.limits, options={}))
-    other = attempted(second, case, automatic=False)
+    other = run_attempts(second, case, automatic=False)
     found, sign = other.found, case.form.sense
     said = _contradiction(first.info, second.info, case, outcome, other)
     facts = {

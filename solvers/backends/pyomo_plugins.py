@@ -85,7 +85,7 @@ class ConicSolver(SolverBase):
     CONFIG = SolverConfig()
     solver: ClassVar[str]
 
-    def available(self, recheck: bool = False) -> Availability:
+    def available(self, verification: bool = False) -> Availability:
         """Whether the package is installed; it needs no licence."""
         installed = SOLVERS[self.solver].installed
         return Availability.FullLicense if installed else Availability.NotFound

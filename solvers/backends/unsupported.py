@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LEFT_OUT: tuple[tuple[str, str], ...] = (
+UNSUPPORTED: tuple[tuple[str, str], ...] = (
     (
         "osqp, proxqp, daqp",
         "QP only; OSQP and ProxQP need tens of times as long as PIQP for six digits, DAQP is for "

@@ -25,7 +25,7 @@ BOUND = 1e-4
 _SUCCESS = (Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE)
 
 
-def heard(form: StandardForm, claim: Claim, size: float = 1.0) -> Claim:
+def with_contradictions(form: StandardForm, claim: Claim, size: float = 1.0) -> Claim:
     """The claim without what no number can be made of, and with its contradictions named.
 
     Parameters

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tightmargin.solvers.comparison.solver_runs import Answer
+from tightmargin.solvers.comparison.solver_runs import SolverRun
 from tightmargin.solvers.result import Status, Verdict
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ _NO_OPTIMUM = {Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUND
 class Agreement:
     """Answers of several solvers to several models."""
 
-    rows: tuple[Answer, ...]
+    rows: tuple[SolverRun, ...]
 
-    def reference(self, row: Answer) -> Answer | None:
+    def reference(self, row: SolverRun) -> SolverRun | None:
         """The answer that a row is measured by; None when no value is proven or claimed."""
         known = [r for r in self._answered(row) if r.objective is not None]
         proven = [r for r in known if _verdict(r) is Verdict.CERTIFIED]
@@ -40,14 +40,14 @@ class Agreement:
         claimed = [r for r in known if _verdict(r) is Verdict.SOLVER_BOUND]
         return min(claimed, key=lambda r: r.model.sense * (r.objective or 0.0), default=None)
 
-    def difference(self, row: Answer) -> float | None:
+    def difference(self, row: SolverRun) -> float | None:
         """Objective minus that of the reference, relative to max(1, |reference|)."""
         reference = self.reference(row)
         if reference is None or reference.objective is None or row.objective is None:
             return None
         return (row.objective - reference.objective) / max(1.0, abs(reference.objective))
 
-    def agrees(self, row: Answer) -> bool | None:
+    def agrees(self, row: SolverRun) -> bool | None:
         """Whether a row is as near to the reference as it claims; None when nothing can be said.
 
         Nothing can be said of a refusal, of the only answer, of models without a reference, and of
@@ -80,9 +80,9 @@ class Agreement:
             if self.reference(rows[0]) is None and not self._without_optimum(rows[0])
         ]
 
-    def models(self) -> list[list[Answer]]:
+    def models(self) -> list[list[SolverRun]]:
         """Rows of each model."""
-        found: dict[int, list[Answer]] = {}
+        found: dict[int, list[SolverRun]] = {}
         for row in self.rows:
             found.setdefault(id(row.model), []).append(row)
         return list(found.values())
@@ -102,7 +102,7 @@ class Agreement:
         frame["certificate"] = [str(text).partition(" (")[0] for text in frame["certificate"]]
         return frame.to_latex(index=False, escape=True, float_format="%.9g", na_rep="")
 
-    def record(self, row: Answer) -> dict[str, Any]:
+    def record(self, row: SolverRun) -> dict[str, Any]:
         """One row as plain values, by column."""
         result = row.result
         cells = (
@@ -121,22 +121,22 @@ class Agreement:
         )
         return dict(zip(COLUMNS, cells, strict=True))
 
-    def _answered(self, row: Answer) -> list[Answer]:
+    def _answered(self, row: SolverRun) -> list[SolverRun]:
         return [r for r in self.rows if r.model is row.model and r.result is not None]
 
-    def _without_optimum(self, row: Answer) -> bool:
+    def _without_optimum(self, row: SolverRun) -> bool:
         """Whether every answer to the row's model is that it has no optimum."""
         said = {r.result.status for r in self._answered(row) if r.result is not None}
         return bool(said) and said <= _NO_OPTIMUM
 
-    def _same_verdict_without_optimum(self, row: Answer) -> bool | None:
+    def _same_verdict_without_optimum(self, row: SolverRun) -> bool | None:
         """Whether all say the same of a model without optimum, "infeasible or unbounded" aside."""
         if not self._without_optimum(row):
             return None
         said = {r.result.status for r in self._answered(row) if r.result is not None}
         return len(said - {Status.INFEASIBLE_OR_UNBOUNDED}) <= 1
 
-    def _disagreement(self, row: Answer) -> str:
+    def _disagreement(self, row: SolverRun) -> str:
         reference = self.reference(row)
         if row.failed:
             return f"{row.model.label}: {row.solver} {row.refusal}: {row.sentence}"
@@ -153,19 +153,19 @@ class Agreement:
         )
 
 
-def _verdict(row: Answer) -> Verdict:
+def _verdict(row: SolverRun) -> Verdict:
     assert row.result is not None
     return row.result.certificate.verdict
 
 
-def _open_gap(row: Answer) -> float:
+def _open_gap(row: SolverRun) -> float:
     """Proven gap, relative to max(1, |objective|)."""
     assert row.result is not None
     gap = row.result.certificate.gap
     return float("inf") if gap is None else abs(gap)
 
 
-def _left_open(reference: Answer) -> float:
+def _left_open(reference: SolverRun) -> float:
     """How far the reference itself may be off."""
     if _verdict(reference) is Verdict.CERTIFIED:
         return _open_gap(reference)

@@ -18,7 +18,7 @@ from tightmargin.solvers.comparison.relations import (
     refuse_other_price,
     refuse_unrelated,
 )
-from tightmargin.solvers.comparison.solver_runs import ALL, answers
+from tightmargin.solvers.comparison.solver_runs import ALL, solver_runs
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.same_edit import Edit, Side, edited_copy, why_no_gap
 from tightmargin.solvers.model_building import build
@@ -113,7 +113,7 @@ def compare(
             raise ValueError("include_uncertified is about gaps: leave it out, or name one solver")
         specs = [*relaxations, *([] if exact is None else [exact])]
         models = labelled_models(data, _to_solve(specs, solver), parameters, labels, edit)
-        return Agreement(tuple(answers(models, solvers, progress=progress, **limits)))
+        return Agreement(tuple(solver_runs(models, solvers, progress=progress, **limits)))
     if not isinstance(solver, str) or solver == ALL or "," in solver:
         raise ValueError(f"several solvers are asked with solvers={solver!r}, not solver=")
     exact = _exact_of(relaxations) if exact is None else exact

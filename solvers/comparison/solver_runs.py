@@ -57,7 +57,7 @@ class Model:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SolverRun:
     """What one solver made of one model.
 
     Attributes
@@ -139,13 +139,13 @@ def solvers_named(names: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def answers(
+def solver_runs(
     models: Sequence[tuple[str, pyo.ConcreteModel]],
     solvers: str | Sequence[str] = ALL,
     *,
     progress: Any = None,
     **limits: Any,
-) -> Iterator[Answer]:
+) -> Iterator[SolverRun]:
     """Solve every (label, model) with every solver, one after the other; the models stay as given.
 
     With "all", solvers that cannot take the class of a model are left out; a solver that was named
@@ -157,7 +157,7 @@ def answers(
     for this, (label, model) in zip(known, models, strict=True):
         for name in _takers(this) if solvers == ALL else names:
             say(f"solving {label} with {name}")
-            yield _answer(this, model, name, limits)
+            yield _solver_run(this, model, name, limits)
 
 
 def _takers(known: Model) -> list[str]:
@@ -187,12 +187,14 @@ def _examined(label: str, model: pyo.ConcreteModel) -> Model:
     return Model(label, str(classify(form).problem_class), form.sense)
 
 
-def _answer(known: Model, model: pyo.ConcreteModel, name: str, limits: Mapping[str, Any]) -> Answer:
+def _solver_run(
+    known: Model, model: pyo.ConcreteModel, name: str, limits: Mapping[str, Any]
+) -> SolverRun:
     info = SOLVERS[name]
 
-    def without(phrase: str, error: Exception, failed: bool = False) -> Answer:
+    def without(phrase: str, error: Exception, failed: bool = False) -> SolverRun:
         sentence = " ".join(str(error).split())
-        return Answer(known, name, info.version, None, phrase, sentence, failed)
+        return SolverRun(known, name, info.version, None, phrase, sentence, failed)
 
     if info.installed and info.broken:
         return without("cannot be imported", ImportError(info.broken), failed=True)
@@ -209,4 +211,4 @@ def _answer(known: Model, model: pyo.ConcreteModel, name: str, limits: Mapping[s
         return without(next(text for kind, text in _PHRASES if isinstance(refusal, kind)), refusal)
     except Exception as error:  # what one solver's interface raises is its row, and exit code 1
         return without(f"failed: {type(error).__name__}", error, failed=True)
-    return Answer(known, name, result.version, result)
+    return SolverRun(known, name, result.version, result)

@@ -44,7 +44,7 @@ def conic_path(
     tolerance: float = 1e-6,
     time_limit: float | None = None,
     solver: str = "auto",
-    say: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> ConicPath:
     """Solve conic_sdp for many penalties, or conic_sdp_budget for many budgets.
 
@@ -59,7 +59,7 @@ def conic_path(
         Seconds for each row.
     solver : str
         For the rows that need an interior-point solver.
-    say : callable(str), optional
+    progress : callable(str), optional
         Told what is being done.
 
     Raises
@@ -86,8 +86,8 @@ def conic_path(
     path = ConicRows(data, problem, intercept, tolerance, time_limit, solver, budgets is not None)
     waiting = list(wanted)
     while waiting:
-        if say is not None:
-            say(f"{path.parameter} {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
+        if progress is not None:
+            progress(f"{path.parameter} {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
         try:
             path.visit(waiting[0])
         except KeyboardInterrupt:

@@ -86,7 +86,7 @@ class ConicPath:
         "penalty" or "budget": what was given.
     data, intercept, tolerance
         Of the problem.
-    left_out : tuple of float
+    not_reached : tuple of float
         Penalties or budgets that Ctrl-C came before; empty else.
     """
 
@@ -95,7 +95,7 @@ class ConicPath:
     data: TrainingData | GramData
     intercept: str
     tolerance: float
-    left_out: tuple[float, ...]
+    not_reached: tuple[float, ...]
 
     @property
     def fallbacks(self) -> int:
@@ -105,4 +105,4 @@ class ConicPath:
     @property
     def certified(self) -> bool:
         """Whether every asked value is there and proven."""
-        return not self.left_out and all(row.verdict is Verdict.CERTIFIED for row in self.rows)
+        return not self.not_reached and all(row.verdict is Verdict.CERTIFIED for row in self.rows)

@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
 from pyomo.repn import generate_standard_repn
 
-from tightmargin.solvers.attempts.attempts import attempted
+from tightmargin.solvers.attempts.attempts import run_attempts
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.pyomo_plugins import register
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -65,7 +65,7 @@ def _proven_bound(model: pyo.ConcreteModel) -> float | None:
     classification = classify(form)
     case = Case(model, form, classification, None, Limits())
     choice = choose("auto", classification.problem_class, form)
-    bound = attempted(choice, case, automatic=True).found.certificate.bound
+    bound = run_attempts(choice, case, automatic=True).found.certificate.bound
     return None if bound is None else form.sense * bound
 
 

@@ -26,12 +26,12 @@ from tightmargin.formulations.matrix.shapes import (
     nearest_of_rank,
 )
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 
 SWEEPS = 100
 SETTLED = 1e-7  # relative decrease in a sweep below which a start has ended
 INCUMBENT_STARTS = 3
-FINISHED, TIME_LIMIT, INTERRUPTED = "finished", "time_limit", "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class MatrixAlternating:
         Of the best start.
     solutions : tuple of MatrixStart
         One for each start that was begun, in their order.
-    stop : str
+    stop : StopReason
         "finished", "time_limit" or "interrupted".
     """
 
@@ -74,7 +74,7 @@ class MatrixAlternating:
     objective: float
     solutions: tuple[MatrixStart, ...]
     seed: int
-    stop: str
+    stop: StopReason
 
     @property
     def steps(self) -> int:
@@ -121,9 +121,9 @@ def matrix_alternating(
         deadline = time.perf_counter() + positive("time_limit", time_limit)
     search = _Alternation(data, positive("ridge", ridge), size, r, intercept, deadline)
     solutions: list[MatrixStart] = []
-    stop = FINISHED
+    stop = StopReason.FINISHED
     rng = np.random.default_rng(seed)
-    while stop == FINISHED and len(solutions) < starts:
+    while stop == StopReason.FINISHED and len(solutions) < starts:
         try:
             solutions.append(
                 search.from_factor(
@@ -133,13 +133,18 @@ def matrix_alternating(
         except KeyboardInterrupt:
             if not solutions:
                 raise
-            stop = INTERRUPTED
+            stop = StopReason.INTERRUPTED
         else:
-            stop = TIME_LIMIT if search.late() else FINISHED
+            stop = StopReason.TIME_LIMIT if search.late() else StopReason.FINISHED
     best = min(solutions, key=lambda found: found.objective)
     done = len(solutions) == starts and solutions[-1].converged
     return MatrixAlternating(
-        best.w, best.b, best.objective, tuple(solutions), seed, FINISHED if done else stop
+        best.w,
+        best.b,
+        best.objective,
+        tuple(solutions),
+        seed,
+        StopReason.FINISHED if done else stop,
     )
 
 

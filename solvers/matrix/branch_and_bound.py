@@ -27,13 +27,13 @@ from tightmargin.formulations.matrix.shapes import (
     nearest_of_rank,
 )
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
 from tightmargin.solvers.matrix.direction_cells import COMPLEMENT, LINE, CellProblem
 
 GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 CELL_LIMIT = 20_000
 EVERY, FEW = 50, 10  # points from this many first relaxations, then from one in ten
-PROVEN, LIMIT, TIME_LIMIT, INTERRUPTED = "proven", "cell_limit", "time_limit", "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class MatrixSearch:
         No matrix of that rank has a smaller objective.
     cells : int
         Relaxations solved.
-    stop : str
+    stop : StopReason
         "proven", "cell_limit", "time_limit" or "interrupted".
     """
 
@@ -59,7 +59,7 @@ class MatrixSearch:
     objective: float
     lower_bound: float
     cells: int
-    stop: str
+    stop: StopReason
 
 
 def search_name(cells: int) -> str:
@@ -162,12 +162,13 @@ class _Search:
         reach = 1 + 1e-9 + np.sqrt(2 * self.objective / ridge) * longest
         problem = CellProblem(self.data, self.predictors, ridge, self.intercept, self.kind, reach)
         heap: list[tuple[float, int, Array | None]] = []
-        count, cells, stop = itertools.count(), 0, ""
+        count, cells = itertools.count(), 0
+        stop: StopReason | None = None
         parts: Iterable[Array | None] = [None]
         floor = 0.0  # of the cone that is being divided: no part has a smaller value
         divided = False  # whether every part of it is on the heap
         try:
-            while not stop:
+            while stop is None:
                 divided = False
                 for part in parts:
                     if cells and (stop := _limit(cells, cell_limit, deadline)):
@@ -181,17 +182,18 @@ class _Search:
                 else:
                     divided = True
                     if heap[0][0] >= self.objective - gap * max(1.0, abs(self.objective)):
-                        stop = PROVEN
+                        stop = StopReason.PROVEN
                     else:
                         stop = _limit(cells, cell_limit, deadline)
-                    if stop:
+                    if stop is not None:
                         break
                     divided = False  # before the cone is off the heap: Ctrl-C must lose none
                     floor, _, cone = heapq.heappop(heap)
                     parts = _parts(cone, self.predictors.shape[1])
         except KeyboardInterrupt:
-            stop = INTERRUPTED
+            stop = StopReason.INTERRUPTED
         lower = min(self.objective, *(() if divided else (floor,)), *(heap[0][:1] if heap else ()))
+        assert stop is not None  # the loop ends with a reason
         return MatrixSearch(self.w, self.b, self.objective, lower, cells, stop)
 
     def _from_direction(self, direction: Array) -> None:
@@ -207,12 +209,12 @@ class _Search:
         self.offer(w, b - float(self.centre @ w))
 
 
-def _limit(cells: int, cell_limit: int, deadline: float | None) -> str:
-    """The limit that is reached, or an empty string."""
+def _limit(cells: int, cell_limit: int, deadline: float | None) -> StopReason | None:
+    """The limit that is reached, if one is."""
     if cells >= cell_limit:
-        return LIMIT
+        return StopReason.CELL_LIMIT
     late = deadline is not None and time.perf_counter() > deadline
-    return TIME_LIMIT if late else ""
+    return StopReason.TIME_LIMIT if late else None
 
 
 def _parts(cone: Array | None, m: int) -> Iterable[Array]:

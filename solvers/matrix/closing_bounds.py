@@ -17,10 +17,9 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_duals
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix.branch_and_bound import (
     GAP,
-    INTERRUPTED,
-    PROVEN,
     is_searchable,
     matrix_search,
     search_name,
@@ -66,9 +65,9 @@ def matrix_bound(
         gap=GAP,
         cell_limit=CELLS,
     )
-    if found.stop == INTERRUPTED:
+    if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    done = "" if found.stop == PROVEN else "unfinished "
+    done = "" if found.stop is StopReason.PROVEN else "unfinished "
     return found.lower_bound, done + search_name(found.cells)
 
 

@@ -17,16 +17,12 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape, frame
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix.alternating import (
-    INTERRUPTED,
     matrix_alternating,
     matrix_incumbent,
 )
 from tightmargin.solvers.matrix.branch_and_bound import (
-    INTERRUPTED as SEARCH_INTERRUPTED,
-)
-from tightmargin.solvers.matrix.branch_and_bound import (
-    PROVEN,
     MatrixSearch,
     is_searchable,
     matrix_search,
@@ -48,7 +44,7 @@ from tightmargin.solvers.result import SolveResult, Status
 MATRIX_SEARCH, ALTERNATING = "matrix-search", "alternating"
 PROJECTION = "matrix_svc_projection"
 STARTS = 10
-STATUS = {PROVEN: Status.OPTIMAL, SEARCH_INTERRUPTED: Status.INTERRUPTED}
+STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 WORDS = ("ridge", "shape", "rank", "intercept")
 
 
@@ -79,7 +75,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
 
 
 def _message(found: MatrixSearch) -> str:
-    if found.stop == PROVEN:
+    if found.stop is StopReason.PROVEN:
         return ""
     gap = found.objective - found.lower_bound
     ended = found.stop.replace("_", " ")
@@ -93,7 +89,7 @@ def _by_alternating(origin: Origin, limits: Limits) -> Finding:
     found = matrix_alternating(
         origin.data, **words, starts=starts, seed=limits.seed or 0, time_limit=limits.time_limit
     )
-    stopped = found.stop == INTERRUPTED
+    stopped = found.stop is StopReason.INTERRUPTED
     relaxed = None if stopped else _projection(origin, words, limits)
     return Finding(
         _factors(origin, found.w, found.b),

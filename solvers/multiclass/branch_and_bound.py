@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import Space, hinge_multipliers, machine_space
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
 
@@ -36,15 +36,6 @@ OPEN, KEPT, GIVEN_UP = 0, 1, 2
 AT_ONCE = 64  # nodes that are branched together
 NODE_LIMIT = 20_000
 GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
-
-
-class Stop(StrEnum):
-    """Why a search ended."""
-
-    PROVEN = "proven"  # no node is left; the gap is then GAP, or what a poor machine leaves
-    NODE_LIMIT = "node_limit"
-    TIME_LIMIT = "time_limit"
-    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +51,7 @@ class TruncatedSearch:
     B, b : arrays (K, d), (K,)
     nodes : int
         Hinge machines that were solved.
-    stop : Stop
+    stop : StopReason
     """
 
     objective: float
@@ -68,7 +59,7 @@ class TruncatedSearch:
     B: Array
     b: Array
     nodes: int
-    stop: Stop
+    stop: StopReason
 
 
 def truncated_search(
@@ -160,7 +151,7 @@ class _Search:
         if value < self.known:
             self.known, self.B, self.b = value, B, b
 
-    def run(self, node_limit: int, deadline: float | None) -> Stop:
+    def run(self, node_limit: int, deadline: float | None) -> StopReason:
         """Solve the root, then branch where the bound is least."""
         try:
             self._solve(self.states, self.bounds, self.centres)
@@ -168,13 +159,13 @@ class _Search:
             self.branch, self.centres = self.branch[1:], self.centres[1:]
             while len(self.states):
                 if self.nodes >= node_limit:
-                    return Stop.NODE_LIMIT
+                    return StopReason.NODE_LIMIT
                 if deadline is not None and time.perf_counter() > deadline:
-                    return Stop.TIME_LIMIT
+                    return StopReason.TIME_LIMIT
                 self._step()
         except KeyboardInterrupt:
-            return Stop.INTERRUPTED
-        return Stop.PROVEN
+            return StopReason.INTERRUPTED
+        return StopReason.PROVEN
 
     def _step(self) -> None:
         """Branch the nodes with the least bounds."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.multiclass.branch_and_bound import (
     AT_ONCE,
     GAP,
-    Stop,
     TruncatedSearch,
     truncated_search,
 )
@@ -64,6 +64,6 @@ def _remembered(
     start = truncated_dca(data, **words, starts=STARTS)
     known = (start.B, start.b)
     found = truncated_search(data, **words, incumbent=known, node_limit=limit)
-    if found.stop is Stop.INTERRUPTED:
+    if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     return found

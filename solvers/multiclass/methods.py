@@ -12,6 +12,7 @@ from typing import Any
 from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import LARGEST
 from tightmargin.solvers.methods import (
     ClosingBounds,
@@ -22,7 +23,7 @@ from tightmargin.solvers.methods import (
     register_incumbents,
     register_method,
 )
-from tightmargin.solvers.multiclass.branch_and_bound import Stop, TruncatedSearch, truncated_search
+from tightmargin.solvers.multiclass.branch_and_bound import TruncatedSearch, truncated_search
 from tightmargin.solvers.multiclass.closing_bounds import (
     BRANCHES,
     affordable_nodes,
@@ -35,7 +36,7 @@ from tightmargin.solvers.result import Status
 ENTRY = "multiclass_truncated"
 TRUNCATED_SEARCH, DCA = "truncated-search", "dca"
 STARTS, NODES = 10, 1000
-STATUS = {Stop.PROVEN: Status.OPTIMAL, Stop.INTERRUPTED: Status.INTERRUPTED}
+STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 WORDS = ("ridge", "truncation", "class_weight", "intercept")
 
 
@@ -59,7 +60,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
 
 
 def _message(found: TruncatedSearch) -> str:
-    if found.stop is Stop.PROVEN:
+    if found.stop is StopReason.PROVEN:
         return ""
     gap = found.objective - found.lower_bound
     return f"{found.stop.replace('_', ' ')}: the gap is {gap:.3g} after {found.nodes:,} nodes"
@@ -82,7 +83,7 @@ def _by_dca(origin: Origin, limits: Limits) -> Finding:
             node_limit=nodes,
             time_limit=limits.time_limit,
         )
-    stopped = found.interrupted or (tree is not None and tree.stop is Stop.INTERRUPTED)
+    stopped = found.interrupted or (tree is not None and tree.stop is StopReason.INTERRUPTED)
     return Finding(
         {"B": found.B.ravel(), "b": found.b},
         Status.INTERRUPTED if stopped else Status.FEASIBLE,

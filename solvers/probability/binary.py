@@ -35,7 +35,7 @@ def class_probabilities(
     intercept: str = "free",
     method: str = "auto",
     time_limit: float | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> ClassProbabilities:
     """Solve weighted_svc for every pi of a grid, and read probabilities from the signs.
 
@@ -58,7 +58,7 @@ def class_probabilities(
         by size. Where a gap stays open "model" helps out.
     time_limit : float, optional
         Seconds for each value; libsvm has a limit on iterations only.
-    say : callable(str)
+    progress : callable(str)
         Told what is being done.
 
     Returns
@@ -83,7 +83,7 @@ def class_probabilities(
     try:
         for batch in machines(problem, pis, method, limit):
             found += batch
-            say(f"pi {found[-1].pi:.4g}, {len(pis) - len(found)} of {len(pis)} to go")
+            progress(f"pi {found[-1].pi:.4g}, {len(pis) - len(found)} of {len(pis)} to go")
     except KeyboardInterrupt:
         if not found:
             raise

@@ -37,7 +37,7 @@ class ClassProbabilities:
         At least one.
     method : str
         What was asked for.
-    left_out : tuple of float
+    not_reached : tuple of float
         Values of pi that Ctrl-C came before; empty else.
     """
 
@@ -46,7 +46,7 @@ class ClassProbabilities:
     intercept: str
     rows: tuple[WeightedMachine, ...]
     method: str = "auto"
-    left_out: tuple[float, ...] = ()
+    not_reached: tuple[float, ...] = ()
 
     @property
     def pis(self) -> Array:
@@ -76,7 +76,7 @@ class ClassProbabilities:
     @property
     def certified(self) -> bool:
         """Whether every asked value of pi is there and proven."""
-        return not self.left_out and all(row.verdict is Verdict.CERTIFIED for row in self.rows)
+        return not self.not_reached and all(row.verdict is Verdict.CERTIFIED for row in self.rows)
 
     def decision_values(self, X: ArrayLike) -> Array:
         """Values (m, k - 1) of every machine.
@@ -144,7 +144,7 @@ class ClassProbabilities:
             "parameters": {"ridge": self.ridge, "intercept": self.intercept},
             "coordinates": POINTS if kernel is None else KERNEL,
             "rows": [_numbers(row, kernel) for row in self.rows],
-            "left_out": list(self.left_out),
+            "not_reached": list(self.not_reached),
         }
 
     @classmethod
@@ -183,8 +183,8 @@ class ClassProbabilities:
             raise ValueError("pi must rise from row to row")
         if data is not None:
             _refuse_other(Problem(data, ridge, intercept), rows)
-        left_out = tuple(float(pi) for pi in document.get("left_out", ()))
-        return cls(data, ridge, intercept, rows, method, left_out)
+        not_reached = tuple(float(pi) for pi in document.get("not_reached", ()))
+        return cls(data, ridge, intercept, rows, method, not_reached)
 
 
 def _refuse_other(problem: Problem, rows: tuple[WeightedMachine, ...]) -> None:

@@ -39,9 +39,10 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 )
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space
-from tightmargin.solvers.multiclass.branch_and_bound import Stop, truncated_search
+from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
 from tightmargin.solvers.multiclass.dca import Descent
 from tightmargin.solvers.probability.multiclass_result import DirectProbabilities, DirectReading
 from tightmargin.solvers.probability.simplex_grid import SimplexGrid, simplex_grid
@@ -64,7 +65,7 @@ def direct_probabilities(
     truncation: float | None = None,
     intercept: str = "free",
     time_limit: float | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> DirectProbabilities:
     """Fit the direct scheme.
 
@@ -85,7 +86,7 @@ def direct_probabilities(
     intercept : "free", "penalised" or "none"
     time_limit : float, optional
         Seconds. The searches stop then, as after Ctrl-C, and what they reached is kept.
-    say : callable(str)
+    progress : callable(str)
         Told what is being done.
 
     Raises
@@ -106,14 +107,14 @@ def direct_probabilities(
     began = time.perf_counter()
     deadline = None if limits.time_limit is None else began + limits.time_limit
     fits = _Fits(data, ridge, intercept, shape)
-    say(f"{fits.total} hinge machines")
+    progress(f"{fits.total} hinge machines")
     fits.hinge(deadline)
     complete = converged = True
     if s is not None:
-        say(f"{fits.total} d.c. searches")
+        progress(f"{fits.total} d.c. searches")
         complete, converged = fits.descend(s, deadline)
     if s is not None and machine == EXACT and complete:
-        say(f"{fits.total} proofs")
+        progress(f"{fits.total} proofs")
         complete = fits.prove(s, deadline)
     return DirectProbabilities(
         fits.B, fits.b, shape, float(ridge), machine, s, intercept, data.classes,
@@ -218,8 +219,8 @@ class _Fits:
                 )
                 self.B[place], self.b[place] = found.B, found.b
                 self.gaps[row] = max(0.0, 1 - found.lower_bound / found.objective)
-                complete = complete and found.stop is Stop.PROVEN
-                if found.stop is Stop.INTERRUPTED:
+                complete = complete and found.stop is StopReason.PROVEN
+                if found.stop is StopReason.INTERRUPTED:
                     return False
         return complete
 

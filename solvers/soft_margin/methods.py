@@ -12,9 +12,10 @@ import numpy as np
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import Finding, Method, register_method
 from tightmargin.solvers.result import Status
-from tightmargin.solvers.soft_margin.sgd import DONE, INTERRUPTED, Sgd, sgd
+from tightmargin.solvers.soft_margin.sgd import Sgd, sgd
 from tightmargin.solvers.soft_margin.sgd_rate import checked_steps, sgd_rate
 
 SGD = "sgd"
@@ -33,7 +34,7 @@ def _by_descent(origin: Origin, limits: Limits) -> Finding:
     rate = sgd_rate(origin.data, ridge=ridge, steps=run.steps) if run.steps else None
     return Finding(
         _values(origin, run.coefficients),
-        Status.INTERRUPTED if run.stop == INTERRUPTED else Status.FEASIBLE,
+        Status.INTERRUPTED if run.stop is StopReason.INTERRUPTED else Status.FEASIBLE,
         SGD,
         bound=run.lower_bound,
         proof=PROOF,
@@ -59,7 +60,7 @@ def _values(origin: Origin, coefficients: Array) -> dict[str, Array]:
 
 
 def _message(run: Sgd) -> str:
-    ended = "" if run.stop == DONE else f"{run.stop.replace('_', ' ')}: "
+    ended = "" if run.stop is StopReason.FINISHED else f"{run.stop.replace('_', ' ')}: "
     return f"{ended}{run.steps:,} steps of stochastic gradient descent"
 
 

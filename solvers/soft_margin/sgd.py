@@ -16,11 +16,11 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.soft_margin.sgd_rate import RULES, checked_steps
 from tightmargin.solvers.soft_margin.sgd_steps import Walk, walk_on
 
 AVERAGES = ("all", "last")
-DONE, TIME_LIMIT, INTERRUPTED = "steps", "time_limit", "interrupted"
 BLOCK = 4096  # steps between two looks at the clock
 MARKS = 25  # places of the trace, evenly spaced in the logarithm
 
@@ -54,8 +54,8 @@ class Sgd:
         At about evenly spaced logarithms of the step, the last one at the end.
     steps : int
         Taken; fewer than asked for after a time limit or Ctrl-C.
-    stop : str
-        "steps", "time_limit" or "interrupted".
+    stop : StopReason
+        FINISHED after all steps, TIME_LIMIT or INTERRUPTED.
     """
 
     w: Array
@@ -65,7 +65,7 @@ class Sgd:
     lower_bound: float
     trace: tuple[SgdPoint, ...]
     steps: int
-    stop: str
+    stop: StopReason
 
     @property
     def gap(self) -> float:
@@ -140,17 +140,17 @@ def sgd(
         raise ValueError("seed must be a whole number: nothing is drawn that cannot be drawn again")
     run = _Run(data, ridge, average, walk_on(data, 2 * ridge, rule, limits.seed))
     end = np.inf if limits.time_limit is None else time.perf_counter() + limits.time_limit
-    stop = DONE
+    stop = StopReason.FINISHED
     try:
         for size, marked in _blocks(total):
             run.walk.advance(size)
             if marked:
                 run.mark()
             if run.walk.steps < total and time.perf_counter() > end:
-                stop = TIME_LIMIT
+                stop = StopReason.TIME_LIMIT
                 break
     except KeyboardInterrupt:
-        stop = INTERRUPTED
+        stop = StopReason.INTERRUPTED
     return run.ended(stop)
 
 
@@ -197,7 +197,7 @@ class _Run:
         coefficients = self.data.y * weights / (2 * self.ridge)
         return self.data.factor.T @ coefficients, coefficients
 
-    def ended(self, stop: str) -> Sgd:
+    def ended(self, stop: StopReason) -> Sgd:
         if not self.trace or self.trace[-1].steps < self.walk.steps:
             self.mark()
         w, coefficients = self.iterate()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.checks import best_exact_point
-from tightmargin.solvers.zero_one.conflict_search.result import Stop
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.enumeration.enumeration import count_sets, zero_one_enumeration
 
@@ -67,8 +67,8 @@ def _bound_by_conflicts(
         gap=CONFLICT_GAP,
         step_limit=STEP_LIMIT,
     )
-    if found.stop is Stop.INTERRUPTED:
+    if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    if found.stop is Stop.PROVEN:
+    if found.stop is StopReason.PROVEN:
         return found.lower_bound, f"{CONFLICTS} {found.nodes:,} nodes"
     return found.lower_bound, f"unfinished {CONFLICTS} {found.nodes:,} nodes"

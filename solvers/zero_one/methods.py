@@ -22,6 +22,7 @@ from tightmargin.solvers.conic.relaxation_bound import (
 )
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
     DIRECT,
     ClosingBounds,
@@ -34,7 +35,7 @@ from tightmargin.solvers.methods import (
 )
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS, ENUMERATION, zero_one_bound
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, Stop
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_bound
@@ -44,7 +45,7 @@ SEARCHED = ("zero_one_big_m", "zero_one_bilinear")
 POINTS = 1000
 NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
 GAP = GAP_TOLERANCE / 2  # the other half is for rounding
-STATUS = {Stop.PROVEN: Status.OPTIMAL, Stop.INTERRUPTED: Status.INTERRUPTED}
+STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
 # --- the conflict search -------------------------------------------------------------------------
@@ -81,7 +82,7 @@ def _by_conflicts(origin: Origin, limits: Limits) -> Finding:
 
 
 def _message(found: ConflictSearch) -> str:
-    if found.stop is Stop.PROVEN:
+    if found.stop is StopReason.PROVEN:
         return ""
     ended = found.stop.replace("_", " ")
     return f"{ended}: the gap is {100 * found.gap:.2f} % after {found.nodes:,} nodes"

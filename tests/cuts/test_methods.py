@@ -27,11 +27,11 @@ from tightmargin.cuts import saved_bounds as again_module
 from tightmargin.cuts.methods import SEARCHED
 from tightmargin.cuts.model_directions import model_bound
 from tightmargin.cuts.saved_bounds import search_again
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import FACTS
 from tightmargin.solvers.methods import automatic_method, method_names
 from tightmargin.solvers.result import SolveResult, Status, Verdict

@@ -18,8 +18,8 @@ from tightmargin.cuts.cut.cut import InvalidCutError
 from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
 from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 
 DATA = gauss(26, 18, 3)

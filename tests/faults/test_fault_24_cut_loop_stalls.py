@@ -16,9 +16,9 @@ from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import Relaxation
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 
 DATA = gauss(7, 24, 2)

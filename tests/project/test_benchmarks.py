@@ -184,7 +184,7 @@ def test_a_path_that_differs_from_the_solver_is_no_benchmark() -> None:
     conic_path.refuse_difference(path, [claim])
     with pytest.raises(RuntimeError, match="at penalty 1 the path has"):
         conic_path.refuse_difference(path, [replace(claim, objective=claim.objective * 1.001)])
-    unproven = replace(path, left_out=(2.0,))
+    unproven = replace(path, not_reached=(2.0,))
     with pytest.raises(RuntimeError, match="not certified"):
         conic_path.certified(unproven)
 

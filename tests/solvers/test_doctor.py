@@ -19,7 +19,7 @@ from tightmargin.experiments.console import tables
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers import doctor
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.backends.unsupported import LEFT_OUT
+from tightmargin.solvers.backends.unsupported import UNSUPPORTED
 from tightmargin.solvers.doctor import TRIALS, attempt, examine
 
 STEP = 1 / 16
@@ -181,11 +181,11 @@ def test_limits_of_the_wheel_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_left_out_is_said_with_a_reason() -> None:
     text = run("solvers").stdout
-    names = [name.strip() for names, _ in LEFT_OUT for name in names.split(",")]
+    names = [name.strip() for names, _ in UNSUPPORTED for name in names.split(",")]
     for name in ("osqp", "cvxopt", "copt", "xpress", "qoco", "highs hipo", "knitro"):
         assert name in names
     assert not set(names) & set(SOLVERS)
-    for group, why in LEFT_OUT:
+    for group, why in UNSUPPORTED:
         assert group in text
         assert why in text
         assert len(why) > 10
@@ -195,7 +195,9 @@ def test_the_document() -> None:
     answer = run("solvers", "--json")
     assert answer.code == 0
     document = answer.json
-    assert [entry["names"] for entry in document["left_out"]] == [names for names, _ in LEFT_OUT]
+    assert [entry["names"] for entry in document["unsupported"]] == [
+        names for names, _ in UNSUPPORTED
+    ]
     assert (document["schema"], document["command"]) == ("tightmargin/1", "solvers")
     assert [solver["name"] for solver in document["solvers"]] == list(SOLVERS)
     for solver in document["solvers"]:

@@ -21,11 +21,11 @@ from tightmargin.formulations.matrix.convex_models import matrix_svc_full
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix import methods as matrix_methods
 from tightmargin.solvers.methods import automatic_method, method_names, methods
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.multiclass import methods as class_methods
-from tightmargin.solvers.multiclass.branch_and_bound import Stop
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 CLASSES = class_points(1)
@@ -74,7 +74,7 @@ def test_ctrl_c_while_the_d_c_algorithm_is_bounded_is_an_interruption(
     search = class_methods.truncated_search
 
     def stopped(*args: Any, **words: Any) -> Any:
-        return replace(search(*args, **words), stop=Stop.INTERRUPTED, lower_bound=0.0)
+        return replace(search(*args, **words), stop=StopReason.INTERRUPTED, lower_bound=0.0)
 
     monkeypatch.setattr(class_methods, "truncated_search", stopped)
     assert solve(truncated(), method="dca", options={"starts": 1}).status is Status.INTERRUPTED

@@ -36,7 +36,7 @@ class Asked:
 
 def of_search(found: Any) -> Said:
     """Searches with an objective, a lower bound and a reason for their end."""
-    proven = str(found.stop) in ("proven", "Stop.PROVEN", "StopReason.PROVEN")
+    proven = str(found.stop) in ("proven", "StopReason.PROVEN", "StopReason.PROVEN")
     best = getattr(found, "best", None)
     objective = found.objective if best is None else best.objective
     numbers = {"w": np.ravel(best.weight)} if best is not None else {}

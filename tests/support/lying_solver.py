@@ -427,7 +427,7 @@ class Liar(SolverBase):
 
     CONFIG = BranchAndBoundConfig(implicit=True)
 
-    def available(self, recheck: bool = False) -> Availability:
+    def available(self, verification: bool = False) -> Availability:
         return Availability.FullLicense
 
     def version(self) -> tuple[int, ...]:

@@ -79,7 +79,7 @@ def main() -> None:
     study = run_study(
         globals()[work],
         [(folder, number, float(seconds)) for number in range(int(count))],
-        name="marks", store=store, jobs=int(jobs), say=lambda text: print(text, flush=True),
+        name="marks", store=store, jobs=int(jobs), progress=lambda text: print(text, flush=True),
     )  # fmt: skip
     for task, value in study.values.items():
         print("value", task[1], value, flush=True)

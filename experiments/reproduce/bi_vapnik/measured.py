@@ -73,15 +73,15 @@ class Measured:
 
 @dataclass(frozen=True)
 class Run:
-    """The rows of one sample, by rising ratio; `left_out` says that Ctrl-C came."""
+    """The rows of one sample, by rising ratio; `not_reached` says that Ctrl-C came."""
 
     rows: tuple[Measured, ...]
-    left_out: bool
+    not_reached: bool
 
     @property
     def plain(self) -> dict[str, Any]:
         """Words and numbers only, to be stored."""
-        return {"rows": [asdict(row) for row in self.rows], "left_out": self.left_out}
+        return {"rows": [asdict(row) for row in self.rows], "not_reached": self.not_reached}
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,12 @@ class Curve:
 
 def as_run(plain: Mapping[str, Any]) -> Run:
     """The run that was stored."""
-    return Run(tuple(_as_measured(row) for row in plain["rows"]), plain["left_out"])
+    return Run(tuple(_as_measured(row) for row in plain["rows"]), plain["not_reached"])
 
 
 def cut_short(plain: Mapping[str, Any]) -> bool:
     """Whether a run as it is stored is what Ctrl-C left of one."""
-    return bool(plain["left_out"])
+    return bool(plain["not_reached"])
 
 
 def _as_measured(plain: Mapping[str, Any]) -> Measured:
@@ -142,7 +142,7 @@ def measured(sample: Sample, ratios: Sequence[float], method: str = "auto") -> R
     bounds = {float(np.sqrt(ratio * train.n)): ratio for ratio in ratios}
     path = rsvm_path(train, bounds, method=method)
     rows = tuple(_measure(sample, bounds[row.norm_bound], row) for row in path.rows)
-    return Run(rows, bool(path.left_out))
+    return Run(rows, bool(path.not_reached))
 
 
 def _measure(sample: Sample, ratio: float, row: RsvmRow) -> Measured:

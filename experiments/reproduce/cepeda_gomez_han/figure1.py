@@ -66,7 +66,7 @@ def ramp(u: ArrayLike) -> Array:
 )
 def run(effort: Effort) -> Report:
     """Proposition 1 on a grid, and what section 3.2 says of the picture."""
-    effort.say("losses on a grid")
+    effort.progress("losses on a grid")
     rows = tuple(_row(gamma, penalty) for gamma in GAMMAS for penalty in PENALTIES)
     table = Table(NAME, "Proposition 1 against the problem that it solves", KEYS, COLUMNS, rows)
     title = f"{PAPER}, Figure 1"

@@ -22,9 +22,9 @@ class Effort:
         The small part that each reproduction names.
     jobs : int
         Processes, of one thread each.
-    say : callable(str)
+    progress : callable(str)
         Told what is being done.
-    tell : callable(str)
+    report : callable(str)
         Told what is worth a line that stays.
     study : str
         Name under which finished tasks are stored: the reproduction's.
@@ -38,8 +38,8 @@ class Effort:
 
     quick: bool = False
     jobs: int = 1
-    say: Say = lambda text: None
-    tell: Say = lambda text: None
+    progress: Say = lambda text: None
+    report: Say = lambda text: None
     study: str = ""
     store: Path | None = None
     backend: str = "loky"

@@ -62,12 +62,13 @@ def run_tasks(
     study = run_study(
         work, tasks, name=effort.study or work.__qualname__, store=effort.store,
         backend=effort.backend, jobs=effort.jobs, scheduler=effort.scheduler,
-        reads=[*reads, *printed_files()], stopped=stopped, say=effort.say, tell=effort.tell,
+        reads=[*reads, *printed_files()], stopped=stopped,
+        progress=effort.progress, report=effort.report,
     )  # fmt: skip
     if not study.interrupted:
         return Done(tuple(study.complete().values()))
     if study.kept:
-        effort.tell(
+        effort.report(
             f"{len(study.values)} of {len(tasks)} tasks are kept in {study.kept}; the same command "
             "runs the others"
         )

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.cuts.nu_path.nu_path import INTERRUPTED, extended_nu_path
+from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.local_search import LocalSolution, extended_nu_local
 from tightmargin.solvers.result import Verdict
 
@@ -50,7 +51,7 @@ def solved(data: TrainingData, nus: Sequence[float], *, local: bool = False) -> 
         Ctrl-C came before the last nu.
     """
     path = extended_nu_path(data, nus)
-    if path.left_out or any(row.stop == INTERRUPTED for row in path.rows):
+    if path.not_reached or any(row.stop == StopReason.INTERRUPTED for row in path.rows):
         raise KeyboardInterrupt
     found = {row.nu: row for row in path.rows}
     start = _start(data, path) if local else None

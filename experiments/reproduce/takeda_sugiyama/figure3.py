@@ -13,7 +13,6 @@ from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.trace import Round
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.plots.cutting_planes import cut_figure
 from tightmargin.experiments.plots.plane_polygons import corners_of
@@ -31,6 +30,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import (
 from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.result import Verdict
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tightmargin.cuts.nu_path.nu_path import INTERRUPTED, extended_nu_path
+from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 
@@ -80,7 +81,7 @@ def trained(data: TrainingData, nus: Iterable[float]) -> ExtendedNuPath:
         Ctrl-C came: what is not finished is to be run again.
     """
     path = extended_nu_path(data, nus)
-    if path.left_out or any(row.stop == INTERRUPTED for row in path.rows):
+    if path.not_reached or any(row.stop == StopReason.INTERRUPTED for row in path.rows):
         raise KeyboardInterrupt
     return path
 

@@ -27,8 +27,9 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import fraction, positive
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
-from tightmargin.solvers.rigorous_svm.decomposition.run import Run, Stop, TracePoint
+from tightmargin.solvers.rigorous_svm.decomposition.run import Run, TracePoint
 from tightmargin.solvers.rigorous_svm.decomposition.start import (
     checked_start,
     even_start,
@@ -36,7 +37,7 @@ from tightmargin.solvers.rigorous_svm.decomposition.start import (
 )
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint
 
-__all__ = ["Decomposition", "Stop", "TracePoint", "decomposition"]
+__all__ = ["Decomposition", "TracePoint", "decomposition"]
 
 TOLERANCE = 1e-9
 STEPS = 1_000_000
@@ -52,7 +53,7 @@ class Decomposition:
         The best hyperplane and the multipliers with the best bound, with their verdict.
     steps : int
         Working sets that were solved.
-    stop : Stop
+    stop : StopReason
         CONVERGED only where the gap of `point` is within the tolerance.
     trace : tuple of TracePoint
         At the start, at growing distances, and at the end.
@@ -62,7 +63,7 @@ class Decomposition:
 
     point: RsvmPoint
     steps: int
-    stop: Stop
+    stop: StopReason
     trace: tuple[TracePoint, ...]
     message: str = ""
 
@@ -122,9 +123,9 @@ def decomposition(
     try:
         stop = run.go(most, lambda: clock() - began >= seconds)
     except KeyboardInterrupt:
-        stop = Stop.INTERRUPTED
+        stop = StopReason.INTERRUPTED
         run.look_again()
-    message = run.why_stalled() if stop is Stop.STALLED else ""
+    message = run.why_stalled() if stop is StopReason.STALLED else ""
     return Decomposition(run.point(), run.steps, stop, tuple(run.trace), message)
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.point import ROUNDING, RsvmPoint, rsvm_point
 
@@ -24,16 +24,6 @@ PATIENCE = 50  # steps of two variables for each point, to make some progress in
 LEAST_PATIENCE = 20_000
 SHRINKS = 0.9  # times the gap counts as less
 RISES = 0.05  # of the gap counts as a better bound
-
-
-class Stop(StrEnum):
-    """Why a run ended."""
-
-    CONVERGED = "converged"
-    STALLED = "stalled"
-    STEP_LIMIT = "step_limit"
-    TIME_LIMIT = "time_limit"
-    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
@@ -73,27 +63,27 @@ class Run:
         self._best_bound = iterate.pairs.alpha.copy()
         self._mark, self._marked = (0.0, math.inf, 0.0), 0
 
-    def go(self, most: int, out_of_time: Callable[[], bool]) -> Stop:
+    def go(self, most: int, out_of_time: Callable[[], bool]) -> StopReason:
         """Run until the gap is closed or something else ends it."""
         patience = max(LEAST_PATIENCE, PATIENCE * self.data.n) * 2 // self.iterate.q
         stuck = False
         while True:
             loss = self._look()
             if self._closed():
-                return Stop.CONVERGED
+                return StopReason.CONVERGED
             settled = self.iterate.settle(loss, stuck)
             if self.iterate.vanished or (stuck and not settled):
-                return Stop.STALLED
+                return StopReason.STALLED
             if self._waited(loss) >= patience and not self.iterate.lift():
-                return Stop.STALLED
+                return StopReason.STALLED
             if self.steps >= most:
-                return Stop.STEP_LIMIT
+                return StopReason.STEP_LIMIT
             pause = self.steps + max(self.data.n // 4, CHUNK, self.steps // 20)
             stuck = False
             while self.steps < min(pause, most) and not stuck:
                 if out_of_time():
                     self._look()
-                    return Stop.CONVERGED if self._closed() else Stop.TIME_LIMIT
+                    return StopReason.CONVERGED if self._closed() else StopReason.TIME_LIMIT
                 stuck = self._some_steps(min(CHUNK, most - self.steps))
 
     def _some_steps(self, count: int) -> bool:

@@ -121,7 +121,7 @@ def norm_limit(data: TrainingData | GramData, *, time_limit: float | None = None
     RuntimeError
         The linear program did not end at an optimum; in the solver's words.
 
-    Notes
+    Remarks
     -----
     Both ends are proven in exact arithmetic: the lower one by multipliers, the upper one by a
     hyperplane whose loss is exactly what other multipliers prove to be the least. Data that are

@@ -71,7 +71,7 @@ def rsvm_path(
     method: str = "auto",
     limit: NormLimit | None = None,
     time_limit: float | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> RsvmPath:
     """Solve the rigorous SVM for many norm bounds, each from the one before.
 
@@ -86,7 +86,7 @@ def rsvm_path(
         Of the data, if it is known; found here only where some H may be at or above it.
     time_limit : float, optional
         Seconds for each row.
-    say : callable(str)
+    progress : callable(str)
         Told what is being done.
 
     Returns
@@ -107,7 +107,7 @@ def rsvm_path(
     total = len(waiting)
     start: NDArray[np.float64] | None = None
     while waiting:
-        say(f"norm_bound {waiting[0]:.4g}, {len(waiting)} of {total} to go")
+        progress(f"norm_bound {waiting[0]:.4g}, {len(waiting)} of {total} to go")
         try:
             found.append(rows.row(waiting[0], start))
         except KeyboardInterrupt:

@@ -113,7 +113,7 @@ class RsvmPath:
     data : TrainingData or GramData
     limit : NormLimit or None
         Of the data, where it was given or had to be computed.
-    left_out : tuple of float
+    not_reached : tuple of float
         Norm bounds that Ctrl-C came before; empty else.
     """
 
@@ -121,9 +121,9 @@ class RsvmPath:
     method: str
     data: TrainingData | GramData
     limit: NormLimit | None
-    left_out: tuple[float, ...]
+    not_reached: tuple[float, ...]
 
     @property
     def certified(self) -> bool:
         """Whether every asked value is there and proven."""
-        return not self.left_out and all(row.verdict is Verdict.CERTIFIED for row in self.rows)
+        return not self.not_reached and all(row.verdict is Verdict.CERTIFIED for row in self.rows)

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tightmargin.formulations.data.arrays import Array
-
-
-class Stop(StrEnum):
-    """Why a search ended."""
-
-    PROVEN = "proven"
-    TIME_LIMIT = "time_limit"
-    STEP_LIMIT = "step_limit"
-    INTERRUPTED = "interrupted"
-    NUMERICAL = "numerical"  # a node without a free point whose own hyperplane is lost to rounding
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 
 @dataclass(frozen=True)
@@ -43,7 +33,7 @@ class ConflictSearch:
     nodes, steps : int
         Nodes bounded, and steps of the active-set method.
     seconds : float
-    stop : Stop
+    stop : StopReason
     trace : tuple of TracePoint
         At most a few hundred.
     """
@@ -55,7 +45,7 @@ class ConflictSearch:
     nodes: int
     steps: int
     seconds: float
-    stop: Stop
+    stop: StopReason
     trace: tuple[TracePoint, ...]
 
     @property

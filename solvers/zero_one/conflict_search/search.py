@@ -25,10 +25,11 @@ from tightmargin.formulations.zero_one.loss import (
     trivial_points,
     zero_one_objective,
 )
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Nodes, bounded
 from tightmargin.solvers.zero_one.conflict_search.node_encoding import packed_node, unpacked_nodes
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, Stop, TracePoint
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
     SignedPoints,
     hyperplane,
@@ -58,7 +59,7 @@ def conflict_search(
     time_limit: float | None = None,
     step_limit: int | None = None,
     clock: Callable[[], float] = time.monotonic,
-    say: Callable[[TracePoint], None] = lambda point: None,
+    progress: Callable[[TracePoint], None] = lambda point: None,
 ) -> ConflictSearch:
     """Global optimum of the 0-1 loss problem, or the best point and bound within a limit.
 
@@ -74,7 +75,7 @@ def conflict_search(
         Steps of the active-set method: a limit that gives the same result on any machine.
     clock : callable
         time.process_time counts processor time instead.
-    say : callable(TracePoint)
+    progress : callable(TracePoint)
         Told about progress.
 
     Raises
@@ -92,26 +93,26 @@ def conflict_search(
         found = zero_one_incumbent(data, penalty=cost, intercept=intercept)
         incumbent = (found.w, found.b)
     search = _Search(data, cost, intercept, gap, points, incumbent)
-    stop = Stop.PROVEN
+    stop = StopReason.PROVEN
     try:
         search.root()
         while search.select():
             elapsed = clock() - started
-            search.note(elapsed, say)
+            search.note(elapsed, progress)
             if time_limit is not None and elapsed >= time_limit:
-                stop = Stop.TIME_LIMIT
+                stop = StopReason.TIME_LIMIT
                 break
             if step_limit is not None and search.steps >= step_limit:
-                stop = Stop.STEP_LIMIT
+                stop = StopReason.STEP_LIMIT
                 break
             search.expand()
             search.restart()
     except KeyboardInterrupt:
-        stop = Stop.INTERRUPTED
-    if stop is Stop.PROVEN and search.lower_bound < search.target:
-        stop = Stop.NUMERICAL
+        stop = StopReason.INTERRUPTED
+    if stop is StopReason.PROVEN and search.lower_bound < search.target:
+        stop = StopReason.NUMERICAL
     seconds = clock() - started
-    search.note(seconds, say, last_one=True)
+    search.note(seconds, progress, last_one=True)
     return ConflictSearch(
         search.w, search.b, search.objective, search.lower_bound, search.nodes, search.steps,
         seconds, stop, tuple(search.trace),
@@ -169,7 +170,7 @@ class _Search:
         return min(self.proven, self.objective)
 
     def note(
-        self, seconds: float, say: Callable[[TracePoint], None], *, last_one: bool = False
+        self, seconds: float, progress: Callable[[TracePoint], None], *, last_one: bool = False
     ) -> None:
         """Add to the trace when the bound or the incumbent moved."""
         now = TracePoint(seconds, self.nodes, self.lower_bound, self.objective)
@@ -179,7 +180,7 @@ class _Search:
             if not moved and now.objective == last.objective:
                 return
         self.trace.append(now)
-        say(now)
+        progress(now)
 
     def root(self) -> None:
         """Bound the node without any decision."""

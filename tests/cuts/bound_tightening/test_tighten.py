@@ -28,7 +28,6 @@ from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum, into_
 from tightmargin.cuts.bound_tightening.shift import shifted
 from tightmargin.cuts.bound_tightening.tighten import (
     Tightened,
-    TighteningStatus,
     sdp_pays,
     tighten,
     tightened_big_m,
@@ -37,6 +36,7 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins, trivial_points
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
@@ -406,7 +406,7 @@ def test_conflicts_that_cut_off_a_relaxation_raise_its_bound(intercept: str) -> 
 
 def test_rounds_are_told_of_and_traced() -> None:
     told: list[str] = []
-    found = tighten(random_data(0, 12), penalty=1.0, intercept="free", say=told.append)
+    found = tighten(random_data(0, 12), penalty=1.0, intercept="free", progress=told.append)
     assert told == [str(entry) for entry in found.trace]
     assert told[0].startswith("qp: mean upper ")
     assert found.trace[-1].seconds <= found.seconds
@@ -462,14 +462,14 @@ def test_the_clock_and_ctrl_c_keep_what_was_proven() -> None:
     start = closed_slack_bounds(
         data, penalty=1.0, intercept="penalised", incumbent=at_once.incumbent, slack=1e-4
     )
-    assert at_once.status is TighteningStatus.TIME_LIMIT
+    assert at_once.stop is StopReason.TIME_LIMIT
     np.testing.assert_array_equal(at_once.bounds.upper, start.upper)
 
     def press(_: str) -> None:
         raise KeyboardInterrupt
 
-    stopped = tighten(data, **words, say=press)
-    assert stopped.status is TighteningStatus.INTERRUPTED
+    stopped = tighten(data, **words, progress=press)
+    assert stopped.stop is StopReason.INTERRUPTED
     assert len(stopped.trace) == 1
     assert stopped.bounds.upper.mean() < start.upper.mean()
     assert cut_off(random_data(6, 14), stopped.bounds, 1.0, "penalised") == 0
@@ -488,7 +488,7 @@ def test_a_round_that_the_clock_cuts_short_keeps_its_first_bounds(
     start = closed_slack_bounds(
         data, penalty=1.0, intercept="none", incumbent=found.incumbent, slack=1e-4
     )
-    assert found.status is TighteningStatus.TIME_LIMIT
+    assert found.stop is StopReason.TIME_LIMIT
     assert len(found.trace) == 1
     moved = found.bounds.upper < start.upper * 0.9
     assert moved[:3].all()

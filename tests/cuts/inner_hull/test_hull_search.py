@@ -24,13 +24,13 @@ from tightmargin.cuts.inner_hull import hull_search as searching
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.inner_hull.hull_surface import Surface
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import NuRange, nu_range
 
 # --- the optimum ---------------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from tightmargin.cuts.nu_path.multipliers import recover_multipliers
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
@@ -35,6 +34,7 @@ from tightmargin.formulations.nu.extended import extended_nu_svc
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.result import Verdict
 
@@ -123,7 +123,7 @@ def below(path: ExtendedNuPath) -> list[PathRow]:
 
 def test_every_value_of_the_path_is_the_global_optimum(path: ExtendedNuPath) -> None:
     assert [row.nu for row in path.rows] == sorted(NUS, reverse=True)
-    assert path.left_out == ()
+    assert path.not_reached == ()
     for row in path.rows:
         if row.side < 0:
             expected = every_direction(TOY, row.nu)[1]
@@ -332,7 +332,7 @@ def test_an_interrupted_search_ends_the_path_and_keeps_its_rows() -> None:
 
     path = extended_nu_path(data, [0.95, 0.3, 0.2, 0.15, 0.07], engine=stopped)
     assert [row.nu for row in path.rows] == [0.95, 0.3, 0.2]
-    assert path.left_out == (0.15, 0.07)
+    assert path.not_reached == (0.15, 0.07)
     assert path.rows[1].verdict is Verdict.CERTIFIED
 
 

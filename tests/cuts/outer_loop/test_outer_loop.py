@@ -26,13 +26,13 @@ from tightmargin.cuts.relaxation import emptiness
 from tightmargin.cuts.relaxation.emptiness import COLD
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
 from tightmargin.formulations.nu.polytope_edges import edges, ties_at
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.result import Status

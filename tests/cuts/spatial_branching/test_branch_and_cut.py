@@ -31,7 +31,6 @@ from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.search.run import in_unit
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.cuts.spatial_branching import active_points
 from tightmargin.cuts.spatial_branching import sphere_cuts as concavity
 from tightmargin.cuts.spatial_branching.active_points import BAND, look, nothing_known
@@ -55,6 +54,7 @@ from tightmargin.formulations.nu.support_function import (
     support_value,
 )
 from tightmargin.formulations.nu.weights import loss_weights
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 
 TOLERANCE = 1e-6

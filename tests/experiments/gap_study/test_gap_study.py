@@ -127,7 +127,7 @@ def test_the_exact_problem_by_brute_force() -> None:
 
 def test_a_study_grows_by_one_row_at_a_time() -> None:
     told: list[str] = []
-    grown = list(gap_study.run(SMALL, RELAXATIONS[:2], say=told.append))
+    grown = list(gap_study.run(SMALL, RELAXATIONS[:2], progress=told.append))
     assert [len(s.comparison.rows) for s in grown] == [0, 1, 2]
     assert [len(s.rungs) for s in grown] == [0, 1, 2]
     assert [text.partition(": ")[2] for text in told] == [

@@ -14,7 +14,7 @@ import pytest
 from benchmarks import ladder as benchmark
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.cuts.bound_tightening.tighten import Tightened, TighteningStatus
+from tightmargin.cuts.bound_tightening.tighten import Tightened
 from tightmargin.experiments.cli import compare
 from tightmargin.experiments.gap_study import ladder
 from tightmargin.experiments.gap_study import study as gap_study
@@ -26,6 +26,7 @@ from tightmargin.experiments.gap_study.table import percent, to_json, to_markdow
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
 from tightmargin.solvers.comparison.gap_table import Bound
+from tightmargin.solvers.execution.stop_reason import StopReason
 
 SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
 SMALL = Instance("small", "Twelve points", SPEC, {"penalty": 1.5})
@@ -302,7 +303,7 @@ def test_an_interrupt_inside_a_step_keeps_the_rows(
     original = ladder.tighten
 
     def interrupted(*arguments: Any, **settings: Any) -> Tightened:
-        return replace(original(*arguments, **settings), status=TighteningStatus.INTERRUPTED)
+        return replace(original(*arguments, **settings), stop=StopReason.INTERRUPTED)
 
     monkeypatch.setattr(ladder, "tighten", interrupted)
     tightened = LADDER[NAMES.index("SDP, tightened bounds")]

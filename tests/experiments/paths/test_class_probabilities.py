@@ -191,7 +191,7 @@ def test_ctrl_c_keeps_rows_and_says_what_is_missing(
     assert answer.code == 130
     assert "without pi = 0.47, 0.71" in answer.stderr
     document = json.loads(out.read_text())
-    assert document["left_out"] == [0.47, 0.71]
+    assert document["not_reached"] == [0.47, 0.71]
     assert document["interrupted"]
     assert run("predict", out, "--data", file).code == 0
 

@@ -62,7 +62,7 @@ def test_the_document_and_the_files_hold_the_same(documents: dict[str, Any]) -> 
     assert (document["schema"], document["command"]) == (SCHEMA, "path")
     assert document["formulation"] == "conic_sdp"
     assert document["parameters"] == {"intercept": "penalised"}
-    assert (document["left_out"], document["interrupted"]) == ([], False)
+    assert (document["not_reached"], document["interrupted"]) == ([], False)
     assert document["data"]["sha256"] == DATA.sha256
     assert documents["stderr"] == ""
     assert json.loads((folder / "t.json").read_text(encoding="utf-8")) == document
@@ -128,7 +128,7 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(
     answer = path(file, "--set", given, "--json", name=name)
     assert answer.code == 130
     assert len(answer.json["rows"]) == 2
-    assert answer.json["left_out"] == left
+    assert answer.json["not_reached"] == left
     assert answer.json["interrupted"]
     assert f"{name}: interrupted; kept 2 rows, without" in answer.stderr
 

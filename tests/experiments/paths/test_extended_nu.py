@@ -81,7 +81,7 @@ def test_the_document_has_its_shape(documents: dict[str, Any]) -> None:
     assert low - 1e-12 <= found.nu_bar <= high + 1e-9
     assert document["range"]["constant_until"] == pytest.approx(2 / N)
     assert document["data"]["sha256"] == DATA.sha256
-    assert (document["left_out"], document["interrupted"]) == ([], False)
+    assert (document["not_reached"], document["interrupted"]) == ([], False)
     saved = json.loads((documents["folder"] / "t.json").read_text(encoding="utf-8"))
     assert saved == document
     assert documents["stderr"] == ""
@@ -151,7 +151,7 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(
     answer = path(file, "--out", out, "--json")
     assert answer.code == 130
     assert len(answer.json["rows"]) == kept
-    assert len(answer.json["left_out"]) == len(NUS) - kept
+    assert len(answer.json["not_reached"]) == len(NUS) - kept
     assert answer.json["interrupted"]
     assert f"interrupted; kept {kept} rows" in answer.stderr
     assert json.loads(out.read_text(encoding="utf-8")) == answer.json
@@ -182,7 +182,7 @@ def test_a_search_that_ctrl_c_ends_keeps_its_row(
     answer = path(file, "--json")
     assert answer.code == 130
     assert [row["nu"] for row in answer.json["rows"]] == [0.9, 0.6, 0.4]
-    assert answer.json["left_out"] == [0.2, 0.1]
+    assert answer.json["not_reached"] == [0.2, 0.1]
 
 
 REFUSED = {

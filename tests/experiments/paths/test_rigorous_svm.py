@@ -270,7 +270,7 @@ def test_the_document_and_the_files_hold_the_same(documents: dict[str, Any]) -> 
     document, folder = documents["json"], documents["folder"]
     assert (document["schema"], document["command"]) == (SCHEMA, "path")
     assert document["parameters"] == {"intercept": "free", "eta": 0.05, "vc_form": "vapnik"}
-    assert document["left_out"] == []
+    assert document["not_reached"] == []
     assert documents["stderr"] == ""
     least = min(document["rows"], key=lambda row: row["vc_bound"])
     assert document["least_vc_bound"] == least["norm_bound"]
@@ -376,7 +376,7 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(
     answer = path(file, "--set", "norm_bound=0.7,0.4,0.1", "--json")
     assert answer.code == 130
     assert [found["norm_bound"] for found in answer.json["rows"]] == [0.1, 0.4]
-    assert (answer.json["left_out"], answer.json["interrupted"]) == ([0.7], True)
+    assert (answer.json["not_reached"], answer.json["interrupted"]) == ([0.7], True)
     assert "rsvm: interrupted; kept 2 rows, without norm_bound = 0.7" in answer.stderr
 
 

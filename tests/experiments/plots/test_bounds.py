@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 
 import tightmargin as tm
 from tests.support.figure_checks import faults_of
-from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound, TighteningStatus
+from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
@@ -20,6 +20,7 @@ from tightmargin.experiments.plots.bounds import bound_figure, draw_bounds, save
 from tightmargin.experiments.plots.cutting_planes import toy
 from tightmargin.experiments.plots.style import LOOKS, new_figure
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
@@ -140,9 +141,7 @@ def test_bound_tightening_ends_at_the_bound_of_its_last_set() -> None:
         for seconds, bound in ((0.5, 1.0), (1.5, 2.0))
     )
     bounds: Any = None
-    found = Tightened(
-        bounds, 2.75, 0, (np.zeros(2), 0.0), 4.0, rounds, TighteningStatus.FINISHED, 2.0
-    )
+    found = Tightened(bounds, 2.75, 0, (np.zeros(2), 0.0), 4.0, rounds, StopReason.FINISHED, 2.0)
     trace = bound_trace(found)
     assert trace.seconds.tolist() == [0.5, 1.5, 2.0]
     assert trace.lower.tolist() == [1.0, 2.0, 2.75]

@@ -10,7 +10,7 @@ import pytest
 from tests.support.command_line import run
 from tightmargin.experiments.plots.performance_profile import times_of
 from tightmargin.solvers.comparison.agreement import Agreement
-from tightmargin.solvers.comparison.solver_runs import Answer, Model
+from tightmargin.solvers.comparison.solver_runs import Model, SolverRun
 from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
 
 
@@ -20,12 +20,12 @@ def test_only_proven_finished_and_agreeing_solves_count() -> None:
     weak = Certificate(Verdict.NOT_CERTIFIED, "no bound")
     models = [Model(name, "QP", 1) for name in ("first", "second")]
 
-    def answer(model: Model, solver: str, seconds: float, **given: Any) -> Answer:
+    def answer(model: Model, solver: str, seconds: float, **given: Any) -> SolverRun:
         words: dict[str, Any] = {
             "status": Status.OPTIMAL, "objective": 2.0, "bound": 2.0, "values": {}, "duals": {},
             "certificate": certified, "solver": solver, "seconds": seconds, **given,
         }  # fmt: skip
-        return Answer(model, solver, "1", SolveResult(**words))
+        return SolverRun(model, solver, "1", SolveResult(**words))
 
     rows = (
         answer(models[0], "clarabel", 1.0), answer(models[1], "clarabel", 2.0),
@@ -33,7 +33,7 @@ def test_only_proven_finished_and_agreeing_solves_count() -> None:
         answer(models[1], "scip", 3.0),
         answer(models[0], "highs", 0.5, certificate=weak), answer(models[1], "highs", 0.1,
                                                                  objective=7.0),
-        Answer(models[0], "piqp", "1", None),
+        SolverRun(models[0], "piqp", "1", None),
     )  # fmt: skip
     assert times_of(Agreement(rows)) == {
         "clarabel": [1.0, 2.0], "scip": [None, 3.0], "highs": [None, None], "piqp": [None, None],

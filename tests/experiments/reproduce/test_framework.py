@@ -205,9 +205,11 @@ Reproduce = Callable[..., Answer]
 def reproduce(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reproduce:
     """Run the quick Table 2 into tmp_path, with given rows for its solutions."""
 
-    def command(*words: str, rows: tuple[Measured, ...] = ROWS, left_out: bool = False) -> Answer:
+    def command(
+        *words: str, rows: tuple[Measured, ...] = ROWS, not_reached: bool = False
+    ) -> Answer:
         monkeypatch.setattr(table2, "sound_digits", lambda: Path(__file__))
-        monkeypatch.setattr(table2, "half", lambda size: Run(rows, left_out).plain)
+        monkeypatch.setattr(table2, "half", lambda size: Run(rows, not_reached).plain)
         return run("reproduce", NAME, "--quick", "--out", tmp_path / "a" / "b", *words)
 
     return command
@@ -256,7 +258,7 @@ def test_an_unproven_row_is_1(reproduce: Reproduce) -> None:
 def test_ctrl_c_keeps_the_rows_that_are_there_and_judges_nothing(
     reproduce: Reproduce, tmp_path: Path
 ) -> None:
-    answer = reproduce("--json", rows=ROWS[:5], left_out=True)
+    answer = reproduce("--json", rows=ROWS[:5], not_reached=True)
     assert answer.code == 130
     store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
     assert answer.stderr.splitlines() == [
@@ -397,10 +399,10 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr("tightmargin.experiments.console.streams.time.monotonic", lambda: now[0])
-    with working("work", every=30.0) as say:
+    with working("work", every=30.0) as progress:
         for seconds in (1.0, 29.0, 31.0, 40.0, 62.0):
             now[0] = seconds
-            say(f"{seconds:g} s")
+            progress(f"{seconds:g} s")
     assert capsys.readouterr().err == "31 s\n62 s\n"
 
 
@@ -479,7 +481,7 @@ def test_a_task_is_run_again_where_the_print_has_changed(
     """It says which cases some tasks solve."""
     print_, said = tmp_path / "published.toml", list[str]()
     monkeypatch.setattr(runs, "printed_files", lambda: [print_])
-    how = Effort(study="a", store=tmp_path / "a.sqlite", tell=said.append)
+    how = Effort(study="a", store=tmp_path / "a.sqlite", report=said.append)
     for text in ("nu = 1", "nu = 1", "nu = 2"):
         print_.write_text(text)
         assert run_tasks(floordiv, [(4, 2)], how).results == (2,)
@@ -501,7 +503,7 @@ def test_results_are_in_the_order_of_the_tasks(jobs: int) -> None:
 
     said: list[str] = []
     tasks = [(0, 0.5), (1, 0.0), (2, 0.0)]
-    done = run_tasks(work, tasks, Effort(jobs=jobs, say=said.append))
+    done = run_tasks(work, tasks, Effort(jobs=jobs, progress=said.append))
     assert (done.results, done.interrupted) == ((0, 1, 2), False)
     assert [text.partition(",")[0] for text in said] == [f"{k} of 3 runs done" for k in range(4)]
     assert said[2].endswith(" s left")
@@ -540,5 +542,5 @@ def test_nothing_is_run_after_a_task_that_ctrl_c_cut_short() -> None:
 def test_an_error_of_a_task_is_named_after_the_others_ran(jobs: int) -> None:
     said: list[str] = []
     with pytest.raises(StudyError, match=r"1 of 3 tasks failed: floordiv\(1, 0\): ZeroDivision"):
-        run_tasks(floordiv, [(1, 1), (1, 0), (4, 2)], Effort(jobs=jobs, say=said.append))
+        run_tasks(floordiv, [(1, 1), (1, 0), (4, 2)], Effort(jobs=jobs, progress=said.append))
     assert said[-1] == "3 of 3 runs done"

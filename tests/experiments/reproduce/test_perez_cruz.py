@@ -201,7 +201,7 @@ def test_ctrl_c_leaves_no_half_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     data = samples.clusters(0, 60)
     whole = solved.extended_nu_path(data, [0.6, 0.5])
     for cut in (
-        replace(whole, rows=whole.rows[:1], left_out=(0.5,)),
+        replace(whole, rows=whole.rows[:1], not_reached=(0.5,)),
         replace(whole, rows=(whole.rows[0], replace(whole.rows[1], stop="interrupted"))),
     ):
         monkeypatch.setattr(solved, "extended_nu_path", lambda *_, cut=cut: cut)

@@ -20,7 +20,6 @@ from tests.support.command_line import run
 from tightmargin.cuts.cut.cut import InvalidCutError, Kind
 from tightmargin.cuts.nu_path.nu_path import INTERRUPTED
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.search.stop import StopReason
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.takeda_sugiyama import (
@@ -47,6 +46,7 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.formulations.svc.c_svc import c_svc_dual
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.result import Status, Verdict
 
@@ -591,13 +591,13 @@ def test_a_run_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPatc
     assert (report.judged, report.complaints) == ((), [])
 
 
-@pytest.mark.parametrize("left", [{"left_out": (0.1,)}, {"stop": INTERRUPTED}])
+@pytest.mark.parametrize("left", [{"not_reached": (0.1,)}, {"stop": INTERRUPTED}])
 def test_a_path_that_ctrl_c_cut_short_is_no_result(
     left: Numbers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = points("wdbc")
     whole = machines.trained(data, [0.5])
-    short = replace(whole, left_out=left.pop("left_out", ()))
+    short = replace(whole, not_reached=left.pop("not_reached", ()))
     short = replace(short, rows=(replace(whole.rows[0], **left),))
     monkeypatch.setattr(machines, "extended_nu_path", lambda *_: short)
     with pytest.raises(KeyboardInterrupt):

@@ -111,7 +111,7 @@ def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     asked = [(str(tmp_path), number, SECONDS) for number in range(16)]
     words: dict[str, Any] = {"name": "n", "store": store, "backend": "dask", "scheduler": address}
-    study = run_study(marked, asked, say=kill_a_worker, **words)
+    study = run_study(marked, asked, progress=kill_a_worker, **words)
     assert killed
     assert [value["square"] for value in study.complete().values()] == [k * k for k in range(16)]
     assert sum(marks(tmp_path, "begun").values()) <= 17
@@ -169,7 +169,7 @@ def test_a_task_that_ends_every_worker_is_named_and_the_scheduler_may_go(tmp_pat
             dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
             pytest.raises(ConnectionError, match=f"the dask scheduler at {address} is gone"),
         ):
-            run_study(marked, more, store=store, say=kill_the_scheduler, **words)
+            run_study(marked, more, store=store, progress=kill_the_scheduler, **words)
         study = run_study(marked, more, name="n", store=store)
         assert len(study.complete()) == 10
         assert sum(marks(tmp_path, "ended").values()) <= 4 + 1 + 10 + 2

@@ -137,9 +137,9 @@ def test_another_version_of_a_dependency_is_other_code(
 def test_an_edit_of_the_file_of_the_function_runs_it_again(somebody: Any, tmp_path: Path) -> None:
     told: list[str] = []
     for _ in range(2):
-        run_study(somebody, [(1,)], name="n", store=tmp_path / "s", tell=told.append)
+        run_study(somebody, [(1,)], name="n", store=tmp_path / "s", report=told.append)
     edited(tmp_path / "their_study.py")
-    run_study(reloaded(), [(1,)], name="n", store=tmp_path / "s", tell=told.append)
+    run_study(reloaded(), [(1,)], name="n", store=tmp_path / "s", report=told.append)
     assert told == [
         "1 of 1 tasks were finished before",
         "1 finished tasks were made by other code and are run again",
@@ -166,7 +166,7 @@ def work(number):
     return [number, 10]
 
 if __name__ == "__main__":
-    study = run_study(work, [(1,), (2,)], name="n", store=sys.argv[1], jobs=2, tell=print)
+    study = run_study(work, [(1,), (2,)], name="n", store=sys.argv[1], jobs=2, report=print)
     print(list(study.complete().values()))
 """
 
@@ -233,7 +233,7 @@ def test_a_process_that_begins_after_an_edit_runs_nothing(somebody: Any, tmp_pat
             edited(path)
 
     tasks = [(1,), (2,)]
-    study = run_study(somebody, tasks, name="n", store=store, say=edit, jobs=2)
+    study = run_study(somebody, tasks, name="n", store=store, progress=edit, jobs=2)
     assert study.values == {}
     assert "has another edition of tightmargin, of the file" in study.failures[0].message
     path.write_text(THEIRS)
@@ -252,10 +252,10 @@ def test_an_edit_ends_a_running_study_which_goes_on_when_it_is_undone(
 
     tasks = [(number,) for number in range(5)]
     with pytest.raises(StudyError, match=r"their_study\.py: edited after .* before is kept"):
-        run_study(somebody, tasks, name="n", store=store, say=edit, jobs=jobs)
+        run_study(somebody, tasks, name="n", store=store, progress=edit, jobs=jobs)
     path.write_text(THEIRS)
     told: list[str] = []
-    study = run_study(somebody, tasks, name="n", store=store, tell=told.append)
+    study = run_study(somebody, tasks, name="n", store=store, report=told.append)
     assert told == ["2 of 5 tasks were finished before"]
     assert list(study.complete().values()) == [0, 1, 2, 3, 4]
 
@@ -266,4 +266,4 @@ def test_an_edit_of_a_formulation_ends_a_running_study(ours: Path, tmp_path: Pat
             edited(ours / "formulations" / "svc" / "c_svc.py")
 
     with pytest.raises(StudyError, match=r"c_svc\.py: edited after this Python had loaded it"):
-        run_study(abs, [(-1,), (-2,)], name="n", store=tmp_path / "s.sqlite", say=edit)
+        run_study(abs, [(-1,), (-2,)], name="n", store=tmp_path / "s.sqlite", progress=edit)

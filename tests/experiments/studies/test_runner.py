@@ -63,7 +63,11 @@ def test_a_finished_study_is_read_and_not_run(tmp_path: Path) -> None:
     said: list[str] = []
     for _ in range(2):
         study = run_study(
-            marked, tasks(tmp_path, 3, 0.0), name="n", store=tmp_path / "s.sqlite", say=said.append
+            marked,
+            tasks(tmp_path, 3, 0.0),
+            name="n",
+            store=tmp_path / "s.sqlite",
+            progress=said.append,
         )
         assert [value["square"] for value in study.complete().values()] == [0, 1, 4]
     assert set(marks(tmp_path, "begun").values()) == {1}
@@ -147,7 +151,7 @@ def test_tasks_that_fail_are_named_and_the_others_are_kept(jobs: int, tmp_path: 
     said: list[str] = []
     asked = [(number,) for number in range(6)]
     store = tmp_path / "s"
-    study = run_study(faulty, asked, name="n", store=store, jobs=jobs, tell=said.append)
+    study = run_study(faulty, asked, name="n", store=store, jobs=jobs, report=said.append)
     assert study.values == {(0,): 0, (4,): 4, (5,): 5}
     assert [(one.name, one.message) for one in study.failures] == [
         ("faulty(1)", "ValueError: no such row"),
@@ -159,7 +163,7 @@ def test_tasks_that_fail_are_named_and_the_others_are_kept(jobs: int, tmp_path: 
     assert sorted(said)[0] == "faulty(1) failed: ValueError: no such row; the others go on"
     with pytest.raises(StudyError, match=rf"3 of 6 tasks failed; the other 3 are kept in {store}"):
         study.complete()
-    again = run_study(faulty, asked, name="n", store=store, tell=said.append)
+    again = run_study(faulty, asked, name="n", store=store, report=said.append)
     assert said[-4] == "3 of 6 tasks were finished before"
     assert len(again.failures) == 3, "no failure is stored"
 
@@ -173,7 +177,7 @@ def test_a_process_that_dies_takes_nothing_finished_with_it(
     said: list[str] = []
     asked = [(str(tmp_path), number, SECONDS, times) for number in range(5)]
     store = tmp_path / "s.sqlite"
-    study = run_study(deadly, asked, name="n", store=store, jobs=2, tell=said.append)
+    study = run_study(deadly, asked, name="n", store=store, jobs=2, report=said.append)
     found = {task[1]: value["square"] for task, value in study.values.items()}
     if times == 1:
         assert found == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
@@ -361,7 +365,9 @@ def test_what_a_function_takes_with_it_is_part_of_it(tmp_path: Path) -> None:
 
     def run(*words: Any) -> Any:
         said: list[str] = []
-        study = run_study(taking(*words), [(1,)], name="n", store=tmp_path / "s", say=said.append)
+        study = run_study(
+            taking(*words), [(1,)], name="n", store=tmp_path / "s", progress=said.append
+        )
         return study.values[1,], said[0]
 
     before, other = "1 of 1 tasks were finished before", "1 finished tasks were made by other code"
@@ -379,7 +385,9 @@ def test_a_data_file_that_has_changed_is_run_again(tmp_path: Path) -> None:
     points, said = tmp_path / "points.csv", list[str]()
     for text in ("1", "1", "2"):
         points.write_text(text)
-        run_study(square, [(1,)], name="n", store=tmp_path / "s", reads=[points], tell=said.append)
+        run_study(
+            square, [(1,)], name="n", store=tmp_path / "s", reads=[points], report=said.append
+        )
     assert said == [
         "1 of 1 tasks were finished before",
         "1 finished tasks were made from other data and are run again",

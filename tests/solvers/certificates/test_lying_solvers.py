@@ -28,7 +28,7 @@ from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.certificates.claim_consistency import heard
+from tightmargin.solvers.certificates.claim_consistency import with_contradictions
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
@@ -394,7 +394,7 @@ def test_no_mixture_of_truth_and_lies_certifies_what_is_wrong(
     if duals is not None:
         duals = _changed(duals, lambda n: n + noise[1] * rng.standard_normal(np.shape(n)))
     claim = Claim(status, x, duals, bound=bound, objective=reported)
-    found = certify(case, heard(case.form, claim))
+    found = certify(case, with_contradictions(case.form, claim))
     best, certificate = optimum(subject), found.certificate
     size = max(1.0, abs(best))
     if certificate.bound is not None:
@@ -426,7 +426,7 @@ def test_no_mixture_of_truth_and_lies_certifies_what_is_wrong(
     ],
 )
 def test_what_does_not_fit_the_model_is_dropped_and_said(claim: Claim, said: str) -> None:
-    kept = heard(standard_form(SUBJECTS["QP"].build()), claim)
+    kept = with_contradictions(standard_form(SUBJECTS["QP"].build()), claim)
     assert said in kept.contradictions
     assert said in kept.message
     assert kept.duals is None
@@ -437,10 +437,10 @@ def test_what_does_not_fit_the_model_is_dropped_and_said(claim: Claim, said: str
 @pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.LIMIT_NO_SOLUTION, Status.ERROR])
 def test_no_bound_and_no_point_are_no_contradiction(status: Status) -> None:
     form = standard_form(SUBJECTS["QP"].build())
-    kept = heard(form, Claim(status, bound=-np.inf, message="word"))
+    kept = with_contradictions(form, Claim(status, bound=-np.inf, message="word"))
     assert (kept.status, kept.contradictions, kept.message) == (status, (), "word")
     assert kept.bound is None
-    assert heard(form, Claim(status, bound=np.inf)).contradictions == ()
+    assert with_contradictions(form, Claim(status, bound=np.inf)).contradictions == ()
 
 
 @pytest.mark.parametrize("subject", list(SUBJECTS))

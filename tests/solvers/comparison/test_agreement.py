@@ -24,7 +24,7 @@ from tightmargin.solvers.backends import scip, scs
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.comparison import solver_runs as answering
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
-from tightmargin.solvers.comparison.solver_runs import Answer, Model, solvers_named
+from tightmargin.solvers.comparison.solver_runs import Model, SolverRun, solvers_named
 from tightmargin.solvers.doctor import TRIALS
 from tightmargin.solvers.errors import SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
@@ -258,7 +258,7 @@ def test_a_narrow_screen_keeps_difference_and_agreement(
 # --- refusals are rows ---------------------------------------------------------------------------
 
 
-def rows_of(*names: str, solvers: Any, **limits: Any) -> tuple[Agreement, dict[str, Answer]]:
+def rows_of(*names: str, solvers: Any, **limits: Any) -> tuple[Agreement, dict[str, SolverRun]]:
     found = tm.compare(
         DATA,
         [(name, PARAMETERS[name]) for name in names],
@@ -421,7 +421,7 @@ def test_a_worse_point_with_a_bound_to_match_is_a_no(monkeypatch: pytest.MonkeyP
 MODEL = Model("m", "QP", 1)
 
 
-def answer(solver: str, objective: float | None, **facts: Any) -> Answer:
+def answer(solver: str, objective: float | None, **facts: Any) -> SolverRun:
     """A row; proven with no gap unless told otherwise."""
     verdict = facts.pop("verdict", Verdict.CERTIFIED)
     certificate = Certificate(verdict, gap=facts.pop("gap", 0.0), reason="why")
@@ -430,10 +430,10 @@ def answer(solver: str, objective: float | None, **facts: Any) -> Answer:
     result = SolveResult(
         status, objective, objective, {}, {}, certificate, solver, seconds=1.0, time_limit=limit
     )
-    return Answer(facts.pop("model", MODEL), solver, "1", result)
+    return SolverRun(facts.pop("model", MODEL), solver, "1", result)
 
 
-def agreement(*rows: Answer) -> list[bool | None]:
+def agreement(*rows: SolverRun) -> list[bool | None]:
     found = Agreement(rows)
     return [found.agrees(row) for row in rows]
 
@@ -470,7 +470,7 @@ CLAIMED = {"verdict": Verdict.SOLVER_BOUND, "gap": None}
         ),
     ],
 )  # fmt: skip
-def test_who_agrees(rows: tuple[Answer, ...], expected: list[bool | None]) -> None:
+def test_who_agrees(rows: tuple[SolverRun, ...], expected: list[bool | None]) -> None:
     assert agreement(*rows) == expected
 
 

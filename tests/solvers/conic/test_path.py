@@ -392,7 +392,7 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(steps.ConicRows, "visit", interrupting(2, steps.ConicRows.visit))
     path = conic_path(small(1), penalties=PENALTIES)
     assert [row.penalty for row in path.rows] == list(PENALTIES[:2])
-    assert path.left_out == PENALTIES[2:]
+    assert path.not_reached == PENALTIES[2:]
     assert not path.certified
     monkeypatch.setattr(steps.ConicRows, "visit", interrupting(0, steps.ConicRows.visit))
     with pytest.raises(KeyboardInterrupt):

@@ -170,12 +170,14 @@ def test_blocks_do_not_change_the_machines_and_are_announced(
     monkeypatch: pytest.MonkeyPatch, no_model: None
 ) -> None:
     said: list[str] = []
-    together = fits("hinge", POINTS, BETAS, say=said.append)
+    together = fits("hinge", POINTS, BETAS, progress=said.append)
     assert said == ["beta 0.009901 to 0.9901, 1 of 4"]
     one = (POINTS.n + 4) * 16
     monkeypatch.setattr(cost_grid, "WORK", 3.5 * one)
     said.clear()
-    for whole, part in zip(together, fits("hinge", POINTS, BETAS, say=said.append), strict=True):
+    for whole, part in zip(
+        together, fits("hinge", POINTS, BETAS, progress=said.append), strict=True
+    ):
         assert part.hyperparameter == whole.hyperparameter
         assert part.objective == pytest.approx(whole.objective, rel=1e-9)
         np.testing.assert_allclose(part.w, whole.w, atol=1e-6)
@@ -236,7 +238,7 @@ def test_a_wrong_batch_is_not_certified_and_goes_to_the_model(
     assert machines[1].certificate.verdict is Verdict.NOT_CERTIFIED
     assert machines[1].certificate.reason.startswith("the proven gap is")
     said: list[str] = []
-    again = fits("hinge", POINTS, BETAS, intercept=mode, say=said.append)
+    again = fits("hinge", POINTS, BETAS, intercept=mode, progress=said.append)
     assert solved == pytest.approx([costs[1]])
     assert said[-1] == "beta 0.3 once more, by a solver of the model"
     for one, other in zip(again, honest, strict=True):

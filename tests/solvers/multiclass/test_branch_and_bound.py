@@ -14,9 +14,10 @@ from tests.formulations.multiclass.test_big_m import brute_force, drawn
 from tests.references.multiclass import Machine, class_points
 from tests.references.reference_solutions import INTERCEPTS
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import hinge_multipliers, machine_space
 from tightmargin.solvers.multiclass import branch_and_bound as searching
-from tightmargin.solvers.multiclass.branch_and_bound import Stop, truncated_search
+from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
 from tightmargin.solvers.multiclass.dca import truncated_dca
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
 from tightmargin.solvers.result import Verdict
@@ -31,7 +32,7 @@ def test_the_search_encloses_the_optimum_of_brute_force(seed: int) -> None:
     data, words = drawn(seed)
     value, _ = brute_force(data, words)
     found = truncated_search(data, **words)
-    assert found.stop is Stop.PROVEN
+    assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(value, rel=1e-6, abs=1e-9)
     assert found.lower_bound <= value * (1 + 1e-8) + 1e-10
     assert found.lower_bound >= value * (1 - 1e-6) - 1e-9
@@ -84,11 +85,11 @@ def test_the_hinge_start_of_the_dc_algorithm_misses_the_optimum() -> None:
 def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = truncated_search(FIFTEEN, **WORDS)
     few = truncated_search(FIFTEEN, **WORDS, node_limit=9)
-    assert few.stop is Stop.NODE_LIMIT
+    assert few.stop is StopReason.NODE_LIMIT
     assert 0 < few.lower_bound < whole.lower_bound
     assert few.objective >= whole.objective - 1e-12
     none = truncated_search(FIFTEEN, **WORDS, time_limit=0.0)
-    assert none.stop is Stop.TIME_LIMIT
+    assert none.stop is StopReason.TIME_LIMIT
     assert 0 < none.lower_bound <= few.lower_bound + 1e-12
     solve, count = searching._Search._solve, iter(range(100))
 
@@ -99,7 +100,7 @@ def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(searching._Search, "_solve", interrupted)
     broken = truncated_search(FIFTEEN, **WORDS)
-    assert broken.stop is Stop.INTERRUPTED
+    assert broken.stop is StopReason.INTERRUPTED
     assert 0 < broken.lower_bound <= whole.objective
 
 
@@ -116,7 +117,7 @@ def test_nodes_left_at_a_wide_gap_keep_their_bounds() -> None:
     """The point is not the optimum then, and what was left undone is what is proven."""
     whole = truncated_search(FIFTEEN, **WORDS)
     wide = truncated_search(FIFTEEN, **WORDS, gap=0.6)
-    assert wide.stop is Stop.PROVEN
+    assert wide.stop is StopReason.PROVEN
     assert wide.nodes < whole.nodes
     assert wide.objective > whole.objective * 1.001
     assert 0.4 * wide.objective <= wide.lower_bound <= whole.objective

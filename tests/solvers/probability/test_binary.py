@@ -189,7 +189,7 @@ def test_ctrl_c_keeps_the_finished_values(
     monkeypatch.setattr(weighted_machines, "hinge_machines", pressed)
     found = class_probabilities(data, ridge=RIDGE, grid=GRID, method="interior")
     assert found.pis.tolist() == list(GRID[:2])
-    assert found.left_out == GRID[2:]
+    assert found.not_reached == GRID[2:]
     assert not found.certified
     assert all(row.verdict is Verdict.CERTIFIED for row in found.rows)
     with pytest.raises(KeyboardInterrupt):

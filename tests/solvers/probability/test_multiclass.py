@@ -23,7 +23,7 @@ from tests.references.multiclass import class_points, hinge_of_classes, truncate
 from tightmargin.experiments.plots.simplex import save_simplex, simplex_figure
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.hinge import smallest_leads
-from tightmargin.solvers.multiclass.branch_and_bound import Stop
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.multiclass.dca import Descent
 from tightmargin.solvers.probability import multiclass as module
 from tightmargin.solvers.probability.multiclass import direct_probabilities
@@ -272,7 +272,7 @@ def test_proofs_that_are_cut_short_keep_the_machines(monkeypatch: pytest.MonkeyP
 
     def pressed(*args: Any, **words: Any) -> Any:
         calls.append(1)
-        return replace(search(*args, **words), stop=Stop.INTERRUPTED)
+        return replace(search(*args, **words), stop=StopReason.INTERRUPTED)
 
     monkeypatch.setattr(module, "truncated_search", pressed)
     fit = direct_probabilities(data, ridge=0.02, grid=3, machine="exact", time_limit=100.0)

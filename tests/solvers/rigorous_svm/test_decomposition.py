@@ -20,6 +20,7 @@ from tests.references.reference_solutions import hinge, points
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.normalisation import fit_normaliser
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition import decomposition as module
 from tightmargin.solvers.rigorous_svm.decomposition import iterate as iterates
@@ -27,7 +28,6 @@ from tightmargin.solvers.rigorous_svm.decomposition import kernel_rows as rows
 from tightmargin.solvers.rigorous_svm.decomposition import run as runs
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import (
     Decomposition,
-    Stop,
     decomposition,
 )
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
@@ -93,7 +93,7 @@ def with_equal_points() -> TrainingData:
 
 def converged(data: Data, norm_bound: float, **options: Any) -> Decomposition:
     found = decomposition(data, norm_bound=norm_bound, **options)
-    assert found.stop is Stop.CONVERGED
+    assert found.stop is StopReason.CONVERGED
     assert found.message == ""
     assert found.point.verdict is Verdict.CERTIFIED
     return found
@@ -305,7 +305,7 @@ def test_a_corner_below_the_limit_is_left(
     assert found.point.length > 0.01
     monkeypatch.setattr(Iterate, "lift", lambda self, *, first=True: False)
     left_there = decomposition(data, norm_bound=norm_bound)
-    assert left_there.stop is Stop.STALLED
+    assert left_there.stop is StopReason.STALLED
     assert left_there.point.gap > 1e-3 * found.point.value
     assert left_there.point.lower_bound <= found.point.value <= left_there.point.value + 1e-9
     monkeypatch.undo()
@@ -335,7 +335,7 @@ def test_above_the_limit_it_stalls_and_names_norm_limit(share: float) -> None:
     limit = limit_of(data)
     least = hinge(data, "free", 0.0, 1.0).value
     found = decomposition(data, norm_bound=share * limit)
-    assert found.stop is Stop.STALLED
+    assert found.stop is StopReason.STALLED
     assert "norm_limit" in found.message
     assert found.point.lower_bound <= least + 1e-9
     assert found.point.value >= least - 1e-7
@@ -352,7 +352,7 @@ def test_above_the_limit_the_norm_is_not_used_up() -> None:
     found = decomposition(data, norm_bound=2.0)
     assert found.point.value == pytest.approx(4, abs=1e-9)
     assert found.point.length <= 1e-3
-    assert found.stop is Stop.STALLED
+    assert found.stop is StopReason.STALLED
     assert 0 < found.point.gap <= 2 * found.point.length
     assert converged(data, 0.5).point.value > 4.1
 
@@ -363,7 +363,7 @@ def test_converged_is_what_the_recomputed_gap_says(monkeypatch: pytest.MonkeyPat
     norm_bound, value = at_cost(data, 1.0)
     monkeypatch.setattr(Iterate, "loss", lambda self: self.bound())
     found = decomposition(data, norm_bound=norm_bound, steps=5)
-    assert found.stop is Stop.STEP_LIMIT
+    assert found.stop is StopReason.STEP_LIMIT
     assert found.point.gap > 1e-6
     assert found.point.value >= value - 1e-9
 
@@ -430,7 +430,7 @@ def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(runs, name, value)
     data = rbf(True)
     found = decomposition(data, norm_bound=at_cost(data, 2.0)[0])
-    assert found.stop is Stop.STALLED
+    assert found.stop is StopReason.STALLED
     assert 150 <= found.steps <= 250
     assert "shrinks no further" in found.message
     assert found.point.gap > 1e-9 * found.point.value
@@ -446,7 +446,7 @@ def test_a_run_that_crawls_next_to_a_corner_is_given_a_floor(
     converged(data, norm_bound)
     real: Callable[..., bool] = Iterate.lift
     monkeypatch.setattr(Iterate, "lift", lambda self, *, first=True: not first and real(self))
-    assert decomposition(data, norm_bound=norm_bound).stop is Stop.STALLED
+    assert decomposition(data, norm_bound=norm_bound).stop is StopReason.STALLED
 
 
 def test_no_step_is_left_only_if_f_and_s_are_exact() -> None:
@@ -558,7 +558,7 @@ def test_a_start_from_a_neighbouring_norm_bound_takes_fewer_steps() -> None:
         decomposition(data, norm_bound=norm_bound, start=start, tolerance=1e-3)
         for start in (None, near)
     )
-    assert (cold.stop, warm.stop) == (Stop.CONVERGED, Stop.CONVERGED)
+    assert (cold.stop, warm.stop) == (StopReason.CONVERGED, StopReason.CONVERGED)
     assert warm.steps <= cold.steps / 2
     assert warm.trace[0].gap < cold.trace[0].gap / 10
 
@@ -584,14 +584,14 @@ def test_limits_and_ctrl_c_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> Non
     data = rbf(True)
     norm_bound, value = at_cost(data, 2.0)
     cut = decomposition(data, norm_bound=norm_bound, steps=70)
-    assert (cut.stop, cut.steps) == (Stop.STEP_LIMIT, 70)
+    assert (cut.stop, cut.steps) == (StopReason.STEP_LIMIT, 70)
     bracketed(cut, value)
 
     ticks = itertools.count()
     late = decomposition(
         data, norm_bound=norm_bound, time_limit=2.5, clock=lambda: float(next(ticks))
     )
-    assert late.stop is Stop.TIME_LIMIT
+    assert late.stop is StopReason.TIME_LIMIT
     assert 0 < late.steps <= 200
     bracketed(late, value)
 
@@ -605,7 +605,7 @@ def test_limits_and_ctrl_c_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(Iterate, "step", pressed)
     stopped = decomposition(data, norm_bound=norm_bound)
-    assert (stopped.stop, stopped.steps) == (Stop.INTERRUPTED, 60)
+    assert (stopped.stop, stopped.steps) == (StopReason.INTERRUPTED, 60)
     assert stopped.trace[-1].steps == 60
     bracketed(stopped, value)
 

@@ -446,7 +446,7 @@ def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(path_rows, "by_segments", interrupted_after(2))
     path = rsvm_path(data, bounds, method="segments")
     assert [row.norm_bound for row in path.rows] == [2.0, 2.5]
-    assert path.left_out == (3.0,)
+    assert path.not_reached == (3.0,)
     assert not path.certified
     monkeypatch.setattr(path_rows, "by_segments", interrupted_after(0))
     with pytest.raises(KeyboardInterrupt):

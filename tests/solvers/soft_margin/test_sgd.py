@@ -21,10 +21,11 @@ from tests.support.command_line import run
 from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure, sgd_study
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import FACTS
 from tightmargin.solvers.result import Status, Verdict
 from tightmargin.solvers.soft_margin.methods import DESCENDED, PROOF
-from tightmargin.solvers.soft_margin.sgd import DONE, INTERRUPTED, TIME_LIMIT, sgd
+from tightmargin.solvers.soft_margin.sgd import sgd
 from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate
 from tightmargin.solvers.soft_margin.sgd_steps import Walk
 
@@ -151,7 +152,7 @@ def test_the_averaged_iterate_approaches_the_certified_optimum(
     assert certified.objective == pytest.approx(best, rel=1e-6)
     found = sgd(data, ridge=RIDGE, steps=50_000, seed=0, rule=rule)
     assert best - 1e-9 <= found.objective <= best + 2e-3
-    assert found.stop == DONE
+    assert found.stop is StopReason.FINISHED
     assert [point.steps for point in found.trace] == sorted({p.steps for p in found.trace})
     assert found.trace[-1].steps == found.steps == 50_000
     bounds = [point.lower_bound for point in found.trace]
@@ -242,7 +243,7 @@ def test_harmonic_numbers(k: int) -> None:
 
 def test_a_time_limit_keeps_what_was_found() -> None:
     found = sgd(DATA, ridge=RIDGE, steps=10**9, seed=0, time_limit=0.05)
-    assert found.stop == TIME_LIMIT
+    assert found.stop is StopReason.TIME_LIMIT
     assert 0 < found.steps < 10**8
     assert found.trace[-1].steps == found.steps
     assert found.objective == pytest.approx(objective(DATA, found.w), rel=1e-12)
@@ -261,7 +262,7 @@ def test_ctrl_c_keeps_what_was_found(blocks: int, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Walk, "advance", interrupted)
     found = sgd(DATA, ridge=RIDGE, steps=10**5, seed=0)
-    assert found.stop == INTERRUPTED
+    assert found.stop is StopReason.INTERRUPTED
     assert found.trace[-1].steps == found.steps
     assert (found.steps == 0) == (blocks == 0)
     assert found.objective == pytest.approx(objective(DATA, found.w), rel=1e-12)

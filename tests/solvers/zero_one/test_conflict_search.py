@@ -16,10 +16,11 @@ from tests.references.brute_force import zero_one_optima
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins, zero_one_objective
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search import search as searching
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed, probed_norm2
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, Stop, TracePoint
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
     certified_norm2,
@@ -63,7 +64,7 @@ def test_the_optimum_is_that_of_enumeration(seed: int, penalty: float, intercept
     found = from_scratch(data, penalty, intercept)
     exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
     check_result(data, penalty, intercept, found)
-    assert found.stop is Stop.PROVEN
+    assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(exact.objective, rel=2 * GAP)
     assert found.objective * (1 - 2 * GAP) <= found.lower_bound <= exact.objective
 
@@ -98,7 +99,7 @@ def test_points_at_zero_are_violated_where_nothing_can_keep_them(d: int, interce
     data = TrainingData(X, np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0]))
     found = from_scratch(data, 3.0, intercept)
     (optimum,) = zero_one_optima(data, (3.0,), intercept)
-    assert found.stop is Stop.PROVEN
+    assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(optimum, rel=2 * GAP)
     assert found.gap <= 2 * GAP
 
@@ -111,7 +112,7 @@ def test_a_bound_that_rounding_keeps_open_is_not_called_proven(
     found = conflict_search(
         data, penalty=1.0, intercept="free", incumbent=(np.zeros(2), 1.0), gap=1e-6
     )
-    assert found.stop is Stop.NUMERICAL
+    assert found.stop is StopReason.NUMERICAL
     optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
     assert found.lower_bound <= optimum
 
@@ -144,7 +145,7 @@ def test_published_optima_are_proven_again(name: str, C: int, data_folder: Path)
     with (folder / "published_bounds.csv").open() as stream:
         (row,) = [r for r in csv.DictReader(stream) if r["instance"] == name and float(r["C"]) == C]
     found = from_scratch(load(str(folder / name)), 2.0 * C, "free")
-    assert found.stop is Stop.PROVEN
+    assert found.stop is StopReason.PROVEN
     assert found.objective / 2 == pytest.approx(float(row["benders_upper"]), abs=5e-6)
     assert found.gap <= 2 * GAP
 
@@ -194,7 +195,7 @@ def test_the_step_limit_repeats_exactly() -> None:
     first, second = (
         conflict_search(data, penalty=1.0, intercept="free", step_limit=800) for _ in range(2)
     )
-    assert first.stop is Stop.STEP_LIMIT
+    assert first.stop is StopReason.STEP_LIMIT
     assert (first.lower_bound, first.objective, first.steps, first.nodes) == (
         second.lower_bound, second.objective, second.steps, second.nodes,
     )  # fmt: skip
@@ -209,7 +210,7 @@ def test_a_time_limit_is_told_and_kept() -> None:
         time_limit=3.0,
         clock=lambda: float(next(ticks)),
     )
-    assert found.stop is Stop.TIME_LIMIT
+    assert found.stop is StopReason.TIME_LIMIT
     assert 0 < found.lower_bound < found.objective
     assert found.seconds >= 3.0
 
@@ -229,7 +230,7 @@ def test_an_interrupt_keeps_the_incumbent_and_the_bound(
     monkeypatch.setattr(searching, "bounded", pressed)
     start = (np.zeros(3), 1.0)
     found = conflict_search(data, penalty=1.0, intercept="free", incumbent=start)
-    assert found.stop is Stop.INTERRUPTED
+    assert found.stop is StopReason.INTERRUPTED
     check_result(data, 1.0, "free", found)
     assert found.lower_bound <= optimum
     assert (found.lower_bound > 0) == (at > 1)
@@ -238,7 +239,7 @@ def test_an_interrupt_keeps_the_incumbent_and_the_bound(
 def test_progress_is_told_as_it_is_kept() -> None:
     told: list[TracePoint] = []
     data = overlapping(24, 3, 9)
-    found = conflict_search(data, penalty=1.0, intercept="free", say=told.append)
+    found = conflict_search(data, penalty=1.0, intercept="free", progress=told.append)
     assert tuple(told) == found.trace
     assert told[-1].lower_bound == found.lower_bound
 

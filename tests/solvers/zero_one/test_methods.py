@@ -14,10 +14,10 @@ from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.zero_one import closing_bounds
 from tightmargin.solvers.zero_one import methods as searched_module
-from tightmargin.solvers.zero_one.conflict_search.result import Stop
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 from tightmargin.solvers.zero_one.methods import SEARCHED
 
@@ -65,7 +65,7 @@ def test_a_time_limit_is_exit_code_4() -> None:
     model = zero_one_big_m(data, penalty=1.0, big_m="derived", incumbent=(np.zeros(6), 1.0))
     result = solve(model, method="conflict-search", time_limit=0.05)
     assert result.status is Status.FEASIBLE
-    assert result.certificate.facts["stop"] == Stop.TIME_LIMIT
+    assert result.certificate.facts["stop"] == StopReason.TIME_LIMIT
     assert result.bound is not None
     assert 0 < result.bound < result.objective  # type: ignore[operator]
     assert "time limit" in result.message
