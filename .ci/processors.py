@@ -47,6 +47,7 @@ NOT_NUMERICAL = (
     "tests/project/test_processors.py",
     "tests/project/test_pyomo_hooks.py",
     "tests/project/test_readme.py",
+    "tests/project/test_recipes.py",
     "tests/project/test_refusals.py",
     "tests/experiments/reproduce/test_framework.py",
     "tests/solvers/test_result_files.py",
@@ -141,7 +142,8 @@ def code_now() -> str:
     """Digest of every file that a test may read: a run of other code says nothing of this one."""
     folders = ["benchmarks", "cuts", "docs", "experiments", "formulations", "notebooks", "solvers"]
     files = [path for name in [*folders, "tests"] for path in (ROOT / name).rglob("*")]
-    files += [ROOT / name for name in ("tightmargin.py", "pyproject.toml", "README.md", "Makefile")]
+    files += (ROOT / "tightmargin").glob("*.py*")
+    files += [ROOT / name for name in ("pyproject.toml", "README.md", "Makefile")]
     kinds = {".py", ".ipynb", ".toml", ".md", ".json", ".jsonl", ".csv", ""}
     total = hashlib.sha256()
     for path in sorted(set(files)):

@@ -19,6 +19,7 @@ from benchmarks import (
     nu_lp,
     nu_lp_memory,
     rsvm,
+    start,
 )
 from benchmarks.measuring import ROOT
 from benchmarks.report import Table, quoted, results, with_quotation
@@ -34,6 +35,7 @@ MEASURES: tuple[Callable[[], list[Table]], ...] = (
     partial(conic_forms.measure, d=10),
     conic_path.measure,
     rsvm.measure,
+    start.measure,
 )
 
 

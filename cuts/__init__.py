@@ -3,8 +3,7 @@
 from tightmargin.cuts import methods as _methods  # noqa: F401  (registers the searches)
 from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
 from tightmargin.cuts.bound_tightening.tighten import tighten
-from tightmargin.cuts.cut.cut import Cut, InvalidCutError
-from tightmargin.cuts.cut.files import load_cuts, save_cuts
+from tightmargin.cuts.cut.cut import Cut, InvalidCutError, load_cuts, save_cuts
 from tightmargin.cuts.generation.concavity import concavity_cut
 from tightmargin.cuts.generation.facial import facial_cut
 from tightmargin.cuts.generation.lifted_concavity import lifted_cut

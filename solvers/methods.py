@@ -20,6 +20,7 @@ from tightmargin.solvers.result import Status
 
 Values: TypeAlias = Mapping[str, Array]
 ProvenBound: TypeAlias = tuple[float | None, str]
+SavedBound: TypeAlias = tuple[float | None, str, Mapping[str, Any]]
 
 AUTO, DIRECT = "auto", "direct"
 OWN = "tightmargin"
@@ -119,9 +120,7 @@ class ClosingBounds:
 
     applies: Callable[[Origin], bool]
     search: Callable[[Origin, Values | None], ProvenBound]
-    relaxation: Callable[[Origin, Limits], tuple[float | None, str, Mapping[str, Any]]] | None = (
-        None
-    )
+    relaxation: Callable[[Origin, Limits], SavedBound] | None = None
     again: Callable[[Origin, Mapping[str, Any]], ProvenBound] | None = None
     optimal: tuple[str, ...] = ()
 
@@ -166,9 +165,6 @@ _INCUMBENTS: list[Incumbents] = []
 _WORDS: list[Word] = []
 
 
-# --- what families call --------------------------------------------------------------------------
-
-
 def register_method(method: Method) -> None:
     """Offer a method; its name must be new to each of its entries.
 
@@ -202,9 +198,6 @@ def register_incumbents(incumbents: Incumbents) -> None:
 def register_word(word: Word) -> None:
     """Offer a word for hyperparameters."""
     _WORDS.append(word)
-
-
-# --- what generic code asks ----------------------------------------------------------------------
 
 
 def _names(entry: str) -> list[str]:
@@ -298,9 +291,7 @@ def closing_bound(origin: Origin | None, values: Values | None = None) -> Proven
     return (None, "") if found is None or origin is None else found.search(origin, values)
 
 
-def relaxation_bound(
-    origin: Origin | None, limits: Limits
-) -> tuple[float | None, str, Mapping[str, Any]]:
+def relaxation_bound(origin: Origin | None, limits: Limits) -> SavedBound:
     """The dearer bound of the family, its name, and the facts that prove it again."""
     found = _bounds_of(origin)
     if found is None or origin is None or found.relaxation is None:

@@ -6,7 +6,7 @@
 'CERTIFIED'
 
 Builders and verbs are here, the rest in `tm.search`, `tm.cuts`, `tm.paths`, `tm.data`, `tm.plots`,
-`tm.theory` and `tm.errors`; the names stand in __init__.pyi.
+`tm.theory`, `tm.studies` and `tm.errors`; the names stand in __init__.pyi.
 """
 
 import lazy_loader

@@ -6,6 +6,7 @@ from . import errors as errors
 from . import paths as paths
 from . import plots as plots
 from . import search as search
+from . import studies as studies
 from . import theory as theory
 from .experiments.estimators.classifier import FormulationClassifier as FormulationClassifier
 from .formulations import GramData as GramData

@@ -16,11 +16,19 @@ from tightmargin.formulations import (
     is_consistent,
     orthonormal_reduction,
 )
+from tightmargin.formulations.rigorous_svm.equivalence import (
+    from_c_svc,
+    from_nu_svc,
+    from_reduced_hulls,
+)
 from tightmargin.solvers import norm_limit, nu_range
 
 __all__ = [
     "admissible_truncation",
     "equivalence",
+    "from_c_svc",
+    "from_nu_svc",
+    "from_reduced_hulls",
     "hard_margin_bound",
     "hard_margin_points",
     "is_consistent",

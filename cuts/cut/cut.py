@@ -14,10 +14,12 @@ which is linear as well; `add_to` writes whichever a model needs.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,8 @@ from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.model_rows import elements_of, level_of
 from tightmargin.formulations.data.arrays import Array
+
+SCHEMA = "tightmargin/cuts/1"
 
 if TYPE_CHECKING:
     pass
@@ -245,3 +249,28 @@ class Cut:
         if not all(math.isfinite(number) for number in numbers):
             raise ValueError("not a cut: a coefficient or the right-hand side is not finite")
         return read
+
+
+def save_cuts(cuts: Sequence[Cut], path: str | Path) -> Path:
+    """Write cuts as plain JSON."""
+    path = Path(path)
+    document = {"schema": SCHEMA, "cuts": [cut.to_json() for cut in cuts]}
+    path.write_text(json.dumps(document, allow_nan=False, indent=1), encoding="utf-8")
+    return path
+
+
+def load_cuts(path: str | Path) -> tuple[Cut, ...]:
+    """Read cuts that `save_cuts` wrote.
+
+    Raises
+    ------
+    ValueError
+        The file is truncated, altered beyond reading, or of another schema.
+    """
+    try:
+        document = json.loads(Path(path).read_bytes())
+        if document["schema"] != SCHEMA:
+            raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA!r}")
+        return tuple(Cut.from_json(entry) for entry in document["cuts"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a readable list of cuts: {error}") from None

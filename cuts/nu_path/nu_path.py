@@ -25,14 +25,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import linprog
 
 from tightmargin.cuts.nu_path.boundary import bound_past_nu_bar, measured_points, radius_of
 from tightmargin.cuts.nu_path.chords import anchors_of, chord, ends_first
 from tightmargin.cuts.nu_path.engines import Engine, search_engine
 from tightmargin.cuts.nu_path.family import KnownWeights, NuFamily
-from tightmargin.cuts.nu_path.least_hinge import least_hinge
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow, path_row
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
@@ -279,3 +281,30 @@ class _Path:
                 verdict=row.verdict, how=row.how, stop=row.stop, seconds=row.seconds,
             )  # fmt: skip
         return self._compared(replace(row, lower_bound=lower))
+
+
+def least_hinge(data: TrainingData, caps: Array, intercept: str) -> Array:
+    """w (k,), with b where it is penalised, of min sum_i c_i max(0, 1 - y_i (<w, x_i> + b)).
+
+    Parameters
+    ----------
+    caps : array (n,)
+        The weights c.
+
+    Raises
+    ------
+    RuntimeError
+        The linear program did not end with an optimum.
+    """
+    rows = data.y[:, None] * augmented(data, intercept)
+    d = rows.shape[1]
+    answer = linprog(
+        np.r_[np.zeros(d), caps],
+        A_ub=np.hstack([-rows, -np.eye(data.n)]),
+        b_ub=-np.ones(data.n),
+        bounds=[(None, None)] * d + [(0, None)] * data.n,
+        method="highs",
+    )
+    if answer.status != 0:
+        raise RuntimeError(f"the linear program for the hinge loss ended: {answer.message}")
+    return answer.x[: d if intercept == "penalised" else data.d]

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tightmargin.cuts.cut.cut import Cut, Kind
+from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.incumbent import BestWeight
 from tightmargin.cuts.generation.separation import VertexCuts
-from tightmargin.cuts.outer_loop.known_points import known_after
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.trace import Round, Trace
 from tightmargin.cuts.relaxation.emptiness import COLD, emptiness
-from tightmargin.cuts.relaxation.faces import FaceProgram
+from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
 from tightmargin.cuts.relaxation.lifted_points import reach_of
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import (
@@ -25,12 +24,13 @@ from tightmargin.cuts.relaxation.relaxation import (
     Relaxation,
     TimeIsUpError,
 )
-from tightmargin.cuts.relaxation.remaining_box import rest_length
 from tightmargin.cuts.search.stop import Incumbent, StopError
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
+
+KEPT = 1e-7  # relative: a known point may violate a cut by so much
 
 SAME_LENGTH = 1e-12
 LOCAL_STEPS = 200
@@ -292,3 +292,54 @@ class LoopRun:
             self.strategy, self.space, self.seed, self._solves(),
             time.perf_counter() - self.started, self.problem,
         )  # fmt: skip
+
+
+def known_after(problem: PolarProblem, known: list[Array], cut: Cut, gamma: float) -> list[Array]:
+    """Known points on the boundary of P that a cut leaves; refuse one that removes others.
+
+    What it must keep is whatever is longer than gamma; and facial cuts keep shorter corners as
+    well.
+
+    Raises
+    ------
+    InvalidCutError
+        The cut removes a point that it must keep.
+    """
+    left = []
+    for weight in known:
+        point, length = problem.point(weight), float(np.linalg.norm(weight))
+        excess = cut.violation(point)
+        if excess <= KEPT * cut.size_at(point):
+            left.append(weight)
+            continue
+        longer = length > gamma * (1 + KEPT)
+        if longer or (cut.kind is Kind.FACIAL and face_through(problem, weight).corner):
+            raise InvalidCutError(
+                f"{cut.name} ({cut.origin.space}, round {cut.round}) removes a known point: "
+                f"w = {np.array2string(weight, precision=6)}, of norm {length:.6g} where "
+                f"gamma = {gamma:.6g}, violates it by {excess:.3g}"
+            )
+    return left
+
+
+def rest_length(relaxation: Relaxation, axis: Array) -> float | None:
+    """Proven bound on ||w|| over a relaxation, from a box with one side along an axis (k,).
+
+    The corner of the box that is farthest from 0 has the norm sqrt(sum_j m_j^2), m_j the larger
+    distance of the two sides across axis j. None where a side has no proven bound, or where
+    nothing seems to be left.
+
+    Raises
+    ------
+    TimeIsUpError, InterruptedLoopError, LostNumbersError
+        As Relaxation.longest.
+    """
+    k = len(axis)
+    axes = np.linalg.qr(np.column_stack([axis, np.eye(k)]))[0][:, :k].T
+    square = 0.0
+    for each in axes:
+        sides = [relaxation.proven_length(sign * each) for sign in (1.0, -1.0)]
+        if any(side is None or not np.isfinite(side) for side in sides):
+            return None
+        square += max(0.0, *(side for side in sides if side is not None)) ** 2
+    return float(np.sqrt(square)) * (1 + 1e-12)

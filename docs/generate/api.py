@@ -40,7 +40,7 @@ MORE = {
 }  # fmt: skip
 
 
-NAMESPACES = ("", "search", "cuts", "paths", "data", "theory", "errors")
+NAMESPACES = ("", "search", "cuts", "paths", "data", "theory", "studies", "errors")
 
 
 def names_of(namespace: str) -> list[str]:

@@ -60,7 +60,7 @@ class Commands(TyperGroup):
         """Load a command."""
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name not in self.commands:
+        if self.commands.get(cmd_name) is None:
             self.commands[cmd_name] = _loaded(cmd_name)
         return self.commands[cmd_name]
 
@@ -72,6 +72,9 @@ class Commands(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run one command and leave with its exit code."""
         extra["standalone_mode"] = False
+        # The names alone are what a word that is none of them is compared with.
+        known: Any = dict.fromkeys(COMMANDS)
+        self.commands = known | dict(self.commands)
         words = spread_settings(sys.argv[1:] if args is None else args)
         try:
             code = super().main(words, *rest, **extra)

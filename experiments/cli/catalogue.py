@@ -74,7 +74,7 @@ def show_command(
 
 def solvers_command(json: Json = False) -> int:
     """The doctor: installed, version, licence, classes proven by a tiny solve, size limits."""
-    from tightmargin.solvers.backends.unsupported import UNSUPPORTED
+    from tightmargin.solvers.backends.registry import UNSUPPORTED
     from tightmargin.solvers.doctor import examine
 
     with working("solving tiny models with every solver"):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
 import platform
 import sys
 from collections.abc import Callable, Iterable
@@ -19,7 +18,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import joblib
+from joblib import hash as hashed
 
 ROOT = Path(__file__).parents[2]  # the folder of formulations, solvers, cuts and experiments
 COMPUTING = (
@@ -46,10 +45,9 @@ def code_digest(work: Callable[..., Any]) -> str:
             "changed since results were stored: put it into a file that is imported"
         )
     if _is_inside(work):
-        cells = [cell.cell_contents for cell in work.__closure__ or ()]
         try:
-            taken = str(joblib.hash((cells, work.__defaults__, work.__kwdefaults__)))
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            taken = _taken(work)
+        except Exception as error:  # whatever a value raises that cannot be taken apart
             raise ValueError(
                 f"{work.__qualname__} uses something of the function around it of which it cannot "
                 f"be told whether it has changed since results were stored: {error}"
@@ -142,6 +140,23 @@ _OTHERS: dict[Path, tuple[Any, str]] = {}
 def _is_inside(work: Callable[..., Any]) -> bool:
     """Whether a function is made by another one, so that it is not only what its file says."""
     return "<" in work.__qualname__
+
+
+def _taken(work: FunctionType) -> str:
+    """Digest of what a function has taken with it; functions among it by their code and its own."""
+    parts = []
+    for value in [*(c.cell_contents for c in work.__closure__ or ()), *(work.__defaults__ or ())]:
+        if isinstance(value, FunctionType) and value is not work:
+            code = value.__code__
+            parts += [
+                value.__qualname__,
+                str(code.co_firstlineno),
+                code.co_code.hex(),
+                _taken(value),
+            ]
+        elif value is not work:
+            parts.append(str(hashed(value)))
+    return digest(*parts, str(hashed(work.__kwdefaults__)))
 
 
 def _file(work: Callable[..., Any]) -> Path | None:

@@ -90,10 +90,6 @@ class LowRank:
         found = self.scores(F)
         return float((found.v**2 / found.T).sum())
 
-    def spent_gradient(self, F: Array) -> Array:
-        """Gradient of the sum of z, of the shape of F."""
-        return self._spent_slope(self.scores(F))
-
     def value_and_gradient(self, F: Array, penalty: float) -> tuple[float, Array]:
         """Objective and its gradient, of the shape of F."""
         found = self.scores(F)

@@ -6,7 +6,6 @@ arrays: an added, replaced or deactivated row, a changed bound, a fixed variable
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -42,23 +41,6 @@ def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | No
     if is_disjunctive(fresh):
         fresh = transformed(fresh, origin.parameters["transformation"])
     return origin if same_form(form, standard_form(without_quotients(fresh))) else None
-
-
-def form_and_origin(
-    model: pyo.ConcreteModel, entries: Sequence[str], method: str
-) -> tuple[StandardForm, Origin]:
-    """A model as arrays and its origin, for a method that knows these entries as they are built.
-
-    Raises
-    ------
-    ValueError
-        Another or an edited model; `method` and `entries` are named.
-    """
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    if origin is None or origin.entry not in entries:
-        raise ValueError(f"{method} takes a model of {' or '.join(entries)} as it was built")
-    return form, origin
 
 
 def same_form(a: StandardForm, b: StandardForm) -> bool:

@@ -112,10 +112,11 @@ def packages() -> list[Path]:
 UNSAFE = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle"}
 # A child process of ours gets its model over a pipe that nobody else writes to, never from a file.
 OVER_A_PIPE = {"solvers/isolated/parent.py", "solvers/isolated/child.py"}
-# So do processes that joblib starts; its load() would read any file.
+# So do processes that joblib starts, and its hash() reads none; its load() would read any file.
 JOBLIB = {"joblib", "joblib._dask", "joblib.externals.loky"}
 PROCESSES = {
     "Parallel", "delayed", "parallel_config", "DaskDistributedBackend", "get_reusable_executor",
+    "hash",
 }  # fmt: skip
 
 

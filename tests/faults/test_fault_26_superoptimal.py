@@ -81,8 +81,9 @@ def test_row_26_a_negative_gap_is_a_flag_and_no_number() -> None:
         exact = replace(whole, objective=upper)
         tight = [("zero_one_big_m", {"big_m": "derived"})]
         table = tm.compare(
-            DATA, tight, exact=exact, parameters={"penalty": KEPT["penalty"], "big_m": "derived"}
-        )
+            DATA, tight, exact=exact, parameters={"penalty": KEPT["penalty"], "big_m": "derived"},
+            solver="scip",  # whose bound the enumeration closes to the last digits
+        )  # fmt: skip
         (row,) = table.rows
         gap = table.absolute_gap(row)
         assert (gap is None) == flagged

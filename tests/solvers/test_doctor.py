@@ -18,8 +18,7 @@ from tests.support.command_line import run
 from tightmargin.experiments.console import tables
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers import doctor
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.backends.unsupported import UNSUPPORTED
+from tightmargin.solvers.backends.registry import SOLVERS, UNSUPPORTED
 from tightmargin.solvers.doctor import TRIALS, attempt, examine
 
 STEP = 1 / 16

@@ -403,7 +403,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(
     if broken == "write":
         monkeypatch.setattr("tightmargin.solvers.result.np.savez", fail)
     else:
-        monkeypatch.setattr("tightmargin.solvers.result.os.replace", fail)
+        monkeypatch.setattr("tightmargin.solvers.plain_json.os.replace", fail)
     with pytest.raises(error):
         large().save(path)
     monkeypatch.undo()

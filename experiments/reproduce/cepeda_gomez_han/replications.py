@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import platform
 import time
+from functools import cache
+from itertools import count
+from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.reproduce.cepeda_gomez_han.machine import machine
+import numpy as np
+
+from tightmargin.experiments.data.outlier_generators import label_flip_hyperplane
 from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import (
     outlier_samples,
     sum_points_away,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS, TEST_POINTS
 from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import noisy_split
-from tightmargin.experiments.reproduce.cepeda_gomez_han.separable import flip_samples
 from tightmargin.experiments.validation.cross_validation import cross_validate
-from tightmargin.experiments.validation.error_rates import Samples
+from tightmargin.experiments.validation.error_rates import Samples, synthetic_samples
 from tightmargin.experiments.validation.result import CrossValidation
+
+APART = 1000  # seeds between two tries of a replication
 
 TIE = "first"  # of equally good hyperparameters; the paper does not say
 
@@ -91,3 +98,51 @@ def flip_run(n: int, d: int, tau: float, replication: int, count: int) -> Found:
     samples, seed = flip_samples(n, d, tau, replication, test_points=TEST_POINTS)
     where: Found = {"n": n, "d": d, "tau": tau, "seed": seed}
     return where | both_losses(samples, count)
+
+
+@cache
+def machine() -> str:
+    """Its model and the operating system."""
+    return f"{_processor()}, {platform.system()}"
+
+
+def _processor() -> str:
+    described = Path("/proc/cpuinfo")
+    if described.is_file():
+        for line in described.read_text(encoding="utf-8").splitlines():
+            name, _, model = line.partition(":")
+            if name.strip() == "model name":
+                return model.strip()
+    return platform.processor() or platform.machine()
+
+
+def flip_samples(
+    n: int, d: int, tau: float, replication: int, *, test_points: int
+) -> tuple[Samples, int]:
+    """Training, validation and clean test points of one replication, and their seed.
+
+    Parameters
+    ----------
+    n, d : int
+    tau : float
+        Probability that a training or validation label is flipped.
+    replication : int
+    test_points : int
+    """
+    seed = usable_seed(d, replication)
+    spec = f"synthetic:flip,n={n},d={d},tau={tau},seed={seed}"
+    return synthetic_samples(spec, test_points=test_points), seed
+
+
+def usable_seed(d: int, replication: int) -> int:
+    """First of replication, replication + 1000, ... whose hyperplane cuts the cube of the points.
+
+    Beside it all test points have one label, which is no problem to train for.
+    """
+    return next(seed for seed in count(replication, APART) if cuts_the_cube(d, seed))
+
+
+def cuts_the_cube(d: int, seed: int) -> bool:
+    """Whether <w, x> + b has both signs on [-1, 1]^d: |b| < sum_j |w_j|."""
+    w, b = label_flip_hyperplane(d=d, seed=seed)
+    return abs(b) < float(np.abs(w).sum())

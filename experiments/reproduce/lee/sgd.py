@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tightmargin.experiments.plots.sgd import draw_sgd
+from tightmargin.experiments.plots.style import NORMAL, ORANGE, new_figure, shared_legend
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Claim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.published import LINEAR, PAPER
-from tightmargin.experiments.reproduce.lee.sgd_figure import walks_figure
 from tightmargin.experiments.reproduce.lee.sgd_runs import (
     DATA,
     HARD,
@@ -22,6 +23,7 @@ from tightmargin.experiments.reproduce.lee.sgd_runs import (
     SOFT,
     WALK,
     Walks,
+    ridge_text,
     work,
 )
 from tightmargin.experiments.reproduce.lee.statements.statements import (
@@ -32,6 +34,11 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
 )
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.soft_margin.sgd_rate import RULES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZE = (9.0, 4.0)  # inches
 
 NAME = "lee-sgd"
 SEEDS, QUICK_SEEDS = 20, 5
@@ -174,3 +181,24 @@ def _claims(all_walks: Sequence[Walks]) -> list[Claim]:
             honest and positive,
         ),
     ]
+
+
+def walks_figure(all_walks: Sequence[Walks]) -> Figure:
+    """Gaps over steps by the printed rule, with the mean of the other rule beside it."""
+    printed = [one for one in all_walks if one.rule == "printed"]
+    others = {one.data: one for one in all_walks if one.rule != "printed"}
+    figure = new_figure(*SIZE)
+    panels = figure.subplots(1, len(printed), sharey=True, squeeze=False)[0]
+    for axes, one in zip(panels, printed, strict=True):
+        draw_sgd(axes, one.steps, one.gaps, one.proven_gaps, one.rates)
+        if one.data in others:
+            other = others[one.data]
+            axes.plot(
+                other.steps, other.gaps.mean(axis=0), color=ORANGE, ls="-.", lw=1.6,
+                label="mean, rule of the text",
+            )  # fmt: skip
+        axes.set_title(ridge_text(one), loc="left", fontsize=NORMAL)
+        axes.set_ylabel("")
+    panels[0].set_ylabel("objective of the averaged iterate\nless the proven optimum")
+    shared_legend(figure, columns=5)
+    return figure

@@ -25,7 +25,7 @@ from tightmargin.cuts.bound_tightening.deductions import (
     within_ball,
 )
 from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum, into_dual_cone
-from tightmargin.cuts.bound_tightening.shift import shifted
+from tightmargin.cuts.bound_tightening.rounds import shifted
 from tightmargin.cuts.bound_tightening.tighten import (
     Tightened,
     sdp_pays,

@@ -13,8 +13,7 @@ import pyomo.environ as pyo
 import pytest
 
 from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts.cut.cut import Cut, CutOrigin, InvalidCutError, Kind
-from tightmargin.cuts.cut.files import load_cuts, save_cuts
+from tightmargin.cuts.cut.cut import Cut, CutOrigin, InvalidCutError, Kind, load_cuts, save_cuts
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.concavity import concavity_cut
 from tightmargin.cuts.generation.verification import verify_cut

@@ -34,9 +34,12 @@ from tightmargin.cuts.search.run import in_unit
 from tightmargin.cuts.spatial_branching import active_points
 from tightmargin.cuts.spatial_branching import sphere_cuts as concavity
 from tightmargin.cuts.spatial_branching.active_points import BAND, look, nothing_known
-from tightmargin.cuts.spatial_branching.box_reduction import by_multipliers, root_box
 from tightmargin.cuts.spatial_branching.boxes import branching, halves, on_sphere
-from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.cuts.spatial_branching.branch_and_cut import (
+    branch_and_cut,
+    by_multipliers,
+    root_box,
+)
 from tightmargin.cuts.spatial_branching.node_bound import (
     Bound,
     Multipliers,

@@ -36,14 +36,17 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han import (
     table3,
     table4,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.machine import machine
 from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import (
     clustered_points,
     outlier_samples,
     sum_points_away,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import SPECS, noisy_split
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import both_losses, outlier_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
+    both_losses,
+    machine,
+    outlier_run,
+)
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import cells, spread
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.reproduce.framework.report import Report

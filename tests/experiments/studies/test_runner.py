@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -192,7 +193,8 @@ def test_a_process_that_dies_takes_nothing_finished_with_it(
     # What ran beside it died with it, and ran once more.
     assert sorted(begun[number] for number in (0, 1, 3, 4)) in ([1, 1, 1, 1], [1, 1, 1, 2])
     assert stored_tasks(store) == set(found)
-    assert set(ended.values()) == {1}
+    # One that ended in the moment of the death may not have been heard of, and ran once more.
+    assert sorted(ended.values()) in ([1] * len(ended), [1] * (len(ended) - 1) + [2])
     assert any("a process died, it may be of this; it runs again, alone" in text for text in said)
 
 
@@ -378,7 +380,7 @@ def test_what_a_function_takes_with_it_is_part_of_it(tmp_path: Path) -> None:
     value, said = run(np.arange(3.0), 0.0)
     assert (value, said.startswith(other)) == ([1.0, 0.0], True)
     with pytest.raises(ValueError, match=r"taking\.<locals>\.work uses something of the function"):
-        run(lambda number: number)
+        run(threading.Lock())
 
 
 def test_a_data_file_that_has_changed_is_run_again(tmp_path: Path) -> None:

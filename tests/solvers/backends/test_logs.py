@@ -17,9 +17,9 @@ import tightmargin as tm
 from tests.support import command_line, long_runs
 from tests.support.long_runs import claim_of, data
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.backends.scip import without_lines
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stderr_filter import without_lines
 
 SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
 # A word that only the solver's own log has.

@@ -9,7 +9,8 @@ import pytest
 import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.solvers.backends.registry import PREFERENCE, QP, SOLVERS
+from tightmargin.solvers.backends.preference import ORDER
+from tightmargin.solvers.backends.registry import QP, SOLVERS
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.result import Status, Verdict
 
@@ -152,5 +153,5 @@ def test_log_is_shown_only_when_asked_for(capfd: pytest.CaptureFixture[str]) -> 
 
 def test_auto_prefers_clarabel() -> None:
     assert SOLVERS["piqp"].classes == {QP}
-    assert PREFERENCE[QP][0] == "clarabel"
+    assert ORDER[QP][0] == "clarabel"
     assert tm.solve(tm.c_svc(DATA, C=C)).solver == "clarabel"

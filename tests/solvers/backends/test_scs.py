@@ -14,7 +14,8 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.backends import scs as back_end
-from tightmargin.solvers.backends.registry import PREFERENCE, SOLVERS
+from tightmargin.solvers.backends.preference import ORDER
+from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.result import Status, Verdict
 
@@ -254,7 +255,7 @@ def test_log_is_shown_only_when_asked_for(capfd: pytest.CaptureFixture[str]) -> 
 
 def test_auto_prefers_clarabel() -> None:
     for problem_class in SOLVERS["scs"].classes:
-        names = PREFERENCE[problem_class]
+        names = ORDER[problem_class]
         assert names.index("clarabel") < names.index("scs")
 
 

@@ -85,8 +85,22 @@ def test_a_bound_above_the_best_point_is_a_flag_not_a_negative_gap(table):
 
 
 def test_a_row_of_another_problem_or_normalisation_is_refused(data):
+    words = SETTINGS | {"C": 1.0}
     with pytest.raises(ValueError, match=r"c_svc is not known to bound zero_one_big_m.*conic_sdp"):
-        tm.compare(data, ["c_svc"], parameters=SETTINGS | {"C": 1.0})
+        tm.compare(data, ["c_svc"], exact="zero_one_big_m", parameters=words)
+    with pytest.raises(ValueError, match=r"conic_sdp is not known to bound c_svc"):
+        tm.compare(data, ["c_svc_dual", "conic_sdp"], parameters=words)
+
+
+def test_the_exact_problem_is_what_the_first_row_relaxes(data):
+    table = tm.compare(data, ["c_svc_dual"], parameters={"C": 1.0})
+    assert table.exact.formulation == "c_svc"
+    assert (
+        tm.compare(data, ["conic_sdp"], parameters=SETTINGS).exact.formulation == "zero_one_big_m"
+    )
+    foreign = pyo.ConcreteModel()
+    with pytest.raises(ValueError, match="exact: no row is of the catalogue"):
+        tm.compare(data, [foreign])
 
 
 def test_unknown_names_and_hyperparameters_suggest_the_nearest(data):

@@ -21,7 +21,7 @@ from tightmargin.solvers.conic import low_rank_minimum
 from tightmargin.solvers.conic import path_rows as steps
 from tightmargin.solvers.conic.budget_search import within_budget
 from tightmargin.solvers.conic.hard_margin_limit import hard_margin_limit
-from tightmargin.solvers.conic.path import conic_path, penalty_grid
+from tightmargin.solvers.conic.path import conic_path, low_rank_problem, penalty_grid
 from tightmargin.solvers.conic.path_result import (
     HARD_MARGIN,
     INTERIOR,
@@ -29,7 +29,6 @@ from tightmargin.solvers.conic.path_result import (
     ConicPath,
     ConicRow,
 )
-from tightmargin.solvers.conic.penalty_grid import low_rank_problem
 from tightmargin.solvers.errors import SolverNotInstalledError
 from tightmargin.solvers.result import Verdict
 
