@@ -16,9 +16,10 @@ from tightmargin.solvers.certificates.case import (
     FEASIBILITY_TOLERANCE,
     Case,
     Certified,
+    onto_bounds,
 )
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
-from tightmargin.solvers.certificates.kkt import curvature_facts, matrix_facts
+from tightmargin.solvers.certificates.kkt import curvature_facts, gained, matrix_facts
 from tightmargin.solvers.certificates.model_bound import NEARLY_ZERO, Bound, model_bound
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_point
 from tightmargin.solvers.certificates.zero_optimum import zero_point
@@ -26,7 +27,6 @@ from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.methods import closing_bound, ends_at_a_point, relaxation_bound
 from tightmargin.solvers.result import Certificate, Status, Verdict
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
-from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 _CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 
@@ -75,7 +75,7 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
         where the model's bound leaves a gap.
     """
     assert claim.x is not None
-    x = _onto_bounds(case.form, claim.x)
+    x = onto_bounds(case.form, claim.x)
     claim = replace(claim, x=x)
     check = case.paper_check(x)
     if check is not None:
@@ -168,16 +168,6 @@ def relative_gap(case: Case, objective: float, bound: float | None) -> float | N
     return open_gap / case.unit(objective, bound) if open_gap else 0.0
 
 
-def _onto_bounds(form: StandardForm, x: Array) -> Array:
-    """The point with bounds and integrality met exactly where they are met to the tolerance.
-
-    A bound missed by 1e-14 and a coefficient of 1e14 make a violation of 1 vanish in a row.
-    """
-    inside = np.where(form.integer, np.round(x), np.clip(x, form.lower, form.upper))
-    close = np.abs(inside - x) <= FEASIBILITY_TOLERANCE * np.maximum(1.0, np.abs(x))
-    return np.where(close, inside, x)
-
-
 def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound) -> Certified:
     """Verdict and final status."""
     certificate, objective = found.certificate, found.objective
@@ -209,7 +199,9 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
         reason = f"the proven bound {certificate.bound:.9g} exceeds the objective {objective:.9g}"
         return verdict(Verdict.NOT_CERTIFIED, reason, Status.INACCURATE)
     if case.closes(objective, certificate.bound):
-        return verdict(Verdict.CERTIFIED, status=Status.OPTIMAL)
+        words = _why_off(case, claim, found)
+        kind = Verdict.NOT_CERTIFIED if words else Verdict.CERTIFIED
+        return verdict(kind, words, Status.INACCURATE if words else Status.OPTIMAL)
     if claim.searched or case.classification.convex:
         unclosed = Status.FEASIBLE if claim.searched else Status.INACCURATE
         return verdict(
@@ -224,6 +216,20 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
         words = "a feasible point without a bound: the solver claims none"
         return verdict(Verdict.NOT_CERTIFIED, words)
     return verdict(Verdict.SOLVER_BOUND)
+
+
+def _why_off(case: Case, claim: Claim, found: Certified) -> str:
+    """Why a closed gap proves nothing: a point off its rows may be below every feasible one."""
+    certificate, objective = found.certificate, found.objective
+    assert found.x is not None
+    if certificate.level == "paper" or objective is None or objective == case.constant:
+        return ""  # a formula repaired it, or the bound of 0 is that of every point
+    if claim.duals is None or not case.classification.relaxes_to_convex:
+        return ""
+    hidden = gained(case.conic, claim.duals, found.x)
+    if case.closes(objective + hidden, certificate.bound):
+        return ""
+    return f"the point gains {hidden:.2e} by what it is off its rows, more than a gap may be"
 
 
 def _refusal_of_point(

@@ -382,7 +382,7 @@ def test_the_dual_on_a_kernel_matrix_is_libsvms_machine_at_its_norm(H: float) ->
             np.testing.assert_allclose(gram.factor @ w, gram.gram @ signed, atol=1e-5)
             theirs = np.maximum(0.0, 1 - gram.y * machine.decision_function(gram.gram)).sum()
             assert -result.objective == pytest.approx(theirs, rel=1e-6)
-            assert loss(gram, w, b) == pytest.approx(theirs, rel=1e-7)
+            assert loss(gram, w, b) == pytest.approx(theirs, rel=1e-6)  # as CERTIFIED promises
             assert pytest.approx(result.certificate.facts["equivalence"]["C"], rel=1e-12) == C
     assert norms["Table 1"] == pytest.approx(H, rel=1e-5)
     assert abs(norms["Proposition 2"] / H - 1) > 0.5

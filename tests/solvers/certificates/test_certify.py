@@ -23,6 +23,7 @@ from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
+from tightmargin.solvers.certificates.kkt import gained
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS
 from tightmargin.solvers.conic import relaxation_bound
 from tightmargin.solvers.execution.claim import Claim
@@ -509,3 +510,57 @@ def test_an_optimum_claimed_where_there_is_none_is_taken_back() -> None:
     found = certify(case, Claim(Status.OPTIMAL, at(case, x=7.0, y=7.5)))
     assert found.status is Status.INFEASIBLE
     assert found.certificate.verdict is Verdict.CERTIFIED
+
+
+# --- a point that is better than any feasible one ------------------------------------------------
+
+
+@pytest.mark.parametrize("off", [2.0**-30, 2.0**-22])
+def test_a_point_outside_a_cone_closes_no_gap_that_other_rows_leave_open(off: float) -> None:
+    """min y + t on the cone is 0; at y = -1 - off it is -off, and these multipliers prove -off."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.t = pyo.Var(), pyo.Var(), pyo.Var(bounds=(0, None))
+    m.low = pyo.Constraint(expr=m.y >= -5)
+    m.cone = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.t**2)
+    m.cost = pyo.Objective(expr=m.y + m.t)
+    price = off / 5
+    cone = {id(m.cone): np.array([1.0, 0.0, 1.0 - price])}
+    duals = Multipliers(np.array([price]), np.zeros(3), cone)
+    case = case_of(m)
+    found = certify(case, Claim(Status.OPTIMAL, np.array([0.0, -1.0 - off, 1.0]), duals))
+    assert found.certificate.bound == pytest.approx(-off, rel=1e-6)
+    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "off its rows" in found.certificate.reason
+    inside = certify(case, Claim(Status.OPTIMAL, np.array([0.0, -1.0, 1.0]), duals))
+    assert inside.objective == 0.0
+
+
+def test_what_a_point_gains_is_what_its_rows_miss_at_their_prices() -> None:
+    """Rows x >= 0 and y >= 0 at prices 1 and 2, and a cone whose slack is outside by 3."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.t = pyo.Var(), pyo.Var(), pyo.Var(bounds=(0, None))
+    m.first, m.second = pyo.Constraint(expr=m.x >= 0), pyo.Constraint(expr=m.y >= 0)
+    m.cone = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.t**2)
+    m.cost = pyo.Objective(expr=m.x + 2 * m.y + m.t)
+    case = case_of(m)
+    rows = np.array([1.0, 2.0])
+    free = Multipliers(rows, np.zeros(3), {id(m.cone): np.zeros(3)})
+    assert gained(case.conic, free, np.array([-0.5, 0.25, 1.0])) == pytest.approx(0.5)
+    assert gained(case.conic, free, np.array([-0.5, -0.25, 1.0])) == pytest.approx(1.0)
+    assert gained(case.conic, free, np.array([0.5, 0.25, 1.0])) == 0.0
+    # (t, x, y) = (1, 3, 4): the projection of (-1, -3, -4) onto the cone is 2 (1, -3/5, -4/5).
+    priced = Multipliers(np.zeros(2), np.zeros(3), {id(m.cone): np.array([1.0, 0.0, 0.0])})
+    assert gained(case.conic, priced, np.array([3.0, 4.0, 1.0])) == pytest.approx(2.0)
+    assert gained(case.conic, priced, np.array([3.0, 4.0, 5.0])) == pytest.approx(0.0, abs=1e-15)
+
+
+def test_a_matrix_that_misses_its_cone_gains_at_the_price_of_its_eigenvalue() -> None:
+    m = pyo.ConcreteModel()
+    m.a, m.b = pyo.Var(), pyo.Var()
+    psd(m, "matrix", [[m.a], [0.0, m.b]])
+    m.cost = pyo.Objective(expr=m.a + 2 * m.b)
+    case = case_of(m)
+    (row,) = case.form.psd
+    duals = Multipliers(np.zeros(0), np.zeros(2), {id(row.data): np.diag([1.0, 2.0])})
+    assert gained(case.conic, duals, np.array([0.5, -0.25])) == pytest.approx(0.5)
+    assert gained(case.conic, duals, np.array([0.5, 0.25])) == pytest.approx(0.0, abs=1e-15)
