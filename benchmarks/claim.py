@@ -63,7 +63,7 @@ def _search(data: TrainingData) -> Line:
     began = time.process_time()
     found = conflict_search(data, **PROBLEM)
     seconds = time.process_time() - began
-    return Line("conflict search", found.objective, found.lower_bound, seconds, "proven")
+    return Line("conflict search", found.objective, found.bound, seconds, "proven")
 
 
 def _tightened(data: TrainingData) -> Line:

@@ -89,9 +89,10 @@ def refuse_difference(path: ConicPath, claims: list[Claim]) -> None:
     for row, claim in zip(path.rows, claims, strict=True):
         if claim.status is not Status.OPTIMAL:
             sys.stderr.write(f"at penalty {row.penalty:g} Clarabel ended: {claim.message}\n")
-        elif claim.objective is None or abs(claim.objective + row.value) > SAME * row.value:
+        elif claim.objective is None or abs(claim.objective + row.objective) > SAME * row.objective:
             raise RuntimeError(
-                f"at penalty {row.penalty:g} the path has {row.value}, Clarabel {claim.objective}"
+                f"at penalty {row.penalty:g} the path has {row.objective}, "
+                f"Clarabel {claim.objective}"
             )
 
 

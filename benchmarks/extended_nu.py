@@ -92,7 +92,7 @@ def gap_left(found: SearchResult | CuttingPlaneResult) -> float:
     if found.proven:
         return 0.0
     value = found.best.objective
-    return max((value - found.lower_bound) / value, 2 * TOLERANCE)
+    return max((value - found.bound) / value, 2 * TOLERANCE)
 
 
 def by_branch_and_cut(data: TrainingData, nu: float, balance: str, limit: float) -> float:

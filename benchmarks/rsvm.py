@@ -131,9 +131,10 @@ def refuse_difference(
 ) -> None:
     """Raise RuntimeError where a loss is not the proven one."""
     for row, loss in zip(rsvm_path(data, bounds).rows, losses, strict=True):
-        if not abs(loss - row.point.value) <= same * row.point.value:  # NaN is a difference
+        if not abs(loss - row.point.objective) <= same * row.point.objective:  # NaN is a difference
             raise RuntimeError(
-                f"at norm_bound {row.norm_bound:g} the path has {row.point.value}, a route {loss}"
+                f"at norm_bound {row.norm_bound:g} the path has {row.point.objective}, "
+                f"a route {loss}"
             )
 
 

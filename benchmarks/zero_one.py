@@ -73,7 +73,7 @@ def solved(folder: Path, instance: str, C: int, limit: float) -> Run:
         data, penalty=2.0 * C, intercept="free", time_limit=limit, clock=time.process_time
     )
     return Run(
-        instance, C, limit, found.objective / 2, found.lower_bound / 2, found.seconds, found.nodes,
+        instance, C, limit, found.objective / 2, found.bound / 2, found.seconds, found.nodes,
         str(found.stop),
     )  # fmt: skip
 

@@ -107,7 +107,7 @@ def _told(found: Searched, origin: Origin) -> Finding:
         found.best.weight,
         STATUS.get(found.stop, Status.FEASIBLE),
         engine,
-        lower=found.lower_bound,
+        lower=found.bound,
         proof=proof,
         message=found.message,
         facts={"stop": str(found.stop), "trace": _trace(found, origin)} | counts,
@@ -117,7 +117,7 @@ def _told(found: Searched, origin: Origin) -> Finding:
 def _trace(found: Searched, origin: Origin) -> list[list[float | None]]:
     """Rows of (seconds, bound, objective) in units of the model, where one of the two changed."""
     states = [(state.seconds, state.lower, state.upper) for state in found.trace]
-    states.append((found.seconds, found.lower_bound, found.best.objective))
+    states.append((found.seconds, found.bound, found.best.objective))
     rows: list[list[float | None]] = []
     for seconds, *ends in states:
         row = [seconds, *(model_bound(origin, end) for end in ends)]
@@ -168,7 +168,7 @@ def _not_below(origin: Origin, limits: Limits) -> Finding:
             return replace(found, solver=result.solver, version=result.version)
     path = extended_nu_path(data, [problem.pop("nu")], time_limit=limits.time_limit, **problem)
     (row,) = path.rows
-    proven = lower_at_nu_bar(origin) if engine == "boundary" else row.lower_bound
+    proven = lower_at_nu_bar(origin) if engine == "boundary" else row.bound
     return _finding(
         origin,
         path.weights[0],

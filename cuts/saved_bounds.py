@@ -70,7 +70,7 @@ def search_again(
         found = branch_and_cut(data, **common)
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    bound = model_bound(origin, found.lower_bound)
+    bound = model_bound(origin, found.bound)
     return bound, found.proof, "" if found.proven else f"the search ended early: {found.message}"
 
 

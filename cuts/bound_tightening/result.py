@@ -25,7 +25,7 @@ class TighteningRound:
         Points that are decided.
     count : int
         At least so many points are violated.
-    lower_bound : float
+    bound : float
         On the 0-1 optimum, from the set at the start of the round.
     seconds : float
         Since tightening began.
@@ -39,14 +39,14 @@ class TighteningRound:
     kept: int
     violated: int
     count: int
-    lower_bound: float
+    bound: float
     seconds: float
 
     def __str__(self) -> str:
         return (
             f"{self.relaxation}: mean upper {self.mean_upper:.4g}, {self.kept} kept and "
             f"{self.violated} violated, at least {self.count} violations, bound "
-            f"{self.lower_bound:.6g}, {self.seconds:.1f} s"
+            f"{self.bound:.6g}, {self.seconds:.1f} s"
         )
 
 
@@ -58,7 +58,7 @@ class Tightened:
     ----------
     bounds : SlackBounds
         They hold at one optimum at least.
-    lower_bound : float
+    bound : float
         On the 0-1 optimum, proven from the bounds as they are at the end.
     count : int
         Violations of that optimum, at least.
@@ -71,7 +71,7 @@ class Tightened:
     """
 
     bounds: SlackBounds
-    lower_bound: float
+    bound: float
     count: int
     incumbent: tuple[Array, float]
     objective: float
@@ -82,4 +82,4 @@ class Tightened:
     @property
     def gap(self) -> float:
         """What is open between the bound and the known objective, relative to the latter."""
-        return max(0.0, 1 - self.lower_bound / self.objective)
+        return max(0.0, 1 - self.bound / self.objective)

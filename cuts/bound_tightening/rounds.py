@@ -56,7 +56,7 @@ class Work:
     time_limit: float | None
     progress: Callable[[str], None] | None
     trace: list[TighteningRound] = field(default_factory=list)
-    lower_bound: float = 0.0
+    bound: float = 0.0
     count: int = 0
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class Work:
         except KeyboardInterrupt:
             status = StopReason.INTERRUPTED
         return Tightened(
-            self._result(), self.lower_bound, self.count, self.incumbent, self.known,
+            self._result(), self.bound, self.count, self.incumbent, self.known,
             tuple(self.trace), status, self._seconds(),
         )  # fmt: skip
 
@@ -154,7 +154,7 @@ class Work:
     def _settled(self) -> bool:
         """Whether there is nothing left to find out."""
         undecided = ~(self.bounds.kept | self.bounds.violated)
-        return not undecided.any() or self.lower_bound >= self.known * (1 - OUTWARD)
+        return not undecided.any() or self.bound >= self.known * (1 - OUTWARD)
 
     def _round(self, relaxation: str, *, thorough: bool = True) -> None:
         """One bound a side and point; lower ones only where they may decide, if not thorough."""
@@ -185,7 +185,7 @@ class Work:
             relaxation, solves, failed,
             float(bounds.upper.mean()), float((bounds.upper - bounds.lower).mean()),
             int(bounds.kept.sum()), int(bounds.violated.sum()),
-            self.count, self.lower_bound, self._seconds(),
+            self.count, self.bound, self._seconds(),
         )  # fmt: skip
         self.trace.append(entry)
         if self.progress is not None and finished:
@@ -219,7 +219,7 @@ class Work:
         for _ in range(SEPARATIONS):
             region = self._region(relaxation)
             bound = region.least(region.objective) + region.offset
-            self.lower_bound = max(self.lower_bound, bound - OUTWARD * abs(bound))
+            self.bound = max(self.bound, bound - OUTWARD * abs(bound))
             z = region.violations(self.bounds)
             cost = np.zeros(len(region.objective))
             cost[region.z[region.z >= 0]] = 1.0

@@ -83,7 +83,7 @@ def cvar_profile(path: ExtendedNuPath, nu: ArrayLike | int = 200) -> CvarProfile
         path.range.nu_max,
         path.range.constant_until,
         np.array([row.nu for row in solved]),
-        np.array([row.lower_bound / row.nu for row in solved]),
+        np.array([row.bound / row.nu for row in solved]),
         np.array([row.cvar for row in solved]),
     )
 

@@ -31,9 +31,9 @@ class Search(NamedTuple):
     ----------
     weight : array (k,)
         w, or (w, b) with a penalised intercept; of any length but 0.
-    value : float
-        The objective of extended_nu_svc at its direction.
-    lower_bound : float
+    objective : float
+        Of extended_nu_svc at its direction.
+    bound : float
         On the optimum over ||w|| = 1: proven.
     stop : str
         Why the search ended, in a word.
@@ -42,8 +42,8 @@ class Search(NamedTuple):
     """
 
     weight: Array
-    value: float
-    lower_bound: float
+    objective: float
+    bound: float
     stop: str
     claimed_bound: float | None = None
 
@@ -105,7 +105,7 @@ def search_engine(
 
     def by_cuts(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
         found = cutting_plane(data, nu=nu, **common)
-        return Search(found.best.weight, found.best.objective, found.lower_bound, str(found.stop))
+        return Search(found.best.weight, found.best.objective, found.bound, str(found.stop))
 
     def by_solver(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
         model = extended_nu_svc(data, nu=nu, class_balance=class_balance, intercept=intercept)
@@ -133,4 +133,4 @@ def _rows(starts: Sequence[Array]) -> Array | None:
 
 
 def _search(found: SearchResult) -> Search:
-    return Search(found.best.weight, found.objective, found.lower_bound, str(found.stop))
+    return Search(found.best.weight, found.objective, found.bound, str(found.stop))

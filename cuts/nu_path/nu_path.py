@@ -159,7 +159,7 @@ class _Path:
         )  # fmt: skip
 
     def _anchors(self, rows: Iterable[PathRow]) -> tuple[tuple[float, float], ...]:
-        return anchors_of((row.bound for row in rows), self.family.bar[0])
+        return anchors_of((row.anchor for row in rows), self.family.bar[0])
 
     # --- three kinds of nu ---------------------------------------------------------------------
 
@@ -200,11 +200,11 @@ class _Path:
         """At nu_bar the least hinge loss has rho = 1 and value 0."""
         self._keep_least_hinge()
         row = self._above(nu)
-        lower = row.lower_bound
+        lower = row.bound
         least = self.family.bar[0]
         if least is not None:
             lower = max(lower, bound_past_nu_bar(nu, least, self.radius))
-        return self._compared(replace(row, how="boundary", lower_bound=lower))
+        return self._compared(replace(row, how="boundary", bound=lower))
 
     def _keep_least_hinge(self) -> None:
         """Keep the w of the least mean hinge loss, which solves nu_bar.
@@ -230,12 +230,12 @@ class _Path:
         self.searches += 1
         self.known.keep(found.weight)
         best, value = self.known.best(nu)
-        if found.lower_bound > value + self._slack(value):
+        if found.bound > value + self._slack(value):
             raise RuntimeError(
-                f"the engine's bound {found.lower_bound:.9g} at nu = {nu:g} exceeds the value "
+                f"the engine's bound {found.bound:.9g} at nu = {nu:g} exceeds the value "
                 f"{value:.9g} of a known weight: one of the two is wrong"
             )
-        lower, claimed = max(lower, found.lower_bound), found.claimed_bound
+        lower, claimed = max(lower, found.bound), found.claimed_bound
         row = path_row(
             self.family, nu, best, lower=lower, claimed=claimed, verdict=Verdict.NOT_CERTIFIED,
             how="search", stop=found.stop,
@@ -244,14 +244,14 @@ class _Path:
 
     def _compared(self, row: PathRow) -> PathRow:
         """The row with its verdict; a bound above the value is none, and the row says so."""
-        if row.lower_bound > row.value + ABOVE * abs(row.value) + EXACT * self.radius:
-            words = f"the bound {row.lower_bound:.9g} exceeds the value: neither is proven"
+        if row.bound > row.objective + ABOVE * abs(row.objective) + EXACT * self.radius:
+            words = f"the bound {row.bound:.9g} exceeds the value: neither is proven"
             return replace(
-                row, lower_bound=-math.inf, verdict=Verdict.NOT_CERTIFIED,
+                row, bound=-math.inf, verdict=Verdict.NOT_CERTIFIED,
                 stop=f"{row.stop}; {words}",
             )  # fmt: skip
         claimed = row.claimed_bound if row.side < 0 else None
-        return replace(row, verdict=self._verdict(row.value, row.lower_bound, claimed))
+        return replace(row, verdict=self._verdict(row.objective, row.bound, claimed))
 
     def _verdict(self, value: float, lower: float, claimed: float | None) -> Verdict:
         if self._closed(value, lower):
@@ -274,13 +274,13 @@ class _Path:
     def _raised(self, row: PathRow, anchors: tuple[tuple[float, float], ...]) -> PathRow:
         """The row with the chords of its neighbours, and the best weight of all rows."""
         best, value = self.known.best(row.nu)
-        lower = max(row.lower_bound, chord(anchors, row.nu))
-        if value < row.value - self.tolerance * abs(row.value):
+        lower = max(row.bound, chord(anchors, row.nu))
+        if value < row.objective - self.tolerance * abs(row.objective):
             row = path_row(
                 self.family, row.nu, best, lower=lower, claimed=row.claimed_bound,
                 verdict=row.verdict, how=row.how, stop=row.stop, seconds=row.seconds,
             )  # fmt: skip
-        return self._compared(replace(row, lower_bound=lower))
+        return self._compared(replace(row, bound=lower))
 
 
 def least_hinge(data: TrainingData, caps: Array, intercept: str) -> Array:

@@ -10,11 +10,12 @@ from tightmargin.cuts.nu_path.chords import anchors_of
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.nu.nu_range import NuRange
 
 
 @dataclass(frozen=True, eq=False)
-class ExtendedNuPath:
+class ExtendedNuPath(PathResult[PathRow]):
     """Rows by falling nu, and where the problem changes its nature.
 
     Attributes
@@ -41,10 +42,12 @@ class ExtendedNuPath:
     searches: int
     not_reached: tuple[float, ...]
 
+    parameter = "nu"
+
     @property
     def anchors(self) -> tuple[tuple[float, float], ...]:
         """Rising pairs (nu, proven lower bound of Phi) that chords join; (0, 0) is the first."""
-        return anchors_of((row.bound for row in self.rows), self.nu_bar_bounds[0])
+        return anchors_of((row.anchor for row in self.rows), self.nu_bar_bounds[0])
 
     @property
     def weights(self) -> tuple[Array, ...]:

@@ -21,9 +21,9 @@ class PathRow:
     Attributes
     ----------
     nu : float
-    value, cvar : float
+    objective, cvar : float
         Phi at the weight, by sorting, and Phi / nu.
-    lower_bound : float
+    bound : float
         Proven.
     claimed_bound : float or None
         An engine's or solver's, where it proves none.
@@ -53,9 +53,9 @@ class PathRow:
     """
 
     nu: float
-    value: float
+    objective: float
     cvar: float
-    lower_bound: float
+    bound: float
     claimed_bound: float | None
     verdict: Verdict
     how: str
@@ -75,13 +75,13 @@ class PathRow:
 
     @property
     def gap(self) -> float:
-        """value - lower_bound, at least 0."""
-        return max(0.0, self.value - self.lower_bound)
+        """objective - bound, at least 0."""
+        return max(0.0, self.objective - self.bound)
 
     @property
-    def bound(self) -> tuple[float, float]:
-        """(nu, lower_bound)."""
-        return self.nu, self.lower_bound
+    def anchor(self) -> tuple[float, float]:
+        """(nu, bound), what chords join."""
+        return self.nu, self.bound
 
     def unit_weight(self, intercept: str) -> Array:
         """The weight (k,) of norm 1: w, or (w, b) with a penalised intercept."""
@@ -113,9 +113,9 @@ def path_row(
     slack = 1e-9 * max(1.0, float(np.abs(scores).max()))
     return PathRow(
         nu=nu,
-        value=value,
+        objective=value,
         cvar=value / nu,
-        lower_bound=lower,
+        bound=lower,
         claimed_bound=claimed,
         verdict=verdict,
         how=how,

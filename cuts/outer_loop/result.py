@@ -21,7 +21,7 @@ class CuttingPlaneResult:
     Attributes
     ----------
     best : Incumbent
-    lower_bound : float
+    bound : float
         Proven: by the finished loop, else by exact bounds on the box that holds what is left.
     trace : Trace
     stop : StopReason
@@ -36,7 +36,7 @@ class CuttingPlaneResult:
     """
 
     best: Incumbent
-    lower_bound: float
+    bound: float
     trace: Trace
     stop: StopReason
     message: str
@@ -56,18 +56,21 @@ class CuttingPlaneResult:
         return self.stop is StopReason.PROVEN
 
     @property
+    def objective(self) -> float:
+        """Of the best point."""
+        return self.best.objective
+
+    @property
     def gap(self) -> float:
-        """(objective - lower bound) / objective; 0 where both are 0."""
-        if self.best.objective == 0:
-            return 0.0
-        return (self.best.objective - self.lower_bound) / self.best.objective
+        """(objective - bound) / objective; 0 where both are 0."""
+        return 0.0 if self.objective == 0 else (self.objective - self.bound) / self.objective
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionary, cuts and trace included."""
         return {
             "objective": self.best.objective,
             "values": {name: np.asarray(part).tolist() for name, part in self.best.values.items()},
-            "lower_bound": self.lower_bound,
+            "bound": self.bound,
             "stop": str(self.stop),
             "message": self.message,
             "proven": self.proven,

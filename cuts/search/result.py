@@ -43,13 +43,13 @@ class SearchResult:
     ----------
     best : Incumbent
         w, b, rho, xi and the objective, by sorting.
-    lower_bound : float
+    bound : float
         Proven: no w of norm 1 has an objective below it.
     trace : tuple of SearchState
         At the start, whenever the number of steps has doubled or a better point was found, and at
         the end.
     stop : StopReason
-        PROVEN when objective - lower_bound is within the tolerances.
+        PROVEN when objective - bound is within the tolerances.
     message, proof : str
         The reason in words, and what proves the bound.
     engine : str
@@ -64,7 +64,7 @@ class SearchResult:
     """
 
     best: Incumbent
-    lower_bound: float
+    bound: float
     trace: tuple[SearchState, ...]
     stop: StopReason
     message: str
@@ -92,8 +92,8 @@ class SearchResult:
 
     @property
     def absolute_gap(self) -> float:
-        """Objective minus lower bound."""
-        return self.best.objective - self.lower_bound
+        """Objective minus bound."""
+        return self.best.objective - self.bound
 
     @property
     def relative_gap(self) -> float | None:
@@ -108,7 +108,7 @@ class SearchResult:
             "engine": self.engine,
             "objective": self.best.objective,
             "values": {name: np.asarray(part).tolist() for name, part in self.best.values.items()},
-            "lower_bound": self.lower_bound,
+            "bound": self.bound,
             "stop": str(self.stop),
             "message": self.message,
             "proven": self.proven,

@@ -129,7 +129,7 @@ class SearchRun:
         best = Incumbent(self.best, self.problem.value(self.best), self.problem.point(self.best))
         return SearchResult(
             best=best,
-            lower_bound=lower * self.unit,
+            bound=lower * self.unit,
             trace=tuple(self.trace),
             stop=stop,
             message=message,

@@ -39,9 +39,9 @@ def probability_page(path: ClassProbabilities) -> Group:
 def _cells(row: WeightedMachine, share: float) -> dict[str, RenderableType]:
     return {
         "pi": f"{row.pi:.6g}",
-        "value": number(row.value),
-        "bound": number(row.lower_bound),
-        "gap": f"{row.gap / row.value:.1e}",
+        "value": number(row.objective),
+        "bound": number(row.bound),
+        "gap": f"{row.gap / row.objective:.1e}",
         "||w||": number(float(np.linalg.norm(row.w)), 4),
         "b": number(row.b, 4),
         "above %": f"{100 * share:.1f}",

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.binary_result import ENTRY, ClassProbabilities
 from tightmargin.solvers.probability.sign_rule import checked_grid
 from tightmargin.solvers.probability.weighted_machines import METHODS
-from tightmargin.solvers.result import Verdict
 
 __all__ = ["ENTRY", "FAMILY", "METHODS"]
 
@@ -62,7 +60,7 @@ def _document(
     y = prepared.data.y
     for row, found, signs in zip(written["rows"], path.rows, read.signs.T[1:-1], strict=True):
         row |= {
-            "relative_gap": found.gap / found.value,
+            "relative_gap": found.gap / found.objective,
             "norm": float(np.linalg.norm(found.w)),
             "share_above": float((signs > 0).mean()),
         }
@@ -74,8 +72,7 @@ def _document(
             "monotone": int(read.monotone.sum()),
             "errors": int((read.labels != y).sum()),
         },
-        "interrupted": bool(path.not_reached),
-        **origin_of(prepared),
+        **ending_of(path, prepared),
     }
 
 
@@ -92,20 +89,7 @@ def _page(path: ClassProbabilities) -> Any:
 
 
 def _judge(path: ClassProbabilities) -> int:
-    """Exit code, and on standard error why it is not 0."""
-    if path.not_reached:
-        left = ", ".join(f"{pi:g}" for pi in path.not_reached)
-        complain(f"{ENTRY}: interrupted; kept {len(path.rows)} rows, without {PARAMETER} = {left}")
-        return 130
-    code = 0
-    for row in path.rows:
-        if row.verdict is not Verdict.CERTIFIED:
-            complain(
-                f"{ENTRY}: {PARAMETER} = {row.pi:g}: {row.verdict}, value {row.value:.9g}, bound "
-                f"{row.lower_bound:.9g}"
-            )
-            code = 1
-    return code
+    return judged(ENTRY, path)
 
 
 FAMILY = Family(lambda _: PARAMETER, _asked, _solve, _document, _draw, _page, _judge, (GRID,))

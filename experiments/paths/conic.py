@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.path import conic_path
-from tightmargin.solvers.conic.path_result import ConicPath, ConicRow
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.conic.path_result import ConicPath
+from tightmargin.solvers.execution.path_result import row_numbers
 
 PENALTY, BUDGET = "conic_sdp", "conic_sdp_budget"
 METHODS = ("auto",)
@@ -61,17 +59,10 @@ def _document(name: str, path: ConicPath, prepared: Prepared, method: str) -> di
         "method": method,
         "parameters": {"intercept": path.intercept},
         "tolerance": path.tolerance,
-        "rows": [_as_dict(row) for row in path.rows],
+        "rows": [row_numbers(row) for row in path.rows],
         "fallbacks": path.fallbacks,
-        "not_reached": list(path.not_reached),
-        "interrupted": bool(path.not_reached),
-        **origin_of(prepared),
+        **ending_of(path, prepared),
     }
-
-
-def _as_dict(row: ConicRow) -> dict[str, Any]:
-    numbers = {field.name: getattr(row, field.name) for field in fields(row)}
-    return numbers | {"verdict": str(row.verdict), "gap": row.gap}
 
 
 def _draw(path: ConicPath, file: Path, title: str) -> None:
@@ -87,23 +78,7 @@ def _page(path: ConicPath) -> Any:
 
 
 def _judge(path: ConicPath) -> int:
-    """Exit code, and on standard error why it is not 0."""
-    name = BUDGET if path.parameter == "budget" else PENALTY
-    if path.not_reached:
-        left = ", ".join(f"{number:g}" for number in path.not_reached)
-        complain(
-            f"{name}: interrupted; kept {len(path.rows)} rows, without {path.parameter} = {left}"
-        )
-        return 130
-    code = 0
-    for row in path.rows:
-        if row.verdict is not Verdict.CERTIFIED:
-            complain(
-                f"{name}: {path.parameter} = {getattr(row, path.parameter):g}: {row.verdict}, "
-                f"value {row.value:.9g}, bound {row.lower_bound:.9g} ({row.stop})"
-            )
-            code = 1
-    return code
+    return judged(BUDGET if path.parameter == "budget" else PENALTY, path)
 
 
 FAMILY = Family(_parameter, _asked, _solve, _document, _draw, _page, _judge)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tightmargin.cuts.nu_path.engines import METHODS
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
-from tightmargin.experiments.console.streams import complain
+from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.execution.path_result import row_numbers
 from tightmargin.solvers.result import Verdict
 
 ENTRY = "extended_nu_svc"
@@ -47,7 +46,6 @@ def _solve(
 
 
 def _document(name: str, path: ExtendedNuPath, prepared: Prepared, method: str) -> dict[str, Any]:
-    rows = [asdict(row) | {"verdict": str(row.verdict), "gap": row.gap} for row in path.rows]
     return {
         "formulation": name,
         "method": method,
@@ -58,11 +56,9 @@ def _document(name: str, path: ExtendedNuPath, prepared: Prepared, method: str) 
             "nu_max": path.range.nu_max,
             "constant_until": path.range.constant_until,
         },
-        "rows": rows,
+        "rows": [row_numbers(row) for row in path.rows],
         "searches": path.searches,
-        "not_reached": list(path.not_reached),
-        "interrupted": _was_interrupted(path),
-        **origin_of(prepared),
+        **ending_of(path, prepared),
     }
 
 
@@ -79,27 +75,13 @@ def _page(path: ExtendedNuPath) -> Any:
     return extended_nu_path_page(path)
 
 
-def _was_interrupted(path: ExtendedNuPath) -> bool:
-    return bool(path.not_reached) or any(row.stop == StopReason.INTERRUPTED for row in path.rows)
+def _shown(row: PathRow) -> float:
+    claimed = row.claimed_bound if row.verdict is Verdict.SOLVER_BOUND else None
+    return row.bound if claimed is None else claimed
 
 
 def _judge(path: ExtendedNuPath) -> int:
-    """Exit code, and on standard error why it is not 0."""
-    if _was_interrupted(path):
-        left = ", ".join(f"{nu:g}" for nu in path.not_reached)
-        words = f"{ENTRY}: interrupted; kept {len(path.rows)} rows"
-        complain(f"{words}{left and f', without nu = {left}'}")
-        return 130
-    code = 0
-    for row in path.rows:
-        if row.verdict is not Verdict.CERTIFIED:
-            bound = row.claimed_bound if row.verdict is Verdict.SOLVER_BOUND else row.lower_bound
-            complain(
-                f"{ENTRY}: nu = {row.nu:g}: {row.verdict}, value {row.value:.9g}, bound "
-                f"{bound:.9g} ({row.stop})"
-            )
-            code = 1
-    return code
+    return judged(ENTRY, path, _shown)
 
 
 FAMILY = Family(lambda _: "nu", _asked, _solve, _document, _draw, _page, _judge)

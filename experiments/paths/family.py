@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.execution.path_result import PathResult, RowT
 from tightmargin.solvers.plain_json import checksum
-from tightmargin.solvers.result import SCHEMA
+from tightmargin.solvers.result import SCHEMA, Verdict
 from tightmargin.solvers.versions import versions
 
 # Of a row, left out of the table of numbers.
@@ -58,14 +60,35 @@ def listed(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def origin_of(prepared: Prepared) -> dict[str, Any]:
-    """Where the data is from and how it was prepared, with the versions of what solved it."""
+def ending_of(path: PathResult[Any], prepared: Prepared) -> dict[str, Any]:
+    """The end of every document: what Ctrl-C left out, and the data with what solved it."""
     raw = prepared.raw
     return {
+        "not_reached": list(path.not_reached),
+        "interrupted": path.interrupted,
         "data": {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256},
         "normalisation": dict(prepared.record),
         "versions": versions(),
     }
+
+
+def judged(
+    name: str, path: PathResult[RowT], shown: Callable[[RowT], float] = lambda row: row.bound
+) -> int:
+    """Exit code, and on standard error why it is not 0; `shown` is the bound that is named."""
+    if path.interrupted:
+        left = ", ".join(f"{number:g}" for number in path.not_reached)
+        without = f", without {path.parameter} = {left}" if left else ""
+        complain(f"{name}: interrupted; kept {len(path.rows)} rows{without}")
+        return 130
+    open_rows = [row for row in path.rows if row.verdict is not Verdict.CERTIFIED]
+    for row in open_rows:
+        said = f" ({row.stop})" if row.stop else ""
+        complain(
+            f"{name}: {path.parameter} = {getattr(row, path.parameter):g}: {row.verdict}, "
+            f"value {row.objective:.9g}, bound {shown(row):.9g}{said}"
+        )
+    return 1 if open_rows else 0
 
 
 def with_checksum(document: dict[str, Any]) -> dict[str, Any]:

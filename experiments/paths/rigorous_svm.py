@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, listed, origin_of
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
 from tightmargin.experiments.statistics.capacity_report import (
     RsvmReport,
     default_norm_bounds,
@@ -18,7 +17,6 @@ from tightmargin.experiments.statistics.capacity_report import (
 from tightmargin.experiments.statistics.vc_bound import FORMS, VAPNIK, vc_bound
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 from tightmargin.solvers.rigorous_svm.path.path_result import METHODS
@@ -83,9 +81,7 @@ def _document(name: str, report: RsvmReport, prepared: Prepared, method: str) ->
         "limit": limit_numbers(path.limit),
         "least_vc_bound": path.rows[report.best].norm_bound,
         "rows": [numbers_of(report, k) for k in range(len(path.rows))],
-        "not_reached": list(path.not_reached),
-        "interrupted": bool(path.not_reached),
-        **origin_of(prepared),
+        **ending_of(path, prepared),
     }
 
 
@@ -102,21 +98,7 @@ def _page(report: RsvmReport) -> Any:
 
 
 def _judge(report: RsvmReport) -> int:
-    """Exit code, and on standard error why it is not 0."""
-    path = report.path
-    if path.not_reached:
-        left = ", ".join(f"{number:g}" for number in path.not_reached)
-        complain(f"rsvm: interrupted; kept {len(path.rows)} rows, without {PARAMETER} = {left}")
-        return 130
-    code = 0
-    for row in path.rows:
-        if row.verdict is not Verdict.CERTIFIED:
-            complain(
-                f"rsvm: {PARAMETER} = {row.norm_bound:g}: {row.verdict}, value "
-                f"{row.point.value:.9g}, bound {row.point.lower_bound:.9g} ({row.stop})"
-            )
-            code = 1
-    return code
+    return judged("rsvm", report.path)
 
 
 FAMILY = Family(

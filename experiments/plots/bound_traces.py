@@ -75,7 +75,7 @@ def _cutting_planes(source: CuttingPlaneResult) -> BoundTrace:
     rows = list(source.trace)
     cuts = np.array([row.concavity + row.facial for row in rows], dtype=float)
     found = _stacked("cutting planes", ((r.seconds, r.lower, r.upper) for r in rows), source)
-    last = _stacked("", [(source.seconds, source.lower_bound, source.best.objective)], source)
+    last = _stacked("", [(source.seconds, source.bound, source.best.objective)], source)
     return _joined(found, last, np.append(cuts, len(source.cuts)))
 
 
@@ -85,14 +85,14 @@ def _search(source: SearchResult) -> BoundTrace:
 
 
 def _conflicts(source: ConflictSearch) -> BoundTrace:
-    rows = ((row.seconds, row.lower_bound, row.objective) for row in source.trace)
+    rows = ((row.seconds, row.bound, row.objective) for row in source.trace)
     return _stacked("conflict search", rows, source)
 
 
 def _tightened(source: Tightened) -> BoundTrace:
     """A round's bound comes from the set at its start; the last is of the set at the end."""
-    rows = [(row.seconds, row.lower_bound, source.objective) for row in source.trace]
-    rows.append((source.seconds, source.lower_bound, source.objective))
+    rows = [(row.seconds, row.bound, source.objective) for row in source.trace]
+    rows.append((source.seconds, source.bound, source.objective))
     return _stacked("bound tightening", rows, source)
 
 

@@ -48,7 +48,7 @@ def rsvm_path_figure(report: RsvmReport, title: str = "") -> Figure:
     figure = new_figure(*RSVM_SIZE)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=(4, 3, 3))
     losses, costs, shares = panels
-    loss, wrong = [row.point.value / n for row in rows], [row.errors / n for row in rows]
+    loss, wrong = [row.point.objective / n for row in rows], [row.errors / n for row in rows]
     losses.plot(given, loss, color=BLUE, label="mean hinge loss E / n", **mark)
     losses.plot(given, wrong, color=VERMILLION, ls="--", label="training errors / n", **mark)
     losses.set_ylabel("per point")
@@ -123,9 +123,9 @@ def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
 
     figure = new_figure(*CONIC_SIZE)
     upper, lower = figure.subplots(2, 1, sharex=True)
-    upper.plot(given, [row.value for row in path.rows], color=BLUE, lw=3, label="value", **mark)
+    upper.plot(given, [row.objective for row in path.rows], color=BLUE, lw=3, label="value", **mark)
     upper.plot(
-        given, [max(row.lower_bound, 0.0) for row in path.rows],
+        given, [max(row.bound, 0.0) for row in path.rows],
         color=BLACK, ls=(0, (4, 4)), lw=1.2, label="proven lower bound", **alone("_", 14),
     )  # fmt: skip
     value = "trace W" if path.parameter == "budget" else "trace W + penalty sum z"
@@ -141,8 +141,8 @@ def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
     if path.parameter == "penalty":
         plain_logarithm(lower.xaxis)
     if len(given) == 1:
-        upper.set_ylim(0.0, 1.1 * path.rows[0].value or 1.0)
-    elif min(row.value for row in path.rows) > 0:
+        upper.set_ylim(0.0, 1.1 * path.rows[0].objective or 1.0)
+    elif min(row.objective for row in path.rows) > 0:
         plain_logarithm(upper.yaxis)
     for axes in (upper, lower):
         axes.legend(frameon=False)

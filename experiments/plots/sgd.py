@@ -91,7 +91,7 @@ def sgd_study(
         runs,
         np.array(marks[0], dtype=float),
         np.array([[p.objective - optimum.bound for p in run.trace] for run in runs]),
-        np.array([[p.objective - p.lower_bound for p in run.trace] for run in runs]),
+        np.array([[p.objective - p.bound for p in run.trace] for run in runs]),
         np.array([sgd_rate(data, ridge=ridge, steps=mark) for mark in marks[0]]),
     )
 

@@ -95,8 +95,8 @@ def numbers_of(report: RsvmReport, k: int) -> dict[str, Any]:
     return {
         "norm_bound": row.norm_bound,
         "capacity": row.norm_bound**2 / report.path.data.n,
-        "value": point.value,
-        "lower_bound": point.lower_bound,
+        "objective": point.objective,
+        "bound": point.bound,
         "gap": point.gap,
         "relative_gap": point.relative_gap,
         "verdict": str(row.verdict),

@@ -203,7 +203,7 @@ def _cost(beta: float) -> float:
 
 def _of_machine(beta: float, machine: HingeMachine) -> Fit:
     return Fit(
-        beta, machine.w, machine.b, machine.objective, machine.lower_bound,
+        beta, machine.w, machine.b, machine.objective, machine.bound,
         Status.OPTIMAL if machine.proven else Status.INACCURATE, machine.certificate,
         machine.seconds,
     )  # fmt: skip
@@ -247,12 +247,10 @@ def _conic(row: ConicRow) -> Fit:
         row.verdict,
         reason="" if proven else f"the proven gap is {row.gap:.3g} {row.stop}".rstrip(),
         level="paper",
-        gap=row.gap / max(1.0, abs(row.value)),
-        bound=row.lower_bound,
+        gap=row.gap / max(1.0, abs(row.objective)),
+        bound=row.bound,
         bound_method=f"{how} of the strengthening dual, {row.method}",
         facts={"penalty": row.penalty, "rank_of_lift": row.rank, "errors": row.errors},
     )
     status = Status.OPTIMAL if proven else Status.INACCURATE
-    return Fit(
-        row.budget, row.w, row.b, row.value, row.lower_bound, status, certificate, row.seconds
-    )
+    return Fit(row.budget, row.w, row.b, row.objective, row.bound, status, certificate, row.seconds)

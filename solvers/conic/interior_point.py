@@ -28,14 +28,14 @@ class Interior:
         Solver and status.
     proof : StrengtheningBound or None
         At a penalty: the bound of the multipliers that were found.
-    lower_bound, penalty : float or None
+    bound, penalty : float or None
         With a budget: the proven bound and the penalty that proves it.
     """
 
     F: Array | None
     said: str
     proof: StrengtheningBound | None = None
-    lower_bound: float | None = None
+    bound: float | None = None
     penalty: float | None = None
 
 
@@ -81,7 +81,7 @@ def by_budget(
         F = from_lifted(weight, symmetric(W) if W.ndim == 1 else W)
     bound = result.bound if certified else None
     penalty = result.certificate.facts.get("penalty")
-    return Interior(F, said, lower_bound=bound, penalty=penalty)
+    return Interior(F, said, bound=bound, penalty=penalty)
 
 
 def _solved(model: object, solver: str, time_limit: float | None) -> SolveResult:

@@ -32,7 +32,7 @@ def _by_low_rank(origin: Origin, limits: Limits) -> Finding:
         {"w": row.w, "b": np.asarray(row.b), "W": row.W},
         Status.OPTIMAL if certified else Status.FEASIBLE,
         row.method,
-        bound=row.lower_bound if np.isfinite(row.lower_bound) else None,
+        bound=row.bound if np.isfinite(row.bound) else None,
         proof=PROOF,
         facts={
             "no_duals": "no multipliers: the low-rank form has none of the model's rows",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.result import Verdict
 
 LOW_RANK, HARD_MARGIN, INTERIOR = "low-rank", "hard margin", "interior point"
@@ -23,12 +24,12 @@ class ConicRow:
         Given, or sum z / n.
     spent : float
         sum z / n of the point.
-    value : float
+    objective : float
         trace W + penalty sum z at the point; trace W alone with a budget.
-    lower_bound : float
-        Proven, of the same problem; -inf where there is none, or where it contradicts the value.
+    bound : float
+        Proven, of the same problem; -inf where there is none, or where it contradicts the point.
     verdict : Verdict
-        CERTIFIED where the gap is within 1e-6, or the tolerance, of the value; see gap.py.
+        CERTIFIED where the gap is within 1e-6, or the tolerance, of the objective; see gap.py.
     method : str
         "low-rank", "interior point", or "hard margin" where a large penalty keeps every point.
     stop : str
@@ -50,8 +51,8 @@ class ConicRow:
     penalty: float
     budget: float
     spent: float
-    value: float
-    lower_bound: float
+    objective: float
+    bound: float
     verdict: Verdict
     method: str
     stop: str
@@ -66,8 +67,8 @@ class ConicRow:
 
     @property
     def gap(self) -> float:
-        """value - lower_bound, at least 0."""
-        return max(0.0, self.value - self.lower_bound)
+        """objective - bound, at least 0."""
+        return max(0.0, self.objective - self.bound)
 
     @property
     def W(self) -> Array:  # noqa: N802
@@ -76,7 +77,7 @@ class ConicRow:
 
 
 @dataclass(frozen=True, eq=False)
-class ConicPath:
+class ConicPath(PathResult[ConicRow]):
     """Rows by rising penalty, which is falling budget.
 
     Attributes
@@ -101,8 +102,3 @@ class ConicPath:
     def fallbacks(self) -> int:
         """How many rows took an interior-point solver."""
         return sum(row.method == INTERIOR or bool(row.stop) for row in self.rows)
-
-    @property
-    def certified(self) -> bool:
-        """Whether every asked value is there and proven."""
-        return not self.not_reached and all(row.verdict is Verdict.CERTIFIED for row in self.rows)

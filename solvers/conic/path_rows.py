@@ -141,8 +141,8 @@ class ConicRows:
                 deadline,
             )
             said = other.said
-            if other.lower_bound is not None and other.lower_bound > lower:
-                lower, self.strengthening, method = other.lower_bound, None, INTERIOR
+            if other.bound is not None and other.bound > lower:
+                lower, self.strengthening, method = other.bound, None, INTERIOR
                 penalty = penalty if other.penalty is None else other.penalty
             if other.F is not None:
                 feasible = within_budget(self.problem, other.F, spend)
@@ -200,8 +200,8 @@ class ConicRows:
             penalty=penalty,
             budget=float(z.sum()) / n if budget is None else budget,
             spent=float(z.sum()) / n,
-            value=value,
-            lower_bound=lower,
+            objective=value,
+            bound=lower,
             verdict=Verdict.CERTIFIED if self._closed(value, lower) else Verdict.NOT_CERTIFIED,
             method=method,
             stop=said,

@@ -45,7 +45,7 @@ class HingeMachine:
         b is 0 without an intercept.
     objective : float
         F_C(w, b), recomputed from the data.
-    lower_bound : float
+    bound : float
         Proven, at least 0; as F_C is never below 0, that holds when nothing else was found.
     radius : float
         Length of the longest point.
@@ -59,7 +59,7 @@ class HingeMachine:
     w: Array
     b: float
     objective: float
-    lower_bound: float
+    bound: float
     radius: float
     facts: dict[str, float]
     seconds: float
@@ -70,8 +70,8 @@ class HingeMachine:
 
         A bound above the objective is no bound: something is wrong, and nothing is proven.
         """
-        below = self.lower_bound <= self.objective
-        return below and closes(self.objective, self.lower_bound)
+        below = self.bound <= self.objective
+        return below and closes(self.objective, self.bound)
 
     @property
     def near(self) -> bool:
@@ -82,21 +82,21 @@ class HingeMachine:
         C, 1/2 ||w||^2 is lost in the rounding of C n, and a gap of 1e-10 of that says nothing of w.
         The distance is mostly very much smaller than that: it falls with the gap, not its root.
         """
-        gap = max(0.0, self.objective - self.lower_bound)
+        gap = max(0.0, self.objective - self.bound)
         size = max(self.radius * float(np.linalg.norm(self.w)), abs(self.b))
         return self.radius * math.sqrt(2 * gap) <= NEAR * size
 
     @property
     def certificate(self) -> Certificate:
         """CERTIFIED where `proven`, and else what is missing."""
-        gap, size = self.objective - self.lower_bound, abs(self.objective)
+        gap, size = self.objective - self.bound, abs(self.objective)
         reason = f"the proven gap is {gap:.2e}, {gap / size if size else math.inf:.2e} of the value"
         return Certificate(
             Verdict.CERTIFIED if self.proven else Verdict.NOT_CERTIFIED,
             reason="" if self.proven else reason,
             level="paper",
             gap=gap / size if gap > 0 else (0.0 if gap == 0 else None),
-            bound=self.lower_bound,
+            bound=self.bound,
             bound_method=BOUND,
             facts={"unit": size, **self.facts},
         )

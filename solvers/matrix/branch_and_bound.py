@@ -46,7 +46,7 @@ class MatrixSearch:
         B row by row, of the bounded rank.
     objective : float
         At (w, b).
-    lower_bound : float
+    bound : float
         No matrix of that rank has a smaller objective.
     cells : int
         Relaxations solved.
@@ -57,7 +57,7 @@ class MatrixSearch:
     w: Array
     b: float
     objective: float
-    lower_bound: float
+    bound: float
     cells: int
     stop: StopReason
 

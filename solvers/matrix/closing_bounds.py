@@ -68,7 +68,7 @@ def matrix_bound(
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     done = "" if found.stop is StopReason.PROVEN else "unfinished "
-    return found.lower_bound, done + search_name(found.cells)
+    return found.bound, done + search_name(found.cells)
 
 
 def _relaxed_bound(origin: Origin) -> tuple[float | None, str]:

@@ -63,7 +63,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
         _factors(origin, found.w, found.b),
         STATUS.get(found.stop, Status.FEASIBLE),
         MATRIX_SEARCH,
-        bound=found.lower_bound,
+        bound=found.bound,
         proof=search_name(found.cells),
         facts={
             "no_duals": "no multipliers: a search over directions has none of the rows",
@@ -77,7 +77,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
 def _message(found: MatrixSearch) -> str:
     if found.stop is StopReason.PROVEN:
         return ""
-    gap = found.objective - found.lower_bound
+    gap = found.objective - found.bound
     ended = found.stop.replace("_", " ")
     return f"{ended}: the gap is {gap:.3g} after {found.cells:,} cells"
 

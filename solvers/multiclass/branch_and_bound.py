@@ -46,7 +46,7 @@ class TruncatedSearch:
     ----------
     objective : float
         Objective of (B, b).
-    lower_bound : float
+    bound : float
         No scores have a smaller objective.
     B, b : arrays (K, d), (K,)
     nodes : int
@@ -55,7 +55,7 @@ class TruncatedSearch:
     """
 
     objective: float
-    lower_bound: float
+    bound: float
     B: Array
     b: Array
     nodes: int
@@ -107,7 +107,7 @@ def truncated_search(
         search.offer(*checked_machine("incumbent", incumbent, data))
     deadline = None if time_limit is None else time.perf_counter() + time_limit
     stop = search.run(node_limit, deadline)
-    lower = min(search.lower_bound(), search.known)
+    lower = min(search.bound(), search.known)
     return TruncatedSearch(search.known, lower, search.B, search.b, search.nodes, stop)
 
 
@@ -141,7 +141,7 @@ class _Search:
         """Nodes at or above this bound need no closer look."""
         return self.known * (1 - self.gap)
 
-    def lower_bound(self) -> float:
+    def bound(self) -> float:
         """What is proven now."""
         return float(min(self.settled, self.bounds.min(initial=np.inf)))
 

@@ -44,9 +44,9 @@ def truncated_bound(origin: Origin) -> tuple[float | None, str]:
         limit,
     )
     # A machine that was solved badly may leave a gap where no node is left.
-    closed = found.objective - found.lower_bound <= 2 * GAP * found.objective
+    closed = found.objective - found.bound <= 2 * GAP * found.objective
     finished = "" if closed else "unfinished "
-    return found.lower_bound, f"{finished}{BRANCHES} {found.nodes:,} nodes"
+    return found.bound, f"{finished}{BRANCHES} {found.nodes:,} nodes"
 
 
 @lru_cache(maxsize=4)

@@ -55,7 +55,7 @@ class DcaRun:
     converged: bool
 
     @property
-    def value(self) -> float:
+    def objective(self) -> float:
         """The least V on the way."""
         return min(self.trace)
 
@@ -68,7 +68,7 @@ class TruncatedDca:
     ----------
     B, b : arrays (K, d), (K,)
         Score functions that sum to zero: label = argmax_k <B_k, x> + b_k.
-    value : float
+    objective : float
         V(B, b), computed from the data.
     trace : tuple of float
         Of the run that found it.
@@ -83,7 +83,7 @@ class TruncatedDca:
 
     B: Array
     b: Array
-    value: float
+    objective: float
     trace: tuple[float, ...]
     runs: tuple[DcaRun, ...]
     data: MulticlassData

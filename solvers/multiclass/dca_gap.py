@@ -76,11 +76,11 @@ def certified_gap(found: TruncatedDca, exact: SolveResult) -> CertifiedGap:
         raise ValueError("exact is a result on other data than the search")
     _refuse_other_words(found, exact.parameters)
     bound = exact.bound
-    if bound is not None and bound > found.value + order_tolerance(found.value, exact):
-        raise ValueError(f"bound {bound:.9g} exceeds the value {found.value:.9g} of a point")
+    if bound is not None and bound > found.objective + order_tolerance(found.objective, exact):
+        raise ValueError(f"bound {bound:.9g} exceeds the value {found.objective:.9g} of a point")
     certificate = exact.certificate
     return CertifiedGap(
-        found.value, found.runs[0].value, exact.objective, bound, certificate.bound_method,
+        found.objective, found.runs[0].objective, exact.objective, bound, certificate.bound_method,
         certificate.solver_bound,
     )  # fmt: skip
 

@@ -48,7 +48,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
         {"B": found.B.ravel(), "b": found.b},
         STATUS.get(found.stop, Status.FEASIBLE),
         TRUNCATED_SEARCH,
-        bound=found.lower_bound,
+        bound=found.bound,
         proof=f"{BRANCHES} {found.nodes:,} nodes",
         facts={
             "no_duals": "no multipliers: a search over given-up points has none of the rows",
@@ -62,7 +62,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
 def _message(found: TruncatedSearch) -> str:
     if found.stop is StopReason.PROVEN:
         return ""
-    gap = found.objective - found.lower_bound
+    gap = found.objective - found.bound
     return f"{found.stop.replace('_', ' ')}: the gap is {gap:.3g} after {found.nodes:,} nodes"
 
 
@@ -88,14 +88,14 @@ def _by_dca(origin: Origin, limits: Limits) -> Finding:
         {"B": found.B.ravel(), "b": found.b},
         Status.INTERRUPTED if stopped else Status.FEASIBLE,
         DCA,
-        bound=None if tree is None else tree.lower_bound,
+        bound=None if tree is None else tree.bound,
         proof="" if tree is None else f"{BRANCHES} {tree.nodes:,} nodes",
         facts={
             "no_duals": "no multipliers: a heuristic has none of the model's rows",
             "starts": found.starts,
-            "start_values": [run.value for run in found.runs],
+            "start_values": [run.objective for run in found.runs],
         },
-        message=f"{found.starts} of {starts} starts, the best ended at {found.value:.9g}",
+        message=f"{found.starts} of {starts} starts, the best ended at {found.objective:.9g}",
     )
 
 

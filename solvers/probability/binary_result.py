@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.formulations.data.arrays import Array, finite_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
+from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.probability.sign_rule import SignReading, Signs, checked_values, inside
 from tightmargin.solvers.probability.weighted_machines import METHODS, Problem, WeightedMachine
 from tightmargin.solvers.result import Verdict
@@ -23,7 +24,7 @@ SAME = 1e-9  # relative: values that are written and recomputed
 
 
 @dataclass(frozen=True, eq=False)
-class ClassProbabilities:
+class ClassProbabilities(PathResult[WeightedMachine]):
     """Machines by rising pi, and the probabilities they stand for.
 
     Attributes
@@ -48,6 +49,8 @@ class ClassProbabilities:
     method: str = "auto"
     not_reached: tuple[float, ...] = ()
 
+    parameter = "pi"
+
     @property
     def pis(self) -> Array:
         """(k - 1,): the grid without 0 and 1."""
@@ -65,18 +68,13 @@ class ClassProbabilities:
 
     @property
     def gaps(self) -> Array:
-        """(k - 1,): value minus proven bound."""
+        """(k - 1,): objective minus proven bound."""
         return np.array([row.gap for row in self.rows])
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """One for each machine."""
         return tuple(row.verdict for row in self.rows)
-
-    @property
-    def certified(self) -> bool:
-        """Whether every asked value of pi is there and proven."""
-        return not self.not_reached and all(row.verdict is Verdict.CERTIFIED for row in self.rows)
 
     def decision_values(self, X: ArrayLike) -> Array:
         """Values (m, k - 1) of every machine.
@@ -193,10 +191,10 @@ def _refuse_other(problem: Problem, rows: tuple[WeightedMachine, ...]) -> None:
         raise ValueError(f"w has {len(rows[0].w)} numbers, and the data {problem.data.d} features")
     for row in rows:
         value = problem.value(row.pi, row.w, row.b)
-        if abs(value - row.value) > SAME * value:
+        if abs(value - row.objective) > SAME * value:
             raise ValueError(
                 f"pi = {row.pi:g}: the hyperplane costs {value:.12g} on this data, and "
-                f"{row.value:.12g} is written: it was fitted on other data"
+                f"{row.objective:.12g} is written: it was fitted on other data"
             )
 
 
@@ -219,11 +217,11 @@ def _coefficients(data: GramData, w: Array) -> Array:
 
 
 def _numbers(row: WeightedMachine, kernel: GramData | None) -> dict[str, Any]:
-    finite = bool(np.isfinite(row.lower_bound))
+    finite = bool(np.isfinite(row.bound))
     return {
         "pi": row.pi,
-        "value": row.value,
-        "lower_bound": row.lower_bound if finite else None,
+        "objective": row.objective,
+        "bound": row.bound if finite else None,
         "gap": row.gap if finite else None,
         "verdict": str(row.verdict),
         "b": row.b,
@@ -240,13 +238,13 @@ def _row(numbers: Mapping[str, Any], kernel: GramData | None) -> WeightedMachine
     word, size = ("w", None) if kernel is None else ("coefficients", kernel.n)
     given = numbers[word]
     w, b = finite_hyperplane(f"{word}, b", (given, numbers["b"]), size or len(given))
-    bound = numbers["lower_bound"]
+    bound = numbers["bound"]
     return WeightedMachine(
         pi=inside(numbers["pi"]),
         w=w if kernel is None else kernel.factor.T @ w,
         b=b,
-        value=positive("value", numbers["value"]),
-        lower_bound=-np.inf if bound is None else float(bound),
+        objective=positive("objective", numbers["objective"]),
+        bound=-np.inf if bound is None else float(bound),
         method=one_of("method", numbers["method"], METHODS[1:]),
         seconds=float(numbers["seconds"]),
     )

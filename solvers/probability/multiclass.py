@@ -218,7 +218,7 @@ class _Fits:
                     time_limit=left,
                 )
                 self.B[place], self.b[place] = found.B, found.b
-                self.gaps[row] = max(0.0, 1 - found.lower_bound / found.objective)
+                self.gaps[row] = max(0.0, 1 - found.bound / found.objective)
                 complete = complete and found.stop is StopReason.PROVEN
                 if found.stop is StopReason.INTERRUPTED:
                     return False

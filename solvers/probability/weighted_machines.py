@@ -49,9 +49,9 @@ class WeightedMachine:
     pi : float
     w, b : array (d,), float
         In the coordinates of the factor of the data; b is 0 without an intercept.
-    value : float
+    objective : float
         ridge ||w||^2 plus the weighted mean hinge loss, recomputed from (w, b).
-    lower_bound : float
+    bound : float
         Proven; -inf where there is none.
     method : str
         "interior", "libsvm" or "model".
@@ -62,21 +62,26 @@ class WeightedMachine:
     pi: float
     w: Array
     b: float
-    value: float
-    lower_bound: float
+    objective: float
+    bound: float
     method: str
     seconds: float
 
     @property
     def gap(self) -> float:
-        """value - lower_bound, at least 0."""
-        return max(0.0, self.value - self.lower_bound)
+        """objective - bound, at least 0."""
+        return max(0.0, self.objective - self.bound)
 
     @property
     def verdict(self) -> Verdict:
-        """CERTIFIED where the bound closes the gap, see gap.py; one above the value does not."""
-        proven = closes(self.value, self.lower_bound)
+        """CERTIFIED where the bound closes the gap, see gap.py, and is not above the objective."""
+        proven = closes(self.objective, self.bound)
         return Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
+
+    @property
+    def stop(self) -> str:
+        """Empty: there is nothing to say but the gap."""
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +130,7 @@ class Problem:
         return 1 + far * math.sqrt(2 * float(most))
 
     def machine(
-        self, pi: float, w: Array, b: float, lower_bound: float, method: str, seconds: float
+        self, pi: float, w: Array, b: float, bound: float, method: str, seconds: float
     ) -> WeightedMachine:
         """The machine of a hyperplane; a free b moves to where it costs least for this w.
 
@@ -133,7 +138,7 @@ class Problem:
         """
         if self.intercept == "free":
             b = hinge_intercept(self.data.factor @ w, self.data.y, self.weights(pi))
-        return WeightedMachine(pi, w, b, self.value(pi, w, b), lower_bound, method, seconds)
+        return WeightedMachine(pi, w, b, self.value(pi, w, b), bound, method, seconds)
 
     def value(self, pi: float, w: Array, b: float) -> float:
         """ridge ||w||^2 plus the weighted mean hinge loss."""
@@ -244,7 +249,7 @@ class _Model:
             return machine
         other = self.solved(machine.pi, left)
         return replace(
-            min(machine, other, key=lambda found: found.value),
-            lower_bound=max(machine.lower_bound, other.lower_bound),
+            min(machine, other, key=lambda found: found.objective),
+            bound=max(machine.bound, other.bound),
             seconds=machine.seconds + other.seconds,
         )

@@ -56,7 +56,7 @@ def _by(method: str) -> Callable[[Origin, Limits], Finding]:
             _values(origin, row.point),
             STATUS[_stop(row)],
             row.method,
-            bound=row.point.lower_bound if primal else 0.0 - row.point.value,
+            bound=row.point.bound if primal else 0.0 - row.point.objective,
             proof=AT_ANY_NORM if primal and row.method == LIMIT else PROOF,
             multipliers=_multipliers(origin.entry, row.point),
             facts=_facts(origin, row),
@@ -117,7 +117,7 @@ def _facts(origin: Origin, row: RsvmRow) -> dict[str, Any]:
         "capacity_price": row.point.length,
         "intercepts": list(row.b_interval),
     }
-    if row.point.gap <= OPTIMAL * max(1.0, row.point.value):
+    if row.point.gap <= OPTIMAL * max(1.0, row.point.objective):
         same = equivalence(origin.data, row.norm_bound, row.point.alpha)
         found["equivalence"] = same.to_json()
     return found

@@ -47,9 +47,9 @@ class RsvmPoint:
     b : float
     alpha : array (n,)
         Multipliers in [0, 1] with y'alpha = 0 to rounding.
-    value : float
+    objective : float
         E at (w, b) as they are stored, recomputed.
-    lower_bound : float
+    bound : float
         Proven by alpha on the least E.
     length : float
         ||F'(y o alpha)|| = sqrt(S), the price of capacity: dE/dH = -sqrt(S).
@@ -59,8 +59,8 @@ class RsvmPoint:
     w: Array
     b: float
     alpha: Array
-    value: float
-    lower_bound: float
+    objective: float
+    bound: float
     length: float
 
     @property
@@ -70,20 +70,20 @@ class RsvmPoint:
 
     @property
     def gap(self) -> float:
-        """value - lower_bound, at least 0."""
-        return max(0.0, self.value - self.lower_bound)
+        """objective - bound, at least 0."""
+        return max(0.0, self.objective - self.bound)
 
     @property
     def relative_gap(self) -> float | None:
-        """Gap over the value; None where the value is 0 to rounding."""
+        """Gap over the objective; None where that is 0 to rounding."""
         rounding = ROUNDING * max(1.0, float(self.alpha.sum()))
-        return None if self.value <= rounding else self.gap / self.value
+        return None if self.objective <= rounding else self.gap / self.objective
 
     @property
     def verdict(self) -> Verdict:
-        """CERTIFIED where the gap is at most GAP of the value, up to rounding, and see gap.py."""
+        """CERTIFIED where the gap is at most GAP of the objective, to rounding, and see gap.py."""
         rounding = ROUNDING * max(1.0, float(self.alpha.sum()))
-        closed = self.gap <= GAP * self.value + rounding and closes(self.value, self.lower_bound)
+        closed = self.gap <= GAP * self.objective + rounding and closes(self.objective, self.bound)
         return Verdict.CERTIFIED if closed else Verdict.NOT_CERTIFIED
 
 
@@ -141,8 +141,8 @@ def rsvm_point(
         w=w,
         b=b,
         alpha=alpha,
-        value=value,
-        lower_bound=_lower_bound(y, points, norm_bound, alpha, reach),
+        objective=value,
+        bound=_lower_bound(y, points, norm_bound, alpha, reach),
         length=length,
     )
 

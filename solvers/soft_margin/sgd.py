@@ -31,7 +31,7 @@ class SgdPoint:
 
     steps: int
     objective: float
-    lower_bound: float
+    bound: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Sgd:
         ridge ||w||^2 + mean hinge loss at w.
     alpha : array (n,)
         Multipliers in [0, 1/n] of the margin rows, made of the draws.
-    lower_bound : float
+    bound : float
         Their dual value, a proven bound on the optimum.
     trace : tuple of SgdPoint
         At about evenly spaced logarithms of the step, the last one at the end.
@@ -62,15 +62,15 @@ class Sgd:
     coefficients: Array
     objective: float
     alpha: Array
-    lower_bound: float
+    bound: float
     trace: tuple[SgdPoint, ...]
     steps: int
     stop: StopReason
 
     @property
     def gap(self) -> float:
-        """objective - lower_bound, at least 0."""
-        return max(0.0, self.objective - self.lower_bound)
+        """objective - bound, at least 0."""
+        return max(0.0, self.objective - self.bound)
 
 
 def sgd(

@@ -47,7 +47,7 @@ def zero_one_bound(
         intercept=parameters["intercept"],
         limit=SET_LIMIT,
     )
-    return found.lower_bound, f"{ENUMERATION} {sets:,} active sets"
+    return found.bound, f"{ENUMERATION} {sets:,} active sets"
 
 
 def _bound_by_conflicts(
@@ -70,5 +70,5 @@ def _bound_by_conflicts(
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     if found.stop is StopReason.PROVEN:
-        return found.lower_bound, f"{CONFLICTS} {found.nodes:,} nodes"
-    return found.lower_bound, f"unfinished {CONFLICTS} {found.nodes:,} nodes"
+        return found.bound, f"{CONFLICTS} {found.nodes:,} nodes"
+    return found.bound, f"unfinished {CONFLICTS} {found.nodes:,} nodes"

@@ -234,7 +234,7 @@ def test_a_search_whose_bound_is_above_a_point_is_named(
 ) -> None:
     def liar(*args: Any, **options: Any) -> Any:
         found = tm.search.hull_search(*args, **options)
-        return replace(found, lower_bound=found.objective * 1.001)
+        return replace(found, bound=found.objective * 1.001)
 
     monkeypatch.setattr(searched_module, "hull_search", liar)
     name, settings, _ = FORMS[kind]
@@ -248,7 +248,7 @@ def test_a_search_whose_bound_is_above_a_point_is_named(
 def test_a_search_that_says_proven_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     def boaster(*args: Any, **options: Any) -> Any:
         found = tm.search.hull_search(*args, **options)
-        return replace(found, lower_bound=found.objective * 0.999, stop=StopReason.PROVEN)
+        return replace(found, bound=found.objective * 0.999, stop=StopReason.PROVEN)
 
     monkeypatch.setattr(searched_module, "hull_search", boaster)
     result = solve(tm.extended_nu_svc(DATA, nu=NU), method="hull")
@@ -258,7 +258,7 @@ def test_a_search_that_says_proven_is_not_believed(monkeypatch: pytest.MonkeyPat
 def test_branch_and_cut_takes_over_where_qhull_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*args: Any, **options: Any) -> Any:
         found = tm.search.hull_search(*args, **options)
-        return replace(found, stop=StopReason.NUMERICAL, lower_bound=0.0)
+        return replace(found, stop=StopReason.NUMERICAL, bound=0.0)
 
     monkeypatch.setattr(searched_module, "hull_search", failing)
     result = solve(tm.extended_nu_svc(DATA, nu=NU), method="auto")
@@ -383,7 +383,7 @@ def test_an_interrupted_search_leaves_with_130_and_its_point(
 ) -> None:
     def stopped(*args: Any, **options: Any) -> Any:
         found = tm.search.hull_search(*args, **options)
-        return replace(found, stop=StopReason.INTERRUPTED, lower_bound=0.5 * found.objective)
+        return replace(found, stop=StopReason.INTERRUPTED, bound=0.5 * found.objective)
 
     monkeypatch.setattr(searched_module, "hull_search", stopped)
     words = ["--data", file, "--set", f"nu={NU}", "--json"]

@@ -95,7 +95,7 @@ def test_enumeration_certifies_what_scip_finds(
     data = load(str(data_folder / "hard_margin_loss" / name))
     found = zero_one_enumeration(data, penalty=2.0, intercept="free")
     assert found.objective / 2 == pytest.approx(published[name].upper, rel=1e-6)
-    assert found.lower_bound <= found.objective
+    assert found.bound <= found.objective
 
 
 # --- the folder of real data ---------------------------------------------------------------------

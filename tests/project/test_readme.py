@@ -119,7 +119,7 @@ def test_its_table_of_capacities_is_what_the_command_above_it_prints() -> None:
     printed = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     rows = answer.json["rows"]
     assert [float(line[0]) for line in printed] == pytest.approx([row["capacity"] for row in rows])
-    words = ("norm_bound", "value", "C", "nu", "hull_bound", "ridge")
+    words = ("norm_bound", "objective", "C", "nu", "hull_bound", "ridge")
     for line, row in zip(printed, rows, strict=True):
         for cell, word in zip(line[1:7], words, strict=True):
             digits = len(cell.partition("e")[0].partition(".")[2])

@@ -74,7 +74,7 @@ def test_ctrl_c_while_the_d_c_algorithm_is_bounded_is_an_interruption(
     search = class_methods.truncated_search
 
     def stopped(*args: Any, **words: Any) -> Any:
-        return replace(search(*args, **words), stop=StopReason.INTERRUPTED, lower_bound=0.0)
+        return replace(search(*args, **words), stop=StopReason.INTERRUPTED, bound=0.0)
 
     monkeypatch.setattr(class_methods, "truncated_search", stopped)
     assert solve(truncated(), method="dca", options={"starts": 1}).status is Status.INTERRUPTED

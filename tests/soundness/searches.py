@@ -40,12 +40,12 @@ def of_search(found: Any) -> Said:
     best = getattr(found, "best", None)
     objective = found.objective if best is None else best.objective
     numbers = {"w": np.ravel(best.weight)} if best is not None else {}
-    return pair(objective, found.lower_bound, "CERTIFIED" if proven else "", numbers)
+    return pair(objective, found.bound, "CERTIFIED" if proven else "", numbers)
 
 
 def of_row(row: Any) -> Said:
     """A row of rsvm_path."""
-    return pair(row.point.value, row.point.lower_bound, row.verdict, {"w": row.point.w})
+    return pair(row.point.objective, row.point.bound, row.verdict, {"w": row.point.w})
 
 
 SEARCHES = {
@@ -60,7 +60,7 @@ SEARCHES = {
     ),
     "decomposition": Asked(
         "rsvm", tm.search.decomposition,
-        lambda found: pair(found.point.value, found.point.lower_bound, found.point.verdict),
+        lambda found: pair(found.point.objective, found.point.bound, found.point.verdict),
         renamed=("intercept",), modes=("free",),
     ),
     "matrix_search": Asked("matrix_svc_bilinear", tm.search.matrix_search, of_search),
@@ -69,7 +69,7 @@ SEARCHES = {
     ),
     "tighten": Asked(
         "zero_one_big_m", tm.tighten,
-        lambda found: pair(found.objective, found.lower_bound), renamed=("big_m",),
+        lambda found: pair(found.objective, found.bound), renamed=("big_m",),
     ),
 }  # fmt: skip
 
@@ -167,14 +167,14 @@ def conic_path_case(rng: np.random.Generator, index: int) -> Case:
         return [answer for row in path.rows for answer in judged(row)]
 
     def judged(row: Any) -> list[Answer]:
-        said = pair(row.value, row.lower_bound, row.verdict, {"w": row.w, "z": row.z})
+        said = pair(row.objective, row.bound, row.verdict, {"w": row.w, "z": row.z})
         upper = exact.zero_one(data.X, data.y, mode, row.penalty)
         over = ""
-        if row.lower_bound > row.value * (1 + 1e-5) + 1e-9 * data.n * row.penalty:
-            over = f"bound {row.lower_bound:.9g} above the value {row.value:.9g}"
+        if row.bound > row.objective * (1 + 1e-5) + 1e-9 * data.n * row.penalty:
+            over = f"bound {row.bound:.9g} above the value {row.objective:.9g}"
         below = Truth("point", upper, size=data.n * Fraction(row.penalty))
         label = f"{words} at {row.penalty:g}"
-        bound_only = pair(None, row.lower_bound)
+        bound_only = pair(None, row.bound)
         answers = [Answer(label, bound_only, below, over, counted=said.proven)]
         if abs(exponent) <= 2 or along:
             factor = s**2 if along else 1.0
@@ -246,7 +246,7 @@ def nu_path_case(rng: np.random.Generator, index: int) -> Case:
             value = values[min(nus, key=lambda nu: abs(nu - row.nu))]
             factor = 2.0**exponent
             truth = optimum(value * factor, error=1e-7 * max(1.0, abs(value)) * factor, size=factor)
-            said = pair(row.value, row.lower_bound, row.verdict, {"w": row.w, "b": row.b})
+            said = pair(row.objective, row.bound, row.verdict, {"w": row.w, "b": row.b})
             answers.append(Answer(f"{words} at {row.nu:g}", said, truth, _below(said, truth)))
         return answers
 
@@ -289,7 +289,7 @@ def budget_path_case(rng: np.random.Generator, index: int) -> Case:
                 continue
             error = 1e-6 * max(1.0, abs(value)) * factor
             truth = optimum(value * factor, error=error, size=factor)
-            said = pair(row.value, row.lower_bound, row.verdict, {"w": row.w, "z": row.z})
+            said = pair(row.objective, row.bound, row.verdict, {"w": row.w, "z": row.z})
             answers.append(Answer(f"{words} at {row.budget:g}", said, truth, _below(said, truth)))
         return answers
 

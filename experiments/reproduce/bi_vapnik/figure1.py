@@ -106,7 +106,7 @@ def run(effort: Effort) -> Report:
 
 def _point(one: Curve, row: Measured) -> Row:
     cells = {
-        "R_trn": Cell(row.train.errors), "R_tst": Cell(row.test.errors), "E": Cell(row.value),
+        "R_trn": Cell(row.train.errors), "R_tst": Cell(row.test.errors), "E": Cell(row.objective),
     }  # fmt: skip
     return Row((str(one.size), f"{row.ratio:g}"), cells, row.relative_gap, row.verdict)
 
@@ -167,7 +167,7 @@ def _limit_claim(one: Curve) -> Claim:
 
 def _falls(curves: list[Curve]) -> Claim:
     falls = [
-        row.lower_bound - following.value for one in curves for row, following in pairwise(one.rows)
+        row.bound - following.objective for one in curves for row, following in pairwise(one.rows)
     ]
     least = min(falls, default=0.0)
     text = f"E falls from every point to the next for every l, proven: by {least:.2g} or more"

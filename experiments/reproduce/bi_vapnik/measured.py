@@ -49,7 +49,7 @@ class Measured:
     train, test : Rates
     C, D, nu : float
         Of the machines that have this solution.
-    value, lower_bound : float
+    objective, bound : float
         The loss, and what is proven below the least one.
     relative_gap : float or None
     verdict : Verdict
@@ -64,8 +64,8 @@ class Measured:
     C: float
     D: float
     nu: float
-    value: float
-    lower_bound: float
+    objective: float
+    bound: float
     relative_gap: float | None
     verdict: Verdict
     method: str
@@ -157,8 +157,8 @@ def _measure(sample: Sample, ratio: float, row: RsvmRow) -> Measured:
         C=same.C,
         D=same.hull_bound,
         nu=same.nu,
-        value=point.value,
-        lower_bound=point.lower_bound,
+        objective=point.objective,
+        bound=point.bound,
         relative_gap=point.relative_gap,
         verdict=row.verdict,
         method=row.method,

@@ -32,10 +32,10 @@ def proven_costs(rows: Sequence[Measured], smaller: int) -> list[tuple[float, fl
     below, loss_below = 0.0, 2.0 * smaller
     for row, following in pairwise(rows):
         H = row.norm_bound
-        rise, fall = loss_below - row.lower_bound, row.lower_bound - following.value
+        rise, fall = loss_below - row.bound, row.bound - following.objective
         most = H * (following.norm_bound - H) / fall if fall > 0 else math.inf
         found.append((H * (H - below) / rise if rise > 0 else math.inf, most))
-        below, loss_below = H, row.value
+        below, loss_below = H, row.objective
     return found
 
 

@@ -148,7 +148,7 @@ def _row(
         "C max": Cell(max(one.C for one in found)),
         "C from": Cell(costs[0]),
         "C to": Cell(costs[1]),
-        "E": Cell(mean(one.value for one in found)),
+        "E": Cell(mean(one.objective for one in found)),
     }
     proven = all(one.verdict is Verdict.CERTIFIED for one in found)
     gaps = [one.relative_gap for one in found if one.relative_gap is not None]

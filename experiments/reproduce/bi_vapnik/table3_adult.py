@@ -54,7 +54,7 @@ def run(effort: Effort) -> Report:
 
 def _falls(splits: Splits) -> Claim:
     falls = [
-        row.lower_bound - following.value
+        row.bound - following.objective
         for run in splits.runs
         for row, following in pairwise(run.rows)
     ]
@@ -75,7 +75,7 @@ def _no_optimum(splits: Splits) -> list[Claim]:
         said = float(printed["C"])
         H, following = (splits.runs[0].rows[k].norm_bound for k in (number, number + 1))
         claimed = H * (following - H) / said
-        fall = min(run.rows[number].lower_bound - run.rows[number + 1].value for run in splits.runs)
+        fall = min(run.rows[number].bound - run.rows[number + 1].objective for run in splits.runs)
         text = (
             f"{RATIO} {ratio}: the printed C {printed['C']} is that of no optimum on our splits, "
             f"where C <= {most:.3g}: with it E could fall by no more than {claimed:.1e} up to "

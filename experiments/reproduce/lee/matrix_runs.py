@@ -59,8 +59,8 @@ def _fit(rows: int, columns: int, rank: int, n: int, seed: int) -> dict[str, Any
         "full": _facts(full), "projection": _facts(bound), "nuclear": _facts(nuclear),
         "alternating": turns.objective,
         "each": [found.objective for found in turns.solutions],
-        "exact": exact.objective, "bound": exact.lower_bound, "cells": exact.cells,
-        "proven": bool(exact.lower_bound >= exact.objective - 2 * GAP * max(1, exact.objective)),
+        "exact": exact.objective, "bound": exact.bound, "cells": exact.cells,
+        "proven": bool(exact.bound >= exact.objective - 2 * GAP * max(1, exact.objective)),
         "ranks": {name: numerical_rank(singular_values(w, *shape)) for name, w in machines.items()},
         "angles": {name: _angle(w, truth.ravel()) for name, w in machines.items()},
         "machines": {"true": truth.tolist()}

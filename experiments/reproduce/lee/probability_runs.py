@@ -73,7 +73,7 @@ def _two(n: int, seed: int) -> dict[str, Any]:
     return {
         "errors": errors_by_grid(fitted.decision_values(X), truth[:, 0]),
         "certified": fitted.certified,
-        "gap": float(max(row.gap / row.value for row in fitted.rows)),
+        "gap": float(max(row.gap / row.objective for row in fitted.rows)),
     }  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def _together(
     name: str, rule: str, optimum: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
 ) -> Walks:
     values = np.array([run["objective"] for run in runs])
-    bounds = np.array([run["lower_bound"] for run in runs])
+    bounds = np.array([run["bound"] for run in runs])
     first = runs[0]
     return Walks(
         name, rule, optimum, np.array(first["steps"], dtype=float), np.array(first["rate"]),

@@ -117,7 +117,7 @@ def _walk(name: str, rule: str, steps: int, seed: int) -> dict[str, Any]:
     return {
         "steps": marks,
         "objective": [point.objective for point in run.trace],
-        "lower_bound": [point.lower_bound for point in run.trace],
+        "bound": [point.bound for point in run.trace],
         "rate": [sgd_rate(data, ridge=ridge, steps=mark, rule=rule) for mark in marks],
     }
 

@@ -17,7 +17,6 @@ from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.local_search import LocalSolution, extended_nu_local
 from tightmargin.solvers.result import Verdict
 
@@ -51,7 +50,7 @@ def solved(data: TrainingData, nus: Sequence[float], *, local: bool = False) -> 
         Ctrl-C came before the last nu.
     """
     path = extended_nu_path(data, nus)
-    if path.not_reached or any(row.stop == StopReason.INTERRUPTED for row in path.rows):
+    if path.interrupted:
         raise KeyboardInterrupt
     found = {row.nu: row for row in path.rows}
     start = _start(data, path) if local else None
@@ -89,9 +88,9 @@ def _plain(data: TrainingData, row: PathRow, start: list[Any] | None) -> Plain:
         "slack": float(np.maximum(0.0, row.rho - u).sum() * SCALE),
         "side": row.side,
         # The sign of lambda is known where both ends of [lower bound, value] have one sign.
-        "sign": 1 if row.value < 0 else -1 if row.lower_bound > 0 else 0,
+        "sign": 1 if row.objective < 0 else -1 if row.bound > 0 else 0,
         "nu_property": facts["nu_property"] == HOLDS,
-        "gap": row.gap / abs(row.value) if row.value else None,
+        "gap": row.gap / abs(row.objective) if row.objective else None,
         "certified": row.verdict is Verdict.CERTIFIED,
         "w": (SCALE * row.w).tolist(),
         "b": SCALE * row.b,
@@ -102,7 +101,7 @@ def _plain(data: TrainingData, row: PathRow, start: list[Any] | None) -> Plain:
         found |= {
             "local rho": SCALE * search.rho,
             "local lambda": -data.n * search.objective / SCALE,
-            "local excess": search.objective / row.value - 1,
+            "local excess": search.objective / row.objective - 1,
             "local steps": _steps(solution),
         }
     return found

@@ -103,8 +103,8 @@ def rows(path: ExtendedNuPath) -> list[Numbers]:
     """The solved nu, from the largest to the smallest, above nu_bar with nu-SVC beside."""
     return [
         {
-            "nu": row.nu, "side": row.side, "CVaR": row.cvar, "lower": row.lower_bound / row.nu,
-            "Phi": row.value, "rho": row.rho, "errors": row.errors, "how": row.how,
+            "nu": row.nu, "side": row.side, "CVaR": row.cvar, "lower": row.bound / row.nu,
+            "Phi": row.objective, "rho": row.rho, "errors": row.errors, "how": row.how,
             "relative_gap": relative_gap(row), "verdict": str(row.verdict),
             **(through_nu_svc(path.data, row.nu) if row.side > 0 else {}),
         }

@@ -167,7 +167,7 @@ def _rounds(one: Numbers, result: CuttingPlaneResult) -> list[Row]:
         gap = (state.upper - state.lower) / state.upper
         found.append(Row((f"{number}, {word}",), cells, gap))
     cells = {
-        "best": Cell(result.best.objective), "bound": Cell(result.lower_bound),
+        "best": Cell(result.best.objective), "bound": Cell(result.bound),
         "LPs": Cell(result.lp_solves),
     }  # fmt: skip
     return [*found, Row(("end",), cells, _gap(result), _verdict(result))]

@@ -13,7 +13,6 @@ from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 
@@ -81,7 +80,7 @@ def trained(data: TrainingData, nus: Iterable[float]) -> ExtendedNuPath:
         Ctrl-C came: what is not finished is to be run again.
     """
     path = extended_nu_path(data, nus)
-    if path.not_reached or any(row.stop == StopReason.INTERRUPTED for row in path.rows):
+    if path.interrupted:
         raise KeyboardInterrupt
     return path
 
@@ -95,7 +94,7 @@ def finished(result: SolveResult) -> SolveResult:
 
 def relative_gap(row: PathRow) -> float:
     """Gap between a value and its proven bound, over the value."""
-    return row.gap / abs(row.value) if row.value else row.gap
+    return row.gap / abs(row.objective) if row.objective else row.gap
 
 
 def together(verdicts: Iterable[Verdict | str]) -> Verdict:

@@ -41,7 +41,7 @@ def rebuilt(data: TrainingData, plain: dict[str, Any]) -> CuttingPlaneResult:
     values = {name: np.array(part) for name, part in plain["values"].items()}
     return CuttingPlaneResult(
         Incumbent(np.array(plain["weight"]), plain["objective"], values),
-        plain["lower_bound"], Trace([Round(**state) for state in plain["trace"]]),
+        plain["bound"], Trace([Round(**state) for state in plain["trace"]]),
         StopReason(plain["stop"]), plain["message"], plain["proof"], cuts, plain["tolerance"],
         plain["strategy"], plain["space"], plain["seed"], plain["lp_solves"], plain["seconds"],
         problem,

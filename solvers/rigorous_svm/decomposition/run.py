@@ -133,7 +133,7 @@ class Run:
             return False
         self.iterate.refresh()
         found = self.point()
-        return found.gap <= self.tolerance * found.value + rounding
+        return found.gap <= self.tolerance * found.objective + rounding
 
     def point(self) -> RsvmPoint:
         """The best hyperplane and the best bound, recomputed."""

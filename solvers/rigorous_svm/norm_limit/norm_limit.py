@@ -334,8 +334,8 @@ def rsvm_at_limit(data: TrainingData | GramData, norm_bound: float, limit: NormL
         """With the best of three proven bounds: that on E0 holds however large H is."""
         made = rsvm_point(data, norm_bound, alpha, hyperplane)
         closer = proofs.loss_within(made.alpha, norm_bound)
-        bound = max(made.lower_bound, closer, limit.least_loss_bound)
-        return replace(made, lower_bound=float(bound))
+        bound = max(made.bound, closer, limit.least_loss_bound)
+        return replace(made, bound=float(bound))
 
     found = point(limit.alpha)
     if norm_bound < limit.value:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept_interval
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint
@@ -52,6 +53,21 @@ class RsvmRow:
     def norm_bound(self) -> float:
         """H."""
         return self.point.norm_bound
+
+    @property
+    def objective(self) -> float:
+        """E at the point."""
+        return self.point.objective
+
+    @property
+    def bound(self) -> float:
+        """Proven by the multipliers of the point."""
+        return self.point.bound
+
+    @property
+    def gap(self) -> float:
+        """Objective - bound, at least 0."""
+        return self.point.gap
 
     @property
     def verdict(self) -> Verdict:
@@ -102,7 +118,7 @@ def rsvm_row(
 
 
 @dataclass(frozen=True, eq=False)
-class RsvmPath:
+class RsvmPath(PathResult[RsvmRow]):
     """Rows by rising H.
 
     Attributes
@@ -123,7 +139,4 @@ class RsvmPath:
     limit: NormLimit | None
     not_reached: tuple[float, ...]
 
-    @property
-    def certified(self) -> bool:
-        """Whether every asked value is there and proven."""
-        return not self.not_reached and all(row.verdict is Verdict.CERTIFIED for row in self.rows)
+    parameter = "norm_bound"

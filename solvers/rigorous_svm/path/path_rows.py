@@ -146,7 +146,7 @@ class RsvmRows:
             if best.closed:
                 return ""
             if best.point.gap <= self._rounding(best.point):
-                wide = best.point.gap > FLAT * best.point.value
+                wide = best.point.gap > FLAT * best.point.objective
                 if wide and self._is_reached(task, best):  # in E0 rounding has no H
                     return self._said(task)
                 return f"{OPEN}: it is that of rounding at so large an H"

@@ -14,7 +14,7 @@ class TracePoint:
 
     seconds: float
     nodes: int
-    lower_bound: float
+    bound: float
     objective: float
 
 
@@ -28,7 +28,7 @@ class ConflictSearch:
         The best hyperplane found; the points it keeps have margin 1 or more in floating point.
     objective : float
         Its objective, violations counted strictly.
-    lower_bound : float
+    bound : float
         Proven; no hyperplane has a smaller objective.
     nodes, steps : int
         Nodes bounded, and steps of the active-set method.
@@ -41,7 +41,7 @@ class ConflictSearch:
     w: Array
     b: float
     objective: float
-    lower_bound: float
+    bound: float
     nodes: int
     steps: int
     seconds: float
@@ -50,5 +50,5 @@ class ConflictSearch:
 
     @property
     def gap(self) -> float:
-        """(objective - lower_bound) / objective."""
-        return (self.objective - self.lower_bound) / self.objective if self.objective else 0.0
+        """(objective - bound) / objective."""
+        return (self.objective - self.bound) / self.objective if self.objective else 0.0

@@ -108,12 +108,12 @@ def conflict_search(
             search.restart()
     except KeyboardInterrupt:
         stop = StopReason.INTERRUPTED
-    if stop is StopReason.PROVEN and search.lower_bound < search.target:
+    if stop is StopReason.PROVEN and search.bound < search.target:
         stop = StopReason.NUMERICAL
     seconds = clock() - started
     search.note(seconds, progress, last_one=True)
     return ConflictSearch(
-        search.w, search.b, search.objective, search.lower_bound, search.nodes, search.steps,
+        search.w, search.b, search.objective, search.bound, search.nodes, search.steps,
         seconds, stop, tuple(search.trace),
     )  # fmt: skip
 
@@ -161,7 +161,7 @@ class _Search:
         return self.objective * (1 - self.gap)
 
     @property
-    def lower_bound(self) -> float:
+    def bound(self) -> float:
         """Least bound over all open nodes, the best so far; what was pruned reached some target."""
         if self.rooted:
             waiting = [node[0] for node in (*self.batch, *self.heap[:1])]
@@ -172,10 +172,10 @@ class _Search:
         self, seconds: float, progress: Callable[[TracePoint], None], *, last_one: bool = False
     ) -> None:
         """Add to the trace when the bound or the incumbent moved."""
-        now = TracePoint(seconds, self.nodes, self.lower_bound, self.objective)
+        now = TracePoint(seconds, self.nodes, self.bound, self.objective)
         if self.trace and not last_one:
             last = self.trace[-1]
-            moved = now.lower_bound - last.lower_bound > (now.objective / TRACED)
+            moved = now.bound - last.bound > (now.objective / TRACED)
             if not moved and now.objective == last.objective:
                 return
         self.trace.append(now)

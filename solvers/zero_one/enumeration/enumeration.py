@@ -76,7 +76,7 @@ class EnumerationResult:
     ----------
     objective : float
         Objective of (w, b), violations counted strictly.
-    lower_bound : float
+    bound : float
         No point has a smaller objective.
     w, b : array (d,), float
         The best point.
@@ -87,7 +87,7 @@ class EnumerationResult:
     """
 
     objective: float
-    lower_bound: float
+    bound: float
     w: Array
     b: float
     kept: Mask

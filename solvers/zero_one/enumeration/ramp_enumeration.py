@@ -46,14 +46,14 @@ class RampEnumeration:
     ----------
     objective : float
         Objective of (w, b).
-    lower_bound : float
+    bound : float
         No hyperplane has a smaller objective.
     n_sets : int
         Number of sets of capped points whose machine was solved.
     """
 
     objective: float
-    lower_bound: float
+    bound: float
     w: Array
     b: float
     n_sets: int
@@ -73,7 +73,7 @@ def ramp_bound(origin: Origin) -> tuple[float | None, str]:
     found = _remembered(data, parameters["C"], intercept)
     if found is None:
         return None, ""
-    return found.lower_bound, f"enumeration of {found.n_sets:,} sets of capped points"
+    return found.bound, f"enumeration of {found.n_sets:,} sets of capped points"
 
 
 @lru_cache(maxsize=4)

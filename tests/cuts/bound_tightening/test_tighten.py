@@ -117,7 +117,7 @@ def test_every_hyperplane_below_the_cutoff_stays(
     )
     assert cut_off(data, found.bounds, penalty, intercept) == 0
     best = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
-    assert found.lower_bound <= best.objective * (1 + 1e-12)
+    assert found.bound <= best.objective * (1 + 1e-12)
     assert found.count <= int((~best.kept).sum()) or intercept == "free"
 
 
@@ -254,7 +254,7 @@ def test_the_least_count_and_objective_are_those_of_another_modelling_layer(
     least = cp.Problem(cp.Minimize(norm2 + penalty * cp.sum(z)), inside).solve(solver=cp.CLARABEL)
     assert 0.01 < count % 1 < 0.99
     assert work.count == np.ceil(count)
-    assert work.lower_bound == pytest.approx(least, rel=1e-6)
+    assert work.bound == pytest.approx(least, rel=1e-6)
     assert work.bounds.norm2 <= bounds.cutoff - penalty * work.count + 1e-9
 
 
@@ -319,8 +319,8 @@ def test_tightening_alone_proves_an_optimum(intercept: str) -> None:
     data = random_data(0, 16, 3)
     exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept)
     found = tighten(data, penalty=1.0, intercept=intercept)
-    assert found.lower_bound == pytest.approx(exact.objective, rel=1e-4)
-    assert found.lower_bound <= exact.objective
+    assert found.bound == pytest.approx(exact.objective, rel=1e-4)
+    assert found.bound <= exact.objective
     np.testing.assert_array_equal(found.bounds.kept, exact.kept)
     np.testing.assert_array_equal(found.bounds.violated, ~exact.kept)
     assert found.count == int((~exact.kept).sum())
@@ -336,13 +336,13 @@ def test_rounds_only_tighten(intercept: str) -> None:
     first, second = (tighten(data, **words, rounds=rounds) for rounds in (1, 2))
     start = closed_slack_bounds(data, penalty=1.0, intercept=intercept, slack=1e-4)
     assert first.trace[0].mean_upper == second.trace[0].mean_upper
-    assert first.trace[-1].lower_bound < first.lower_bound  # that of the last bounds counts
+    assert first.trace[-1].bound < first.bound  # that of the last bounds counts
     for looser, tighter in ((start, first.bounds), (first.bounds, second.bounds)):
         assert (tighter.upper <= looser.upper).all()
         assert (tighter.lower >= looser.lower).all()
         assert tighter.norm2 <= looser.norm2
         assert tighter.upper.mean() < looser.upper.mean()
-    assert first.lower_bound < second.lower_bound
+    assert first.bound < second.bound
 
 
 def test_quick_rounds_make_a_free_intercept_bounded_wherever_the_points_lie() -> None:
@@ -396,7 +396,7 @@ def test_conflicts_that_cut_off_a_relaxation_raise_its_bound(intercept: str) -> 
     for conflicts in (False, True):
         work = tightening_work.Work(data, 1.0, intercept, point, start, conflicts, 0.0, None, None)
         work._whole("qp")
-        reached.append(work.lower_bound)
+        reached.append(work.bound)
     assert reached[1] > 1.2 * reached[0]
     assert reached[1] <= best.objective
     assert max(map(len, work.bounds.conflicts)) >= (2 if intercept == "none" else 3)
@@ -436,11 +436,11 @@ def test_what_conflicts_the_count_and_the_ball_imply() -> None:
 def test_sdp_rounds_pay_on_a_wide_gap_with_open_points() -> None:
     words: dict[str, Any] = {"relaxation": "sdp", "rounds": 1, "conflicts": False}
     wide = tighten(random_data(6, 14), penalty=1.0, intercept="free", **words)
-    assert wide.gap == pytest.approx(1 - wide.lower_bound / wide.objective, rel=1e-12)
-    assert sdp_pays(replace(wide, lower_bound=0.5 * wide.objective))
-    assert not sdp_pays(replace(wide, lower_bound=0.7 * wide.objective))
+    assert wide.gap == pytest.approx(1 - wide.bound / wide.objective, rel=1e-12)
+    assert sdp_pays(replace(wide, bound=0.5 * wide.objective))
+    assert not sdp_pays(replace(wide, bound=0.7 * wide.objective))
     decided = replace(wide.bounds, upper=np.minimum(wide.bounds.upper, 0.0))
-    assert not sdp_pays(replace(wide, bounds=decided, lower_bound=0.0))
+    assert not sdp_pays(replace(wide, bounds=decided, bound=0.0))
 
 
 def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
@@ -493,7 +493,7 @@ def test_a_round_that_the_clock_cuts_short_keeps_its_first_bounds(
     moved = found.bounds.upper < start.upper * 0.9
     assert moved[:3].all()
     assert not moved[10:].any()
-    assert found.lower_bound > 0
+    assert found.bound > 0
     assert cut_off(data, found.bounds, 1.0, "none") == 0
 
 
@@ -524,7 +524,7 @@ def test_a_failed_solve_keeps_the_old_bound(solve: Any, monkeypatch: pytest.Monk
     assert found.bounds.upper == pytest.approx(start.upper, rel=1e-10)
     assert found.bounds.lower == pytest.approx(start.lower, rel=1e-10)
     assert found.bounds.intercept == start.intercept
-    assert found.lower_bound == 0.0
+    assert found.bound == 0.0
     assert found.trace[-1].failed == found.trace[-1].solves > 0
     assert (len(prepared) > found.trace[-1].failed) == (solve is broken_down)
 
@@ -548,7 +548,7 @@ def test_given_bounds_are_built_upon() -> None:
     further = tighten(data, **once, bounds=first.bounds, incumbent=first.incumbent)
     assert (further.bounds.upper <= first.bounds.upper).all()
     assert further.bounds.upper.sum() < first.bounds.upper.sum()
-    assert further.lower_bound > first.lower_bound
+    assert further.bound > first.bound
     assert cut_off(data, further.bounds, 1.0, "penalised") == 0
 
 
@@ -594,4 +594,4 @@ def test_points_of_the_majority_alone_leave_the_trivial_optimum() -> None:
     for intercept in ("free", "penalised"):
         found: Tightened = tighten(data, penalty=1.0, intercept=intercept)
         assert found.bounds.admits(data, np.zeros(2), 1.0, intercept)
-        assert found.lower_bound == pytest.approx(4.0 + (intercept == "penalised"), rel=1e-6)
+        assert found.bound == pytest.approx(4.0 + (intercept == "penalised"), rel=1e-6)

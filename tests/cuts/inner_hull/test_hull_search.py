@@ -45,8 +45,8 @@ def test_optimum_in_the_plane_is_the_best_of_all_directions(mode: str, share: fl
     found = hull_search(data, nu=nu, intercept=mode)
     assert found.proven
     assert found.objective == pytest.approx(expected, rel=1e-9)
-    assert found.lower_bound <= expected * (1 + 1e-12)
-    assert found.lower_bound == pytest.approx(expected, rel=1e-9)
+    assert found.bound <= expected * (1 + 1e-12)
+    assert found.bound == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -61,7 +61,7 @@ def test_optimum_is_the_nearest_of_all_facets(d: int, balance: str, mode: str, k
     found = hull_search(data, nu=nu, class_balance=balance, intercept=mode)
     assert found.proven
     assert found.objective == pytest.approx(expected, rel=1e-8)
-    assert found.lower_bound <= found.objective
+    assert found.bound <= found.objective
     assert_values_are_the_objective(found, data, mode, nu, caps)
 
 
@@ -84,7 +84,7 @@ def test_no_direction_of_a_fine_grid_is_better_by_more_than_its_spacing() -> Non
     # Half a diagonal of a cell of the cube; the projection on the sphere shrinks distances.
     spacing = np.sqrt(2) / steps
     assert least >= found.objective * (1 - 1e-12)
-    assert found.lower_bound >= least - longest * spacing
+    assert found.bound >= least - longest * spacing
     assert found.objective <= least
 
 
@@ -95,7 +95,7 @@ def test_scip_finds_the_same_optimum() -> None:
     at = optimum_by_scip(data, nu)
     assert found.objective == pytest.approx(at, rel=1e-5)
     assert found.objective <= at * (1 + 1e-9)
-    assert found.lower_bound <= at
+    assert found.bound <= at
 
 
 @given(
@@ -118,7 +118,7 @@ def test_bound_is_proven_and_no_direction_beats_it(
     hulls = reduced_hulls(data, nu=nu)
     directions = np.random.default_rng(seed).standard_normal((50, d))
     for w in directions:
-        assert support_value(hulls, w / np.linalg.norm(w)) >= found.lower_bound
+        assert support_value(hulls, w / np.linalg.norm(w)) >= found.bound
     assert -1e-15 <= found.absolute_gap <= max(1e-6 * found.objective, 1e-10)
 
 
@@ -152,7 +152,7 @@ def test_nearly_flat_facets_of_rounded_points_are_proven() -> None:
         other = branch_and_cut(data, nu=below_nu_bar(data, 0.5))
         # One of the optima is 0, a sum of terms that cancel: n roundings of the largest of them.
         rounding = n * np.finfo(float).eps * np.abs(data.X).max()
-        assert other.lower_bound <= found.objective + rounding
+        assert other.bound <= found.objective + rounding
         assert found.objective <= other.objective * (1 + 1e-9) + rounding
 
 
@@ -167,7 +167,7 @@ def test_objective_scales_with_the_points(factor: float) -> None:
     other = hull_search(TrainingData(factor * data.X, data.y), nu=nu)
     assert other.proven
     assert other.objective == pytest.approx(factor * found.objective, rel=1e-9)
-    assert other.lower_bound == pytest.approx(factor * found.lower_bound, rel=1e-9)
+    assert other.bound == pytest.approx(factor * found.bound, rel=1e-9)
 
 
 def test_shifted_and_repeated_points_change_nothing() -> None:
@@ -191,7 +191,7 @@ def test_next_to_nu_bar_the_optimum_is_small_and_its_bound_positive(share: float
     assert found.proven
     expected = nearest_by_circle(data, nu)
     assert found.objective == pytest.approx(expected, rel=1e-5)
-    assert 0 < found.lower_bound <= found.objective
+    assert 0 < found.bound <= found.objective
 
 
 def nearest_by_circle(data: TrainingData, nu: float) -> float:
@@ -216,8 +216,8 @@ def test_where_u_just_misses_0_the_bound_is_negative(monkeypatch: pytest.MonkeyP
     found = hull_search(data, nu=nu)
     convex = solve(extended_nu_svc_ball(data, nu=nu))
     assert convex.objective < -1e-5
-    assert found.lower_bound == pytest.approx(convex.objective, rel=1e-3)
-    assert found.lower_bound <= convex.objective + 1e-9
+    assert found.bound == pytest.approx(convex.objective, rel=1e-3)
+    assert found.bound <= convex.objective + 1e-9
     assert found.objective >= convex.objective - 1e-9
 
 
@@ -270,8 +270,8 @@ def test_bounds_hold_at_every_round() -> None:
         assert found.message == f"limit of {rounds} rounds"
         assert found.steps == rounds
         assert not found.proven
-        assert found.lower_bound <= whole.objective <= found.objective
-        bounds.append(found.lower_bound)
+        assert found.bound <= whole.objective <= found.objective
+        bounds.append(found.bound)
     assert all(b >= a - 1e-9 * abs(a) for a, b in itertools.pairwise(bounds))
     assert bounds[0] < bounds[-1]
     assert bounds[-1] > 0.9 * whole.objective
@@ -283,7 +283,7 @@ def test_time_limit_and_interruption_keep_point_and_bound(monkeypatch: pytest.Mo
     optimum = hull_search(data, nu=nu).objective
     late = hull_search(data, nu=nu, time_limit=1e-9)
     assert late.stop is StopReason.TIME_LIMIT
-    assert late.lower_bound <= optimum <= late.objective
+    assert late.bound <= optimum <= late.objective
 
     outside = searching._Search._outside
 
@@ -297,7 +297,7 @@ def test_time_limit_and_interruption_keep_point_and_bound(monkeypatch: pytest.Mo
     stopped = hull_search(data, nu=nu)
     assert stopped.stop is StopReason.INTERRUPTED
     assert stopped.steps == 4
-    assert stopped.lower_bound <= optimum <= stopped.objective
+    assert stopped.bound <= optimum <= stopped.objective
 
 
 def test_a_failure_of_qhull_is_named_and_leaves_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +315,7 @@ def test_a_failure_of_qhull_is_named_and_leaves_a_bound(monkeypatch: pytest.Monk
     found = hull_search(data, nu=nu)
     assert found.stop is StopReason.NUMERICAL
     assert found.message == "Qhull gave up: QH6271 topology error"
-    assert found.lower_bound <= optimum <= found.objective
+    assert found.bound <= optimum <= found.objective
 
 
 def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +334,7 @@ def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(searching._Search, "_take", torn)
     found = hull_search(data, nu=nu)
     assert found.stop is StopReason.NUMERICAL
-    assert -1e-12 <= found.lower_bound <= 0.0
+    assert -1e-12 <= found.bound <= 0.0
     assert "could not be shown to enclose 0" in found.message
 
 

@@ -127,15 +127,15 @@ def test_every_value_of_the_path_is_the_global_optimum(path: ExtendedNuPath) -> 
     for row in path.rows:
         if row.side < 0:
             expected = every_direction(TOY, row.nu)[1]
-            assert row.value == pytest.approx(expected, rel=1e-9)
+            assert row.objective == pytest.approx(expected, rel=1e-9)
             assert row.how in ("search", "chord")
         else:
             expected = reference_solutions.nu_risk_in_ball(TOY, "free", row.nu, np.full(60, 1 / 60))
-            assert row.value == pytest.approx(expected, abs=1e-7)
+            assert row.objective == pytest.approx(expected, abs=1e-7)
             assert row.how == "ball"
         assert row.verdict is Verdict.CERTIFIED
-        assert row.lower_bound <= expected + 1e-8
-        assert row.cvar == pytest.approx(row.value / row.nu)
+        assert row.bound <= expected + 1e-8
+        assert row.cvar == pytest.approx(row.objective / row.nu)
         assert np.linalg.norm(row.w) == pytest.approx(1.0, abs=1e-14)
 
 
@@ -143,7 +143,7 @@ def test_the_numbers_of_the_rows_are_those_of_their_hyperplane(path: ExtendedNuP
     for row in path.rows:
         u = TOY.y * (TOY.X @ row.w + row.b)
         loss = -row.nu * row.rho + np.maximum(row.rho - u, 0).mean()
-        assert loss == pytest.approx(row.value, abs=1e-12)
+        assert loss == pytest.approx(row.objective, abs=1e-12)
         assert row.errors == (u <= 0).sum()
         assert row.margin_error_share <= row.nu + 1e-9
         assert row.margin_error_share <= row.support_share
@@ -154,7 +154,7 @@ def test_the_sign_of_lambda_changes_at_nu_bar_and_that_of_rho_later(path: Extend
     assert path.range.nu_bar == pytest.approx(0.420123, abs=1e-6)
     for row in path.rows:
         assert (row.norm_multiplier > 0) == (row.nu > path.range.nu_bar)
-        assert row.norm_multiplier == pytest.approx(-60 * row.value / math.sqrt(2))
+        assert row.norm_multiplier == pytest.approx(-60 * row.objective / math.sqrt(2))
     rho = {row.nu: row.rho for row in path.rows}
     assert rho[0.69] > 0
     assert rho[0.33] > 0
@@ -195,13 +195,13 @@ def test_the_constant_zone_is_found_by_a_chord(searched: tuple[Everywhere, Exten
 
 def test_values_are_concave_and_the_cvar_falls(path: ExtendedNuPath) -> None:
     nu = np.array([0.0, *(row.nu for row in path.rows[::-1])])
-    value = np.array([0.0, *(row.value for row in path.rows[::-1])])
+    value = np.array([0.0, *(row.objective for row in path.rows[::-1])])
     slopes = np.diff(value) / np.diff(nu)
     assert (np.diff(slopes) <= 1e-7).all()
     assert (np.diff(value[1:] / nu[1:]) <= 1e-9).all()
     # Its slope is -rho: a tangent at every row stays above every other one.
     for row in path.rows:
-        tangent = row.value - row.rho * (nu[1:] - row.nu)
+        tangent = row.objective - row.rho * (nu[1:] - row.nu)
         assert (value[1:] <= tangent + 1e-7).all()
 
 
@@ -225,15 +225,15 @@ def test_inside_a_piece_where_the_risk_is_linear_the_ends_are_enough() -> None:
     path = extended_nu_path(TOY, nus, engine=engine)
     assert engine.asked == [0.36, 0.34]
     for row in path.rows:
-        assert row.value == pytest.approx(every_direction(TOY, row.nu)[1], rel=1e-6)
+        assert row.objective == pytest.approx(every_direction(TOY, row.nu)[1], rel=1e-6)
         assert row.verdict is Verdict.CERTIFIED
         assert row.how == ("search" if row.nu in engine.asked else "chord")
-        assert row.gap <= 1e-6 * row.value
+        assert row.gap <= 1e-6 * row.objective
     # Where another line is best inside, the chord is too low and a search follows.
     engine = Everywhere()
     path = extended_nu_path(TOY, (0.298, 0.28, 0.27), engine=engine)
     assert engine.asked == [0.298, 0.27, 0.28]
-    assert path.rows[1].value == pytest.approx(every_direction(TOY, 0.28)[1], rel=1e-9)
+    assert path.rows[1].objective == pytest.approx(every_direction(TOY, 0.28)[1], rel=1e-9)
 
 
 @given(seed=st.integers(0, 10**6))
@@ -256,14 +256,14 @@ def test_bounds_of_neighbours_are_used_afterwards() -> None:
 
     def weak(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
         found = sharp(data, nu, starts)
-        return found._replace(lower_bound=0.0, stop="limit") if nu == 0.25 else found
+        return found._replace(bound=0.0, stop="limit") if nu == 0.25 else found
 
     rows = {row.nu: row for row in extended_nu_path(data, [0.3, 0.25, 0.2], engine=weak).rows}
     expected = every_direction(data, 0.25)[1]
-    middle = (rows[0.3].lower_bound + rows[0.2].lower_bound) / 2
-    assert rows[0.25].lower_bound == pytest.approx(middle)
-    assert 0 < rows[0.25].lower_bound <= expected
-    assert rows[0.25].value == pytest.approx(expected, rel=1e-9)
+    middle = (rows[0.3].bound + rows[0.2].bound) / 2
+    assert rows[0.25].bound == pytest.approx(middle)
+    assert 0 < rows[0.25].bound <= expected
+    assert rows[0.25].objective == pytest.approx(expected, rel=1e-9)
     assert rows[0.25].stop == "limit"
     closed = rows[0.25].gap <= 1e-6 * expected
     assert rows[0.25].verdict is (Verdict.CERTIFIED if closed else Verdict.NOT_CERTIFIED)
@@ -275,13 +275,13 @@ def test_a_bound_that_is_only_claimed_proves_nothing_for_others() -> None:
 
     def claims(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
         found = sharp(data, nu, starts)
-        return found._replace(lower_bound=0.0, claimed_bound=found.lower_bound)
+        return found._replace(bound=0.0, claimed_bound=found.bound)
 
     path = extended_nu_path(data, [0.3, 0.06, 0.05], engine=claims)
     assert [row.verdict for row in path.rows] == [Verdict.SOLVER_BOUND] * 3
-    assert [row.lower_bound for row in path.rows] == [0.0] * 3
+    assert [row.bound for row in path.rows] == [0.0] * 3
     assert [row.claimed_bound for row in path.rows] == pytest.approx(
-        [row.value for row in path.rows], rel=1e-8
+        [row.objective for row in path.rows], rel=1e-8
     )
     assert path.searches == 3
     assert path.anchors[0] == (0.0, 0.0)
@@ -299,7 +299,7 @@ def test_a_poor_search_does_not_hide_a_better_weight() -> None:
         return Search(2.0 * w, value, 0.0, "luck")
 
     path = extended_nu_path(data, [0.3, 0.2], engine=lucky)
-    assert path.rows[0].value == pytest.approx(every_direction(data, 0.3)[1], rel=1e-9)
+    assert path.rows[0].objective == pytest.approx(every_direction(data, 0.3)[1], rel=1e-9)
     assert path.rows[0].verdict is Verdict.NOT_CERTIFIED
     assert np.abs(path.rows[0].w - best).max() < 1e-9
 
@@ -319,7 +319,7 @@ def test_an_engine_that_proves_too_much_is_caught() -> None:
 
     row = extended_nu_path(data, [0.3], engine=boaster).rows[0]
     assert row.verdict is Verdict.NOT_CERTIFIED
-    assert (row.claimed_bound, row.lower_bound) == (2 * value, 0.0)
+    assert (row.claimed_bound, row.bound) == (2 * value, 0.0)
 
 
 def test_an_interrupted_search_ends_the_path_and_keeps_its_rows() -> None:
@@ -328,7 +328,7 @@ def test_an_interrupted_search_ends_the_path_and_keeps_its_rows() -> None:
 
     def stopped(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
         found = sharp(data, nu, starts)
-        return found._replace(stop="interrupted", lower_bound=0.0) if nu == 0.2 else found
+        return found._replace(stop="interrupted", bound=0.0) if nu == 0.2 else found
 
     path = extended_nu_path(data, [0.95, 0.3, 0.2, 0.15, 0.07], engine=stopped)
     assert [row.nu for row in path.rows] == [0.95, 0.3, 0.2]
@@ -353,10 +353,10 @@ def test_weights_and_intercepts(balance: str, mode: str) -> None:
         data, [*nus, high], class_balance=given, intercept=mode, engine=Everywhere(caps, mode)
     )
     expected = reference_solutions.nu_risk_in_ball(data, mode, high, caps)
-    assert path.rows[0].value == pytest.approx(expected, abs=1e-7) != 0
+    assert path.rows[0].objective == pytest.approx(expected, abs=1e-7) != 0
     for row in path.rows[1:]:
         expected = every_direction(data, row.nu, caps, mode)[1]
-        assert row.value == pytest.approx(expected, rel=1e-6)
+        assert row.objective == pytest.approx(expected, rel=1e-6)
         assert row.verdict is Verdict.CERTIFIED
         assert row.stationarity < 1e-9
         assert (row.alpha <= 12 * caps * (1 + 1e-12)).all()
@@ -375,14 +375,14 @@ def test_a_penalised_intercept_counts_in_the_norm() -> None:
         assert row.verdict is Verdict.CERTIFIED
     scip = search_engine("scip", intercept="none")(lifted, 0.5 * bar, ())
     assert scip.claimed_bound is not None
-    assert path.rows[1].value == pytest.approx(scip.value, abs=2e-6)
-    assert path.rows[1].value > 1e-3
+    assert path.rows[1].objective == pytest.approx(scip.objective, abs=2e-6)
+    assert path.rows[1].objective > 1e-3
 
 
 def assert_no_other_unit(row: PathRow) -> None:
     """CERTIFIED where the gap is 1e-6 of value or bound: next to 0 no size of the data counts."""
-    size = max(abs(row.value), abs(row.lower_bound))
-    assert (row.verdict is Verdict.CERTIFIED) == (abs(row.value - row.lower_bound) <= 1e-6 * size)
+    size = max(abs(row.objective), abs(row.bound))
+    assert (row.verdict is Verdict.CERTIFIED) == (abs(row.objective - row.bound) <= 1e-6 * size)
 
 
 def test_at_nu_bar_the_value_is_zero() -> None:
@@ -395,8 +395,8 @@ def test_at_nu_bar_the_value_is_zero() -> None:
     row = extended_nu_path(data, [bar], engine=never).rows[0]
     assert (row.side, row.how) == (0, "boundary")
     assert_no_other_unit(row)
-    assert row.value == pytest.approx(0.0, abs=1e-9)
-    assert row.lower_bound == pytest.approx(0.0, abs=1e-6)
+    assert row.objective == pytest.approx(0.0, abs=1e-9)
+    assert row.bound == pytest.approx(0.0, abs=1e-6)
     assert row.norm_multiplier == pytest.approx(0.0, abs=1e-7)
     assert row.rho > 1e-3
 
@@ -411,14 +411,14 @@ def test_around_nu_bar_the_value_is_next_to_zero(scale: float, mode: str) -> Non
     at = extended_nu_path(data, [bar], intercept=mode).rows[0]
     assert at.side == 0
     assert_no_other_unit(at)
-    assert at.value == pytest.approx(0.0, abs=1e-12 * size)
-    assert at.lower_bound == pytest.approx(0.0, abs=1e-12 * size)
+    assert at.objective == pytest.approx(0.0, abs=1e-12 * size)
+    assert at.bound == pytest.approx(0.0, abs=1e-12 * size)
     for factor in (1 + 3e-8, 1 + 1e-6, 1 - 1e-6, 1 - 3e-8):
         row = extended_nu_path(data, [bar * factor], intercept=mode).rows[0]
         assert row.side == np.sign(factor - 1)
-        assert row.value == pytest.approx(0.0, abs=4e-6 * size)
-        assert row.value - 1e-12 * size <= row.lower_bound + 4e-9 * size
-        assert row.lower_bound <= row.value + 1e-12 * size
+        assert row.objective == pytest.approx(0.0, abs=4e-6 * size)
+        assert row.objective - 1e-12 * size <= row.bound + 4e-9 * size
+        assert row.bound <= row.objective + 1e-12 * size
         assert_no_other_unit(row)
 
 
@@ -430,7 +430,7 @@ def test_where_nu_bar_is_nu_max_the_optimum_there_is_searched_for() -> None:
 
     row = extended_nu_path(data, [found.nu_max]).rows[0]
     # The two worst of +1 hold 1/6 each, as do both of -1: 5/6 - 0.1/6 one way, 0.1 more the other.
-    assert row.value == pytest.approx(4.9 / 6)
+    assert row.objective == pytest.approx(4.9 / 6)
     assert (row.side, row.verdict) == (-1, Verdict.CERTIFIED)
     result = solve(extended_nu_svc(data, nu=found.nu_max), "scip")
     assert result.objective == pytest.approx(4.9 / 6, abs=2e-6)
@@ -446,9 +446,9 @@ def test_classes_with_one_mean_have_no_direction_at_nu_max() -> None:
     top, low = path.rows
     assert (top.side, top.how) == (0, "boundary")
     assert_no_other_unit(top)
-    assert top.value == pytest.approx(0.0, abs=1e-12)
-    assert low.value > 0.1
-    assert low.value == pytest.approx(every_direction(data, 0.6)[1], rel=1e-6)
+    assert top.objective == pytest.approx(0.0, abs=1e-12)
+    assert low.objective > 0.1
+    assert low.objective == pytest.approx(every_direction(data, 0.6)[1], rel=1e-6)
     assert low.verdict is Verdict.CERTIFIED
 
 
@@ -464,7 +464,7 @@ def test_a_solver_that_leaves_w_at_zero_is_helped(monkeypatch: pytest.MonkeyPatc
     row = extended_nu_path(data, [bar * (1 + 1e-6)]).rows[0]
     assert row.side == 1
     assert_no_other_unit(row)
-    assert row.value == pytest.approx(0.0, abs=1e-5)
+    assert row.objective == pytest.approx(0.0, abs=1e-5)
     assert row.gap <= 1e-11
     exclusive_or = TrainingData([[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1])
     monkeypatch.setattr(extended_nu_path_module, "least_hinge", lambda *_: np.zeros(2))
@@ -482,7 +482,7 @@ def test_a_chord_is_taken_only_where_it_meets_the_value() -> None:
     assert engine.asked == [0.294, 0.265, 0.28]
     for row in path.rows:
         assert row.how == "search"
-        assert row.value == pytest.approx(every_direction(data, row.nu)[1], rel=1e-6)
+        assert row.objective == pytest.approx(every_direction(data, row.nu)[1], rel=1e-6)
 
 
 @pytest.mark.parametrize("mode", ["none", "penalised"])
@@ -509,7 +509,7 @@ def test_separable_data_never_need_a_search() -> None:
         assert (row.side, row.how, row.verdict) == (1, "ball", Verdict.CERTIFIED)
         assert row.norm_multiplier > 0
         expected = reference_solutions.nu_risk_in_ball(data, "free", row.nu, np.full(14, 1 / 14))
-        assert row.value == pytest.approx(expected, abs=1e-7)
+        assert row.objective == pytest.approx(expected, abs=1e-7)
     hard = reference_solutions.max_margin(data, "free").value
     assert path.rows[-1].cvar == pytest.approx(hard, abs=1e-6)
 
@@ -522,9 +522,9 @@ def test_every_method_finds_the_same(method: str) -> None:
     path = extended_nu_path(data, [0.3, 0.15], engine=method)
     for row in path.rows:
         expected = every_direction(data, row.nu)[1]
-        assert row.value == pytest.approx(expected, abs=2e-6)
+        assert row.objective == pytest.approx(expected, abs=2e-6)
         assert row.verdict is not Verdict.NOT_CERTIFIED
-        assert row.lower_bound <= expected + 1e-12
+        assert row.bound <= expected + 1e-12
         if method not in ("scip", "gurobi"):
             assert row.verdict is Verdict.CERTIFIED
 
@@ -538,19 +538,19 @@ def test_every_method_knows_the_weights_and_the_intercept(method: str) -> None:
     for mode in MODES:
         engine = search_engine(method, class_balance="balanced", intercept=mode)
         found = engine(data, 0.2, ())
-        assert found.value == pytest.approx(every_direction(data, 0.2, caps, mode)[1], abs=2e-6)
-        assert found.lower_bound <= found.value
+        assert found.objective == pytest.approx(every_direction(data, 0.2, caps, mode)[1], abs=2e-6)
+        assert found.bound <= found.objective
         assert (found.claimed_bound is None) == (method not in ("scip", "gurobi"))
     found = search_engine(method, class_balance="balanced", intercept="penalised")(data, 0.2, ())
     assert found.weight.shape == (3,)
     hulls = reduced_hulls(data, nu=0.2, class_balance="balanced", intercept="penalised")
     w = found.weight / np.linalg.norm(found.weight)
-    assert support_value(hulls, w) == pytest.approx(found.value, abs=1e-9)
+    assert support_value(hulls, w) == pytest.approx(found.objective, abs=1e-9)
     if found.claimed_bound is None:
-        assert found.value == pytest.approx(found.lower_bound, rel=1e-5)
+        assert found.objective == pytest.approx(found.bound, rel=1e-5)
     else:
-        assert found.claimed_bound == pytest.approx(found.value, abs=2e-6)
-        assert found.lower_bound < found.claimed_bound
+        assert found.claimed_bound == pytest.approx(found.objective, abs=2e-6)
+        assert found.bound < found.claimed_bound
 
 
 def test_the_automatic_method_takes_the_hull_while_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -581,7 +581,7 @@ def test_the_automatic_method_takes_the_hull_while_it_can(monkeypatch: pytest.Mo
     assert taken[0][1] is None
     assert np.abs(taken[1][1] - first.weight).max() < 1e-9
     assert second.stop == "proven"
-    assert second.value == pytest.approx(first.value, rel=1e-9)
+    assert second.objective == pytest.approx(first.objective, rel=1e-9)
     watch()
     search_engine("auto", time_limit=5.0)(large, 0.1, [np.ones(4) / 2])
     assert [name for name, _ in taken] == ["boxes"]
@@ -703,8 +703,8 @@ def test_liver_disorders_give_what_the_paper_printed(data_folder: Path) -> None:
     for row in path.rows:
         assert row.verdict is Verdict.CERTIFIED
         assert row.stationarity < 1e-6
-        others = [(other.nu, other.lower_bound) for other in path.rows if other is not row]
-        assert chord([(0.0, 0.0), *sorted(others)], row.nu) <= row.value + 1e-9
+        others = [(other.nu, other.bound) for other in path.rows if other is not row]
+        assert chord([(0.0, 0.0), *sorted(others)], row.nu) <= row.objective + 1e-9
 
 
 @pytest.mark.parametrize(("keep", "size"), [("full", 5), (4, 4)])
@@ -717,7 +717,7 @@ def test_kernels_reach_nu_below_nu_bar_through_their_components(keep: int | str,
     low = path.rows[1]
     assert (low.side, low.verdict) == (-1, Verdict.CERTIFIED)
     scip = search_engine("scip")(found.data, 0.15, ())
-    assert low.value == pytest.approx(scip.value, abs=2e-6)
+    assert low.objective == pytest.approx(scip.objective, abs=2e-6)
     new = np.random.default_rng(3).normal(0.5, 1.5, (40, 2))
     a, a0 = found.expansion(low.w, low.b)
     scores = (new @ TOY.X.T + 1.0) ** 2 @ a + a0

@@ -88,7 +88,7 @@ def assert_honest(found: CuttingPlaneResult, optimum: float) -> None:
     upper = [entry.upper for entry in found.trace]
     assert lower == sorted(lower)
     assert upper == sorted(upper, reverse=True)
-    assert found.lower_bound == found.trace[-1].lower
+    assert found.bound == found.trace[-1].lower
     solves = [entry.lp_solves for entry in found.trace]
     assert solves == sorted(solves)
     assert solves[-1] == found.lp_solves
@@ -290,7 +290,7 @@ def assert_ended(found: CuttingPlaneResult, stop: StopReason) -> None:
     assert found.stop is stop, found.message
     assert not found.proven
     assert found.proof == ""
-    assert 0 < found.lower_bound < found.best.objective
+    assert 0 < found.bound < found.best.objective
     w = found.best.weight
     assert levels(LONG, LONG_NU, np.full(60, 1 / 60), w[None, :])[0] == pytest.approx(
         found.best.objective
@@ -312,7 +312,7 @@ def test_a_round_limit_keeps_the_best_point_and_the_bound() -> None:
     assert_ended(found, StopReason.ROUND_LIMIT)
     assert len(found.cuts) == 12
     earlier = cutting_plane(LONG, nu=LONG_NU, round_limit=0)
-    assert earlier.lower_bound <= found.lower_bound
+    assert earlier.bound <= found.bound
 
 
 def test_ctrl_c_between_programs_or_inside_one_keeps_the_best_point_and_the_bound(
@@ -386,7 +386,7 @@ def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
     assert found.stop is StopReason.NUMERICAL
     assert not found.proven
     assert "neither a Farkas vector nor a cold solve" in found.message
-    assert found.lower_bound < found.best.objective * 0.99
+    assert found.bound < found.best.objective * 0.99
 
 
 def test_emptiness_is_proven_only_where_nothing_is_left() -> None:
@@ -416,7 +416,7 @@ def test_a_cold_solve_is_a_solvers_word_and_no_proof(
     assert not found.proven
     assert found.proof == ""
     assert COLD in found.message
-    assert found.lower_bound < found.best.objective * 0.999
+    assert found.bound < found.best.objective * 0.999
 
 
 def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail(
@@ -433,7 +433,7 @@ def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail(
     assert found.proven
     assert found.proof == BOX
     assert "round limit" in found.message
-    assert found.lower_bound <= whole.best.objective <= found.best.objective * (1 + 1e-9)
+    assert found.bound <= whole.best.objective <= found.best.objective * (1 + 1e-9)
     assert found.gap <= 0.2
 
 
@@ -451,7 +451,7 @@ def test_a_weight_with_objective_0_is_optimal() -> None:
     for options in WAYS.values():
         found = cutting_plane(data, nu=nu, **options)
         assert found.proven
-        assert found.best.objective == found.lower_bound == found.gap == 0.0
+        assert found.best.objective == found.bound == found.gap == 0.0
         w = found.best.weight
         assert levels(data, nu, np.full(6, 1 / 6), w[None, :])[0] == pytest.approx(0.0, abs=1e-9)
         assert abs(w[0]) < 1e-6

@@ -67,9 +67,9 @@ def assert_closed(found: Any, optimum: float) -> None:
     """Proven, and both ends within the tolerance of an optimum known otherwise."""
     assert found.proven, found.message
     assert found.stop is StopReason.PROVEN
-    assert found.lower_bound <= optimum * (1 + 1e-9)
+    assert found.bound <= optimum * (1 + 1e-9)
     assert found.objective >= optimum * (1 - 1e-9)
-    assert found.objective - found.lower_bound <= 1.001 * TOLERANCE * found.objective
+    assert found.objective - found.bound <= 1.001 * TOLERANCE * found.objective
 
 
 def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
@@ -130,7 +130,7 @@ def test_scip_finds_the_same_optimum() -> None:
     found = branch_and_cut(data, nu=nu)
     at = optimum_by_scip(data, nu)
     assert found.proven
-    assert found.lower_bound <= at
+    assert found.bound <= at
     assert found.objective <= at * (1 + 1e-9)
     assert at <= found.objective * (1 + 1e-5)
 
@@ -153,8 +153,8 @@ def test_both_engines_agree_on_random_points(
     nu = below_nu_bar(data, share)
     found, other = branch_and_cut(data, nu=nu, starts=5), hull_search(data, nu=nu)
     assert found.proven, found.message
-    assert found.lower_bound <= other.objective * (1 + 1e-12) + 1e-14
-    assert other.lower_bound <= found.objective * (1 + 1e-12) + 1e-14
+    assert found.bound <= other.objective * (1 + 1e-12) + 1e-14
+    assert other.bound <= found.objective * (1 + 1e-12) + 1e-14
     assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-9)
 
 
@@ -170,7 +170,7 @@ def test_objective_scales_with_the_points(factor: float) -> None:
                   factor * hull_search(data, nu=nu).objective)  # fmt: skip
     doubled = branch_and_cut(TrainingData(2.0**20 * data.X, data.y), nu=nu)
     assert doubled.steps == found.steps
-    assert doubled.lower_bound == 2.0**20 * found.lower_bound
+    assert doubled.bound == 2.0**20 * found.bound
 
 
 def test_shifted_and_repeated_points_change_nothing() -> None:
@@ -196,7 +196,7 @@ def test_next_to_nu_bar_the_bound_is_positive_and_close(share: float) -> None:
     nu = below_nu_bar(data, share)
     found, other = branch_and_cut(data, nu=nu), hull_search(data, nu=nu)
     assert found.proven
-    assert 0 < found.lower_bound <= other.objective
+    assert 0 < found.bound <= other.objective
     assert found.objective == pytest.approx(other.objective, rel=1e-4)
     assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-10)
 
@@ -210,7 +210,7 @@ def test_an_optimum_of_0_below_nu_bar_is_proven() -> None:
     found = branch_and_cut(data, nu=nu)
     assert found.proven
     assert abs(found.objective) <= 1e-12
-    assert abs(found.lower_bound) <= 1e-10
+    assert abs(found.bound) <= 1e-10
     assert found.relative_gap is None
     assert found.best.values["w"] == pytest.approx([1.0, 0.0], abs=1e-6)
 
@@ -246,9 +246,9 @@ def test_bounds_hold_at_every_node_limit() -> None:
         assert found.message == f"limit of {limit} nodes"
         assert found.steps == limit
         assert not found.proven
-        assert found.lower_bound <= optimum * (1 + 1e-12)
+        assert found.bound <= optimum * (1 + 1e-12)
         assert found.objective >= optimum * (1 - 1e-9)
-        bounds.append(found.lower_bound)
+        bounds.append(found.bound)
     assert bounds == sorted(bounds)
     assert bounds[-1] > max(0.0, bounds[0])
 
@@ -264,7 +264,7 @@ def test_the_trace_closes_in_on_the_optimum() -> None:
     assert all(bound <= optimum * (1 + 1e-12) for bound in lower)
     last = found.trace[-1]
     assert (last.steps, last.upper, last.lower) == (
-        found.steps, pytest.approx(found.objective, rel=1e-12), found.lower_bound,
+        found.steps, pytest.approx(found.objective, rel=1e-12), found.bound,
     )  # fmt: skip
     assert [state.steps for state in found.trace] == sorted(state.steps for state in found.trace)
 
@@ -280,9 +280,9 @@ def test_a_time_limit_keeps_point_and_bound() -> None:
         assert found.objective == pytest.approx(
             support_value(hulls, found.best.values["w"]), rel=1e-12
         )
-        assert -1e-9 < found.lower_bound < found.objective
+        assert -1e-9 < found.bound < found.objective
         reached = [support_value(hulls, w) for w in unit_directions(0, 500, 6)]
-        assert found.lower_bound <= min(reached)
+        assert found.bound <= min(reached)
         assert found.seconds < limit + 60, "a busy machine is late, not deaf"
 
 
@@ -302,7 +302,7 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     found = branch_and_cut(data, nu=nu)
     assert found.stop is StopReason.INTERRUPTED
     assert found.steps == 40
-    assert 0 < found.lower_bound <= optimum <= found.objective * (1 + 1e-9)
+    assert 0 < found.bound <= optimum <= found.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("n", [40, 300])
@@ -330,7 +330,7 @@ def test_a_solver_that_lies_costs_bounds_and_never_truth(
 
         monkeypatch.setattr(programs, "_solution", lying)
         found = branch_and_cut(data, nu=nu, node_limit=60, starts=3)
-        assert found.lower_bound <= optimum * (1 + 1e-12)
+        assert found.bound <= optimum * (1 + 1e-12)
         assert found.objective >= optimum * (1 - 1e-9)
     monkeypatch.undo()
     assert branch_and_cut(data, nu=nu).proven

@@ -72,7 +72,7 @@ def test_the_file_says_what_was_solved(saved: dict[str, Path]) -> None:
         assert row["verdict"] == "CERTIFIED"
         costs = np.where(DATA.y > 0, 1 - row["pi"], row["pi"]) / DATA.n
         expected = reference_solutions.hinge(TrainingData(scaled, DATA.y), "free", RIDGE, costs)
-        assert row["value"] == pytest.approx(expected.value, rel=1e-6)
+        assert row["objective"] == pytest.approx(expected.value, rel=1e-6)
         assert row["norm"] == pytest.approx(np.linalg.norm(expected.w), rel=1e-4)
         above = float((scaled @ expected.w + expected.b > 0).mean())
         assert row["share_above"] == pytest.approx(above)
@@ -113,7 +113,9 @@ def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose([row["pi"] for row in document["rows"]], [0.2, 0.4, 0.6, 0.8])
     with table.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [float(row["value"]) for row in rows] == [row["value"] for row in document["rows"]]
+    assert [float(row["objective"]) for row in rows] == [
+        row["objective"] for row in document["rows"]
+    ]
     assert run(
         "path", "weighted_svc", "--data", file, *WORDS, "kernel=rbf", "width=0.9", "--csv", table
     ).code == 0  # fmt: skip

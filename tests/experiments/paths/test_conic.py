@@ -47,14 +47,14 @@ def test_every_row_has_the_value_of_theorem_2_and_its_proof(documents: dict[str,
     assert [row["penalty"] for row in rows] == list(PENALTIES)
     for row in rows:
         expected = reference_solutions.theorem_2(DATA, "penalised", penalty=row["penalty"]).value
-        assert row["value"] == pytest.approx(expected, rel=1e-6)
-        assert row["lower_bound"] <= expected * (1 + 1e-8)
-        assert row["gap"] == row["value"] - row["lower_bound"]
+        assert row["objective"] == pytest.approx(expected, rel=1e-6)
+        assert row["bound"] <= expected * (1 + 1e-8)
+        assert row["gap"] == row["objective"] - row["bound"]
         assert (row["verdict"], row["method"]) == ("CERTIFIED", "low-rank")
         factor = np.array(row["factor"])
         assert factor[0].tolist() == [*row["w"], row["b"]]
         norm = (factor**2).sum() + row["penalty"] * np.sum(row["z"])
-        assert norm == pytest.approx(row["value"])
+        assert norm == pytest.approx(row["objective"])
 
 
 def test_the_document_and_the_files_hold_the_same(documents: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ def test_the_document_and_the_files_hold_the_same(documents: dict[str, Any]) -> 
         table = list(csv.DictReader(stream))
     for written, row in zip(table, document["rows"], strict=True):
         assert set(written) == set(row) - set(ARRAYS)
-        assert float(written["value"]) == row["value"]
+        assert float(written["objective"]) == row["objective"]
     assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -84,7 +84,7 @@ def test_budgets_are_kept_and_printed(file: Path) -> None:
     assert [row["budget"] for row in rows] == list(BUDGETS)
     for row in rows:
         expected = reference_solutions.theorem_2(DATA, "none", budget=row["budget"]).value
-        assert row["value"] == pytest.approx(expected, rel=2e-6)
+        assert row["objective"] == pytest.approx(expected, rel=2e-6)
         assert sum(row["z"]) <= 10 * row["budget"] * (1 + 1e-12)
 
 
@@ -100,7 +100,7 @@ def test_a_kernel_is_taken(file: Path) -> None:
     answer = path(file, *words, "--json")
     assert answer.code == 0, answer.stderr
     solved = run("solve", "conic_sdp_dual", "--data", file, *words, "--json")
-    assert answer.json["rows"][0]["value"] == pytest.approx(-solved.json["objective"], rel=2e-6)
+    assert answer.json["rows"][0]["objective"] == pytest.approx(-solved.json["objective"], rel=2e-6)
 
 
 def test_a_value_that_is_not_proven_is_1_with_a_line(file: Path) -> None:
@@ -160,7 +160,7 @@ def test_the_picture_draws_value_bound_and_sum_z(given: dict[str, Any]) -> None:
     upper, lower = conic_path_figure(found, "a title").axes
     followed = [getattr(row, found.parameter) for row in found.rows]
     drawn = {line.get_label(): line for axes in (upper, lower) for line in axes.get_lines()}
-    for label, word in (("value", "value"), ("proven lower bound", "lower_bound"),
+    for label, word in (("value", "objective"), ("proven lower bound", "bound"),
                         ("sum z / n", "spent")):  # fmt: skip
         assert drawn[label].get_xdata() == pytest.approx(followed)
         assert drawn[label].get_ydata() == pytest.approx([getattr(r, word) for r in found.rows])

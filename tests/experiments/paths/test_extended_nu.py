@@ -58,14 +58,14 @@ def test_every_row_is_the_global_optimum_and_proven(documents: dict[str, Any]) -
     assert tuple(row["nu"] for row in rows) == NUS
     for row in rows:
         expected = risk(row["nu"])
-        assert row["value"] == pytest.approx(expected, rel=2e-6)
+        assert row["objective"] == pytest.approx(expected, rel=2e-6)
         assert row["cvar"] == pytest.approx(expected / row["nu"], rel=2e-6)
-        assert row["lower_bound"] <= expected + 1e-7
+        assert row["bound"] <= expected + 1e-7
         assert row["verdict"] == "CERTIFIED"
         assert row["norm_multiplier"] == pytest.approx(-N * expected / 2**0.5, rel=2e-6)
         scores = DATA.y * (DATA.X @ row["w"] + row["b"])
         assert row["errors"] == (scores <= 0).sum()
-        assert row["gap"] == pytest.approx(max(0.0, row["value"] - row["lower_bound"]))
+        assert row["gap"] == pytest.approx(max(0.0, row["objective"] - row["bound"]))
     assert [row["side"] for row in rows] == [1, 1, -1, -1, -1]
     assert [row["constant"] for row in rows] == [False, False, False, True, True]
 
@@ -92,7 +92,7 @@ def test_the_files_hold_the_same_rows(documents: dict[str, Any]) -> None:
         table = list(csv.DictReader(stream))
     for written, row in zip(table, documents["json"]["rows"], strict=True):
         assert set(written) == set(row) - set(ARRAYS)
-        assert float(written["value"]) == row["value"]
+        assert float(written["objective"]) == row["objective"]
         assert written["how"] == row["how"]
     assert (documents["folder"] / "t.png").read_bytes().startswith(b"\x89PNG")
 
@@ -110,7 +110,7 @@ def test_the_page_marks_nu_bar_and_the_constant_zone(file: Path) -> None:
 @pytest.mark.parametrize("method", ["branch-and-cut", "hull", "cutting-plane", "scip"])
 def test_every_method_finds_the_same(method: str, file: Path) -> None:
     answer = path(file, "--method", method, "--json", nus=(0.4,))
-    assert answer.json["rows"][0]["value"] == pytest.approx(risk(0.4), rel=2e-6)
+    assert answer.json["rows"][0]["objective"] == pytest.approx(risk(0.4), rel=2e-6)
     assert answer.json["method"] == method
     # What SCIP says of its bound is no proof.
     assert answer.json["rows"][0]["verdict"] == (
@@ -123,7 +123,7 @@ def test_a_setting_of_the_weights_and_one_nu_are_taken(file: Path) -> None:
     answer = path(file, "class_balance=balanced", "intercept=none", "--json", nus=(0.3,))
     costs = np.where(DATA.y > 0, 0.5 / DATA.n_pos, 0.5 / (N - DATA.n_pos))
     expected = reference_solutions.nu_risk_on_circle(DATA, "none", 0.3, costs).value
-    assert answer.json["rows"][0]["value"] == pytest.approx(expected, rel=1e-6)
+    assert answer.json["rows"][0]["objective"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_value_that_is_not_proven_is_1_with_a_line(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_on_liver_disorders_lambda_changes_its_sign(data_folder: Path, tmp_path:
     settings = ["--set", "nu=0.71", "normalise=zscore"]
     one = run("solve", "extended_nu_svc", *read, *settings, "--out", out, "--json")
     assert one.code == 0
-    assert one.json["objective"] == pytest.approx(low["value"], rel=2e-6)
+    assert one.json["objective"] == pytest.approx(low["objective"], rel=2e-6)
     assert one.json["certificate"]["facts"]["engine"] == "branch_and_cut"
     assert run("certify", out).code == 0
     predicted = run("predict", out, *read, "--json")

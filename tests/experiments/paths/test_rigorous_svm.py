@@ -248,8 +248,8 @@ def test_every_row_is_the_optimum_with_its_proof(documents: dict[str, Any]) -> N
     assert [row["norm_bound"] for row in rows] == list(BOUNDS)
     for row in rows:
         expected = least_loss(row["norm_bound"])
-        assert row["value"] == pytest.approx(expected, rel=1e-7)
-        assert row["lower_bound"] <= expected * (1 + 1e-8)
+        assert row["objective"] == pytest.approx(expected, rel=1e-7)
+        assert row["bound"] <= expected * (1 + 1e-8)
         assert row["verdict"] == "CERTIFIED"
         assert row["relative_gap"] <= 1e-8
         assert row["capacity"] == row["norm_bound"] ** 2 / DATA.n
@@ -260,7 +260,7 @@ def test_every_row_is_the_optimum_with_its_proof(documents: dict[str, Any]) -> N
         assert (row["nu"], row["hull_bound"]) == pytest.approx((alpha.mean(), 2 / alpha.sum()))
         errors = (DATA.y * (DATA.X @ w + row["b"]) <= 0).sum()
         assert (row["errors"], row["error_rate"]) == (errors, errors / DATA.n)
-        assert row["mean_hinge"] == pytest.approx(row["value"] / DATA.n)
+        assert row["mean_hinge"] == pytest.approx(row["objective"] / DATA.n)
         assert row["support_vectors"] == row["free"] + row["at_cap"] == (alpha > 1e-9).sum()
         assert row["b_low"] <= row["b"] <= row["b_high"]
     assert [row["degenerate"] for row in rows] == [True, False, False]
@@ -279,7 +279,7 @@ def test_the_document_and_the_files_hold_the_same(documents: dict[str, Any]) -> 
         table = list(csv.DictReader(stream))
     for written, row in zip(table, document["rows"], strict=True):
         assert set(written) == set(row) - set(ARRAYS)
-        assert float(written["value"]) == row["value"]
+        assert float(written["objective"]) == row["objective"]
     assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -345,7 +345,7 @@ def test_a_kernel_is_taken_by_the_method_that_is_named(method: str, file: Path) 
     gram = np.asarray(gram_data(DATA, kernel="rbf", width=0.9).gram)
     for row in document["rows"]:
         expected = reference_solutions.capacity_dual(gram, DATA.y, row["norm_bound"], "free")
-        assert row["value"] == pytest.approx(expected, rel=1e-6)
+        assert row["objective"] == pytest.approx(expected, rel=1e-6)
         assert row["method"] == method
 
 
@@ -420,7 +420,7 @@ def test_the_picture_draws_loss_errors_c_and_nu() -> None:
     squares = [bound**2 / DATA.n for bound in (*BOUNDS, 90.0)]
     rows = report.path.rows
     wanted = {
-        "mean hinge loss E / n": (squares, [row.point.value / DATA.n for row in rows]),
+        "mean hinge loss E / n": (squares, [row.point.objective / DATA.n for row in rows]),
         "training errors / n": (squares, [row.errors / DATA.n for row in rows]),
         "C": (squares[:3], [maps.C for maps in report.maps[:3]]),
         "nu": (squares, [row.point.alpha.mean() for row in rows]),

@@ -68,7 +68,7 @@ def test_a_search_of_the_extended_nu_svc_ends_at_its_proven_optimum(name: str) -
     assert (np.diff(trace.lower) >= 0).all()
     assert (np.diff(trace.upper) <= 0).all()
     assert (trace.lower <= trace.upper * (1 + 1e-9)).all()
-    assert trace.lower[-1] == found.lower_bound
+    assert trace.lower[-1] == found.bound
     # The search adds up h in units of its own, the result in those of the data.
     assert trace.upper[-1] == pytest.approx(found.best.objective, rel=1e-12)
     assert trace.upper[-1] - trace.lower[-1] <= 1e-6 * trace.upper[-1]
@@ -101,7 +101,7 @@ def test_the_conflict_search_and_a_model_that_it_solved_tell_the_same() -> None:
     trace = bound_trace(found, "ours")
     assert trace.name == "ours"
     assert trace.proven
-    assert (trace.lower[-1], trace.upper[-1]) == (found.lower_bound, found.objective)
+    assert (trace.lower[-1], trace.upper[-1]) == (found.bound, found.objective)
     assert trace.lower[-1] == pytest.approx(trace.upper[-1], rel=1e-5)
 
 

@@ -184,7 +184,7 @@ def test_one_value_of_a_conic_path_is_seen_with_its_bound_and_errors() -> None:
     (row,) = path.rows
     low, high = figure.axes[0].get_ylim()
     assert low == 0
-    assert row.value < high < 2 * row.value
+    assert row.objective < high < 2 * row.objective
     assert faults_of(figure) == []
 
 

@@ -192,8 +192,8 @@ MEASURED = Measured(
 
 def costs_of(data: TrainingData, bounds: list[float]) -> tuple[list[Any], list[float]]:
     rows = rsvm_path(data, bounds).rows
-    found = [replace(MEASURED, norm_bound=row.norm_bound, value=row.point.value,
-                     lower_bound=row.point.lower_bound) for row in rows]  # fmt: skip
+    found = [replace(MEASURED, norm_bound=row.norm_bound, objective=row.point.objective,
+                     bound=row.point.bound) for row in rows]  # fmt: skip
     return found, [1 / row.point.gamma for row in rows]
 
 
@@ -202,7 +202,7 @@ def test_proven_costs_are_those_of_a_loss_that_is_known() -> None:
     x = np.array([1.0, -1.0, 0.25, -0.25, -0.25, 0.25])
     data = TrainingData(x[:, None], np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]))
     found, _ = costs_of(data, [0.25, 0.5, 0.75])
-    assert [row.value for row in found] == pytest.approx([5.5, 5.0, 4.5])
+    assert [row.objective for row in found] == pytest.approx([5.5, 5.0, 4.5])
     (first, second) = proven_costs(found, smaller=3)
     assert first == pytest.approx((0.25 / 2, 0.25 / 2), rel=1e-6)  # C = H / sqrt(S) and S = 4
     assert second == pytest.approx((0.5 / 2, 0.5 / 2), rel=1e-6)
@@ -358,7 +358,7 @@ def test_the_grid_ends_at_the_last_whole_h_squared_that_matters() -> None:
 def a_curve(size: int, errors: list[float], losses: list[float]) -> Curve:
     rows = tuple(
         replace(
-            MEASURED, ratio=0.1 * (k + 1), value=loss, lower_bound=loss,
+            MEASURED, ratio=0.1 * (k + 1), objective=loss, bound=loss,
             train=replace(MEASURED.train, errors=error),
             test=replace(MEASURED.test, errors=abs(0.2 - 0.1 * (k + 1))),
         )

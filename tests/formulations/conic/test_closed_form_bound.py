@@ -296,9 +296,9 @@ def test_weak_duality_of_hinge_machines_holds_for_any_multipliers(
         )
     assert np.isnan(bounds[0]) or bounds[0] <= 2 * C * fewer * (1 + 1e-12)
     point = rsvm_point(data, 10.0**exponent / scale, np.nan_to_num(alpha))
-    assert point.lower_bound <= 2 * fewer * (1 + 1e-12)
-    assert point.lower_bound <= point.value * (1 + 1e-9)
-    assert point.value == pytest.approx(hinge_sum(data, point.w, point.b), rel=1e-9, abs=1e-9)
+    assert point.bound <= 2 * fewer * (1 + 1e-12)
+    assert point.bound <= point.objective * (1 + 1e-9)
+    assert point.objective == pytest.approx(hinge_sum(data, point.w, point.b), rel=1e-9, abs=1e-9)
     inside = np.clip(np.nan_to_num(alpha), 0, 1 / 6)
     assert _dual_at_least(data, 10.0**exponent, inside) <= 1.0  # w = 0 loses 1
 
@@ -315,11 +315,9 @@ def test_multipliers_of_the_rigorous_svm_are_those_of_rational_arithmetic() -> N
                      zip(alpha.tolist(), data.y.tolist(), column.tolist(), strict=True))
                  for column in X.T]  # fmt: skip
         square = sum(p * p for p in parts)
-        left = sum(Fraction(a) for a in alpha.tolist()) - Fraction(found.lower_bound)
-        # lower_bound <= sum alpha - H' length, squared where both sides are positive.
-        assert found.lower_bound == 0 or (
-            left >= 0 and left**2 >= Fraction(H / scale) ** 2 * square
-        )
+        left = sum(Fraction(a) for a in alpha.tolist()) - Fraction(found.bound)
+        # bound <= sum alpha - H' length, squared where both sides are positive.
+        assert found.bound == 0 or (left >= 0 and left**2 >= Fraction(H / scale) ** 2 * square)
 
 
 def test_a_matrix_bound_needs_multipliers_that_are_numbers() -> None:

@@ -225,7 +225,7 @@ def test_optimum_of_the_instance_of_the_design_notes() -> None:
     data = outlier_data("clustered", n=100, d=3, sigma=0.5, seed=7)
     found = zero_one_enumeration(data, penalty=1.0, intercept="penalised")
     assert found.objective == pytest.approx(39.981219, abs=1e-6)
-    assert found.lower_bound == pytest.approx(39.981219, abs=1e-6)
+    assert found.bound == pytest.approx(39.981219, abs=1e-6)
 
 
 # --- fixed strengthening -------------------------------------------------------------------------

@@ -146,8 +146,8 @@ def test_exact_formulations_reach_the_optimum(kind: str, seed: int, mode: str) -
     assert result.certificate.verdict is Verdict.CERTIFIED
     enumerated = zero_one_enumeration(data, penalty=penalty, intercept=mode)
     assert enumerated.objective == pytest.approx(best, rel=1e-9)
-    assert enumerated.lower_bound <= best * (1 + 1e-12)
-    assert enumerated.lower_bound == pytest.approx(best, rel=1e-9)
+    assert enumerated.bound <= best * (1 + 1e-12)
+    assert enumerated.bound == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("mode", ["penalised", "none"])

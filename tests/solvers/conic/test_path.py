@@ -77,11 +77,11 @@ def test_every_value_is_that_of_theorem_2(seed: int, mode: str) -> None:
     assert [row.penalty for row in path.rows] == list(PENALTIES)
     for row in path.rows:
         expected = optimum(seed, mode, row.penalty)
-        assert row.value == pytest.approx(expected, rel=TOLERANCE)
-        assert row.lower_bound <= expected * (1 + 1e-8)
-        assert row.gap <= TOLERANCE * row.value
+        assert row.objective == pytest.approx(expected, rel=TOLERANCE)
+        assert row.bound <= expected * (1 + 1e-8)
+        assert row.gap <= TOLERANCE * row.objective
         trace, spent = by_hand(small(seed), row, mode)
-        assert row.value == pytest.approx(trace + row.penalty * spent, rel=1e-12)
+        assert row.objective == pytest.approx(trace + row.penalty * spent, rel=1e-12)
         assert spent == pytest.approx(row.z.sum(), rel=1e-12)
         assert row.budget == row.spent == pytest.approx(spent / 12, rel=1e-12)
         assert row.errors == (small(seed).y * (small(seed).X @ row.w + row.b) <= 0).sum()
@@ -95,7 +95,7 @@ def test_a_larger_instance_has_the_values_of_clarabel() -> None:
     for row in path.rows:
         result = tm.solve(tm.conic_sdp_dual(data, penalty=row.penalty), "clarabel")
         assert result.certificate.verdict is Verdict.CERTIFIED
-        assert row.value == pytest.approx(-float(result.objective or 0.0), rel=2e-6)
+        assert row.objective == pytest.approx(-float(result.objective or 0.0), rel=2e-6)
         w, b = tm.catalogue["conic_sdp_dual"].classifier(  # type: ignore[misc]
             tm.conic_sdp_dual(data, penalty=row.penalty).origin, result.values, result.duals
         )
@@ -106,8 +106,8 @@ def test_sum_z_falls_and_the_value_is_concave_in_the_penalty() -> None:
     rows = conic_path(clustered(), penalties=np.geomspace(1e-3, 1e3, 25).tolist()).rows
     assert all(a.spent > b.spent for a, b in itertools.pairwise(rows[3:]))
     for one, other in itertools.permutations(rows, 2):  # the slope is sum z
-        tangent = one.value + (other.penalty - one.penalty) * one.z.sum()
-        assert other.lower_bound <= tangent * (1 + 1e-9)
+        tangent = one.objective + (other.penalty - one.penalty) * one.z.sum()
+        assert other.bound <= tangent * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("mode", "budgets"), [("penalised", BUDGETS), ("none", BUDGETS[1::2])])
@@ -118,21 +118,21 @@ def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[flo
     assert [row.budget for row in path.rows] == list(budgets)
     for row in path.rows:
         expected = reference_solutions.theorem_2(data, mode, budget=row.budget).value
-        assert row.value == pytest.approx(expected, rel=2e-6)
-        assert row.lower_bound <= expected * (1 + 1e-7)
+        assert row.objective == pytest.approx(expected, rel=2e-6)
+        assert row.bound <= expected * (1 + 1e-7)
         trace, spent = by_hand(data, row, mode)
-        assert trace == pytest.approx(row.value, rel=1e-12)
+        assert trace == pytest.approx(row.objective, rel=1e-12)
         assert spent <= row.budget * data.n * (1 + 1e-12)
         # Weak duality by hand: the value at the penalty, less what the budget costs there.
         dual = optimum(1, mode, row.penalty) - row.penalty * row.budget * data.n
-        assert row.lower_bound <= dual + 1e-6 * expected
+        assert row.bound <= dual + 1e-6 * expected
 
 
 def test_clarabel_agrees_on_a_budget_and_on_its_multiplier() -> None:
     data = clustered()
     (row,) = conic_path(data, budgets=[0.15]).rows
     result = tm.solve(tm.conic_sdp_budget(data, budget=0.15), "clarabel")
-    assert row.value == pytest.approx(result.objective, rel=2e-6)
+    assert row.objective == pytest.approx(result.objective, rel=2e-6)
     assert row.penalty == pytest.approx(-float(result.duals["spend"]), rel=1e-3)
 
 
@@ -142,14 +142,14 @@ def test_the_kernel_matrix_of_the_points_gives_their_path() -> None:
     found = conic_path(gram, penalties=PENALTIES)
     assert found.certified
     for row, other in zip(found.rows, path_of(1, "penalised").rows, strict=True):
-        assert row.value == pytest.approx(other.value, rel=TOLERANCE)
+        assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
 
 
 def test_the_same_path_twice_is_the_same_to_the_last_bit() -> None:
     one, other = (conic_path(clustered(), penalties=PENALTIES) for _ in range(2))
     for a, b in zip(one.rows, other.rows, strict=True):
         assert np.array_equal(a.factor, b.factor)
-        assert (a.value, a.lower_bound) == (b.value, b.lower_bound)
+        assert (a.objective, a.bound) == (b.objective, b.bound)
 
 
 def test_the_order_and_repeats_of_the_penalties_do_not_matter() -> None:
@@ -167,9 +167,9 @@ def test_any_data_gives_a_proven_path(seed: int, n: int, d: int) -> None:
     path = conic_path(data, penalties=(0.05, 1.0, 20.0))
     assert path.certified
     for row in path.rows:
-        assert row.lower_bound <= row.value
+        assert row.bound <= row.objective
         loss = row.penalty * (data.y * (data.X @ row.w + row.b) < 1).sum()  # as a 0-1 machine
-        assert row.lower_bound <= row.w @ row.w + row.b**2 + loss
+        assert row.bound <= row.w @ row.w + row.b**2 + loss
 
 
 # --- certificates --------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_a_spoiled_point_goes_to_the_interior_point_solver() -> None:
     for row in path.rows:
         assert row.method == INTERIOR
         assert "clarabel" in row.stop
-        assert row.value == pytest.approx(optimum(1, "penalised", row.penalty), rel=TOLERANCE)
+        assert row.objective == pytest.approx(optimum(1, "penalised", row.penalty), rel=TOLERANCE)
 
 
 @pytest.mark.usefixtures("spoiled")
@@ -223,7 +223,7 @@ def test_a_spoiled_budget_goes_to_the_interior_point_solver() -> None:
     expected = reference_solutions.theorem_2(small(1), "penalised", budget=0.2).value
     assert row.method == INTERIOR
     assert row.verdict is Verdict.CERTIFIED
-    assert row.value == pytest.approx(expected, rel=2e-6)
+    assert row.objective == pytest.approx(expected, rel=2e-6)
     assert by_hand(small(1), row, "penalised")[1] <= 0.2 * 12 * (1 + 1e-12)
 
 
@@ -240,7 +240,7 @@ def test_without_a_solver_the_row_says_so_and_claims_nothing(
     assert not path.certified
     assert (row.verdict, row.method) == (Verdict.NOT_CERTIFIED, LOW_RANK)
     assert row.stop == "nothing here takes an SDP"
-    assert row.lower_bound <= optimum(1, "penalised", 1.3) <= row.value
+    assert row.bound <= optimum(1, "penalised", 1.3) <= row.objective
 
 
 def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> None:
@@ -250,8 +250,8 @@ def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> Non
     machine = tm.solve(tm.hard_margin_svc(data, intercept="penalised")).values
     norm = machine["w"] @ machine["w"] + machine["b"] ** 2
     assert (row.verdict, row.method, row.stop) == (Verdict.CERTIFIED, HARD_MARGIN, "")
-    assert row.value == pytest.approx(norm, rel=TOLERANCE)
-    assert row.value == pytest.approx(
+    assert row.objective == pytest.approx(norm, rel=TOLERANCE)
+    assert row.objective == pytest.approx(
         reference_solutions.theorem_2(data, "penalised", penalty=300.0).value, rel=1e-5
     )
     assert np.append(row.w, row.b) == pytest.approx(np.append(machine["w"], machine["b"]), rel=1e-4)
@@ -286,7 +286,7 @@ def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
     path = conic_path(small(1), penalties=[1.3, 6.0], time_limit=1e-9)
     assert [row.verdict for row in path.rows] == [Verdict.NOT_CERTIFIED] * 2
     for row in path.rows:
-        assert row.lower_bound <= optimum(1, "penalised", row.penalty) <= row.value
+        assert row.bound <= optimum(1, "penalised", row.penalty) <= row.objective
         assert row.stop == "time limit"
 
 
@@ -300,7 +300,7 @@ def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None
     assert path.certified
     assert path.fallbacks == 0
     for row, other in zip(path.rows, path_of(1, "penalised").rows, strict=True):
-        assert row.value == pytest.approx(other.value, rel=TOLERANCE)
+        assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
 
 
 def test_a_large_point_that_lbfgs_leaves_unproven_is_refined(
@@ -355,11 +355,11 @@ def test_all_points_may_be_given_up() -> None:
     X = np.column_stack([data.X, np.ones(12)])
     idle = 1 / np.linalg.eigvalsh(X.T @ X)[-1]
     below, above = conic_path(data, penalties=[0.999 * idle, 1.01 * idle]).rows
-    assert below.value == pytest.approx(12 * 0.999 * idle)
+    assert below.objective == pytest.approx(12 * 0.999 * idle)
     assert not below.factor.any()
-    assert above.value < 12 * 1.01 * idle
+    assert above.objective < 12 * 1.01 * idle
     (row,) = conic_path(data, budgets=[1.0]).rows
-    assert (row.value, row.lower_bound, row.verdict) == (0.0, 0.0, Verdict.CERTIFIED)
+    assert (row.objective, row.bound, row.verdict) == (0.0, 0.0, Verdict.CERTIFIED)
     assert row.penalty <= idle
 
 
@@ -431,7 +431,7 @@ def test_points_at_the_origin_can_be_paid_for_by_a_larger_budget() -> None:
     (row,) = conic_path(ORIGIN, budgets=[0.6], intercept="none").rows
     assert row.verdict is Verdict.CERTIFIED
     expected = reference_solutions.theorem_2(ORIGIN, "none", budget=0.6).value
-    assert row.value == pytest.approx(expected, rel=2e-6)
+    assert row.objective == pytest.approx(expected, rel=2e-6)
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,12 @@ def value_from_above(data: TrainingData, row: ConicRow, mode: str) -> Fraction:
 
 def assert_true(data: TrainingData, row: ConicRow, mode: str) -> None:
     """A bound below the value, and both within what CERTIFIED says of the exact value."""
-    assert row.lower_bound <= row.value * (1 + 1e-9)
+    assert row.bound <= row.objective * (1 + 1e-9)
     above = float(value_from_above(data, row, mode))
-    assert above == pytest.approx(row.value, rel=1e-8)
-    assert row.lower_bound <= above * (1 + 1e-9)
+    assert above == pytest.approx(row.objective, rel=1e-8)
+    assert row.bound <= above * (1 + 1e-9)
     if row.verdict is Verdict.CERTIFIED:
-        assert row.value - row.lower_bound <= 1e-6 * row.value
+        assert row.objective - row.bound <= 1e-6 * row.objective
 
 
 # Three of these had bounds thousands of times the value: seeds of the study that found them.
@@ -101,8 +101,8 @@ def test_two_opposite_points_have_a_formula(price: float, scale: float) -> None:
     truth = float(((t * t + h) / scale**2 + 2 * price * v2 / T).min())
     assert_true(data, row, "none")
     assert row.verdict is Verdict.CERTIFIED
-    assert row.value <= truth * (1 + 1e-6)
-    assert row.value == pytest.approx(truth, rel=1e-3)
+    assert row.objective <= truth * (1 + 1e-6)
+    assert row.objective == pytest.approx(truth, rel=1e-3)
 
 
 def test_the_same_data_in_other_units_have_the_same_path() -> None:
@@ -117,7 +117,7 @@ def test_the_same_data_in_other_units_have_the_same_path() -> None:
         moved = TrainingData(s * X, y)
         other = tm.paths.conic_path(moved, penalties=[p / s**2 for p in prices], intercept="none")
         for a, b in zip(one.rows, other.rows, strict=True):
-            assert b.value * s**2 == pytest.approx(a.value, rel=2e-6)
+            assert b.objective * s**2 == pytest.approx(a.objective, rel=2e-6)
             assert a.verdict is b.verdict is Verdict.CERTIFIED
 
 
@@ -140,7 +140,7 @@ def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) ->
     first, second, third = path.rows
     assert lied
     assert second.verdict is Verdict.NOT_CERTIFIED
-    assert second.lower_bound == -np.inf
+    assert second.bound == -np.inf
     assert "exceeds the value" in second.stop
     assert np.isnan(second.strengthening).all()
     for row in (first, third):

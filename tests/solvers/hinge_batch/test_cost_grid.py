@@ -95,7 +95,7 @@ def test_the_machines_of_a_grid_are_those_of_another_layer(kind: str, mode: str)
     for beta, machine in zip(BETAS, machines, strict=True):
         best = reference_solutions.hinge(data, mode, 0.5, cost(beta)).value
         slack = 1e-7 * best  # of the witness
-        assert machine.lower_bound <= best + slack
+        assert machine.bound <= best + slack
         assert machine.objective >= best - slack
         assert machine.objective == pytest.approx(best, rel=1e-6)
         by_hand = value_by_hand(data, machine.w, machine.b, cost(beta), mode)

@@ -53,9 +53,9 @@ def test_rank_one_is_proven_for_wide_and_tall_matrices(mode: str, turned: bool) 
     found = matrix_search(data, ridge=RIDGE, shape=shape, rank=1, intercept=mode)
     best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
     assert found.stop == "proven"
-    assert found.lower_bound <= best * (1 + 1e-9)
+    assert found.bound <= best * (1 + 1e-9)
     assert found.objective == pytest.approx(best, rel=2e-6)
-    assert found.objective - found.lower_bound <= 6e-7 * max(1.0, best)
+    assert found.objective - found.bound <= 6e-7 * max(1.0, best)
     assert objective(data, found.w, found.b, mode) == pytest.approx(found.objective, rel=1e-9)
     assert np.linalg.matrix_rank(found.w.reshape(shape), tol=1e-9) == 1
 
@@ -64,7 +64,7 @@ def test_one_below_full_rank_is_proven() -> None:
     found = matrix_search(DATA, ridge=RIDGE, shape="3x3", rank=2)
     best = rank_two_on_sphere(DATA, 3, "free", RIDGE)
     assert found.stop == "proven"
-    assert found.lower_bound <= best * (1 + 1e-9)
+    assert found.bound <= best * (1 + 1e-9)
     assert found.objective == pytest.approx(best, rel=1e-5)
     assert np.linalg.matrix_rank(found.w.reshape(3, 3), tol=1e-9) == 2
 
@@ -76,7 +76,7 @@ def test_cones_are_few_at_any_ridge(ridge: float) -> None:
     found = matrix_search(data, ridge=ridge, shape="2x3", rank=1)
     assert (found.stop, found.cells < 100) == ("proven", True)
     best = rank_one_on_circle(data, 3, "free", ridge)
-    assert found.lower_bound <= best * (1 + 1e-9)
+    assert found.bound <= best * (1 + 1e-9)
     assert found.objective == pytest.approx(best, rel=2e-6)
     problem = CellProblem(data, data.X.reshape(-1, 2, 3), ridge, "free", "line", 100.0)
     x, _ = problem._solve(np.array([[1.0, 0.0], [0.0, -1.0]]))
@@ -99,7 +99,7 @@ def test_a_time_limit_ends_the_orthants_of_a_large_matrix() -> None:
     )
     relaxed = tm.solve(tm.matrix_svc_projection(small, ridge=RIDGE, shape="7x7", rank=1))
     assert (found.stop, found.cells) == ("time_limit", 1)
-    assert found.lower_bound == pytest.approx(relaxed.objective, rel=1e-6)
+    assert found.bound == pytest.approx(relaxed.objective, rel=1e-6)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -167,7 +167,7 @@ def test_ctrl_c_keeps_the_point_and_a_bound_that_holds(
     monkeypatch.setattr(CellProblem, "bound", pressed)
     found = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1, incumbent=(np.ones(6), 0.0))
     assert found.stop == "interrupted"
-    assert found.lower_bound <= best.objective <= found.objective + 1e-6
+    assert found.bound <= best.objective <= found.objective + 1e-6
     assert found.cells == after - 1
 
 
@@ -176,12 +176,12 @@ def test_limits_of_cells_and_time_leave_a_proven_bound() -> None:
     few = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1, cell_limit=6)
     assert (few.stop, best.stop) == ("cell_limit", "proven")
     assert few.cells in (6, 7)
-    assert 0.5 * best.objective < few.lower_bound < best.objective - 1e-3
+    assert 0.5 * best.objective < few.bound < best.objective - 1e-3
     late = matrix_search(
         SMALL, ridge=RIDGE, shape="2x3", rank=1, time_limit=1e-6, incumbent=(best.w, best.b)
     )
     assert late.stop == "time_limit"
-    assert late.lower_bound < best.objective
+    assert late.bound < best.objective
     assert late.objective == pytest.approx(best.objective, rel=1e-9)
 
 
@@ -196,7 +196,7 @@ def test_a_solver_that_breaks_down_proves_less_and_nothing_false(
     monkeypatch.setattr(CellProblem, "_solve", nothing)
     found = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1, cell_limit=20)
     assert found.stop == "cell_limit"
-    assert found.lower_bound <= 1e-9
+    assert found.bound <= 1e-9
 
 
 @pytest.mark.parametrize(("shape", "rank"), [("3x3", 3), ("1x9", 1), ("9x1", 1)])

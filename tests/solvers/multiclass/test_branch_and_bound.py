@@ -34,8 +34,8 @@ def test_the_search_encloses_the_optimum_of_brute_force(seed: int) -> None:
     found = truncated_search(data, **words)
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(value, rel=1e-6, abs=1e-9)
-    assert found.lower_bound <= value * (1 + 1e-8) + 1e-10
-    assert found.lower_bound >= value * (1 - 1e-6) - 1e-9
+    assert found.bound <= value * (1 + 1e-8) + 1e-10
+    assert found.bound >= value * (1 - 1e-6) - 1e-9
     assert found.objective == truncated_objective(data, found.B, found.b, **words)
 
 
@@ -72,25 +72,25 @@ def test_fifteen_points_of_three_classes_are_proven_twice(mode: str) -> None:
     assert "branch and bound over" in result.certificate.bound_method
     found = truncated_search(FIFTEEN, **words)
     assert found.objective == pytest.approx(result.objective, rel=1e-6)
-    assert found.lower_bound == pytest.approx(result.objective, rel=2e-6)
+    assert found.bound == pytest.approx(result.objective, rel=2e-6)
 
 
 def test_the_hinge_start_of_the_dc_algorithm_misses_the_optimum() -> None:
     found = truncated_search(FIFTEEN, **WORDS)
     one = truncated_dca(FIFTEEN, **WORDS)
-    assert one.value > 1.05 * found.objective
-    assert found.lower_bound > 0.999999 * found.objective
+    assert one.objective > 1.05 * found.objective
+    assert found.bound > 0.999999 * found.objective
 
 
 def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = truncated_search(FIFTEEN, **WORDS)
     few = truncated_search(FIFTEEN, **WORDS, node_limit=9)
     assert few.stop is StopReason.NODE_LIMIT
-    assert 0 < few.lower_bound < whole.lower_bound
+    assert 0 < few.bound < whole.bound
     assert few.objective >= whole.objective - 1e-12
     none = truncated_search(FIFTEEN, **WORDS, time_limit=0.0)
     assert none.stop is StopReason.TIME_LIMIT
-    assert 0 < none.lower_bound <= few.lower_bound + 1e-12
+    assert 0 < none.bound <= few.bound + 1e-12
     solve, count = searching._Search._solve, iter(range(100))
 
     def interrupted(*arguments: Any) -> None:
@@ -101,7 +101,7 @@ def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.Mo
     monkeypatch.setattr(searching._Search, "_solve", interrupted)
     broken = truncated_search(FIFTEEN, **WORDS)
     assert broken.stop is StopReason.INTERRUPTED
-    assert 0 < broken.lower_bound <= whole.objective
+    assert 0 < broken.bound <= whole.objective
 
 
 def test_the_reach_of_the_intercepts_holds_at_the_optimum() -> None:
@@ -120,7 +120,7 @@ def test_nodes_left_at_a_wide_gap_keep_their_bounds() -> None:
     assert wide.stop is StopReason.PROVEN
     assert wide.nodes < whole.nodes
     assert wide.objective > whole.objective * 1.001
-    assert 0.4 * wide.objective <= wide.lower_bound <= whole.objective
+    assert 0.4 * wide.objective <= wide.bound <= whole.objective
 
 
 def test_multipliers_that_cannot_be_balanced_pay_for_the_intercepts() -> None:

@@ -154,8 +154,8 @@ def test_the_value_never_rises_and_is_that_of_the_paper(
         trace = np.array(run.trace)
         assert (np.diff(trace) <= 1e-6 * trace[:-1]).all()
     by_hand = value_by_hand(data, found.B, found.b, 10**power, s, mode, c)
-    assert found.value == pytest.approx(by_hand, rel=1e-12)
-    assert found.value == pytest.approx(min(run.value for run in found.runs), rel=1e-9)
+    assert found.objective == pytest.approx(by_hand, rel=1e-12)
+    assert found.objective == pytest.approx(min(run.objective for run in found.runs), rel=1e-9)
     np.testing.assert_allclose(found.B.sum(axis=0), 0.0, atol=1e-9 * (1 + np.abs(found.B).max()))
     assert found.runs[0].start == "hinge"
     assert found.complete
@@ -166,15 +166,15 @@ def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str)
     data = class_points(4, n=7)
     optimum, _ = truncated_by_sets(data, mode, 0.02, 1.5)
     found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=100)
-    assert min(run.value for run in found.runs) >= optimum * (1 - 1e-6)
-    assert found.value == pytest.approx(optimum, rel=1e-5)
+    assert min(run.objective for run in found.runs) >= optimum * (1 - 1e-6)
+    assert found.objective == pytest.approx(optimum, rel=1e-5)
 
 
 def test_far_truncation_is_the_hinge_machine_and_needs_no_step() -> None:
     data = class_points(8, n=15)
     found = truncated_dca(data, ridge=0.05, truncation=-1e6)
     theirs = hinge_of_classes(data, "free", 0.05).problem.value
-    assert found.value == pytest.approx(theirs, rel=1e-6)
+    assert found.objective == pytest.approx(theirs, rel=1e-6)
     assert found.trace == pytest.approx([theirs] * 2, rel=1e-6)
 
 
@@ -183,8 +183,10 @@ def test_class_weights_and_ridge_scale_together() -> None:
     words: dict[str, Any] = {"truncation": -0.5, "starts": 4}
     once = truncated_dca(data, ridge=0.01, class_weight=[1.0, 2.0, 0.5], **words)
     thrice = truncated_dca(data, ridge=0.03, class_weight=[3.0, 6.0, 1.5], **words)
-    assert thrice.value == pytest.approx(3 * once.value, rel=1e-7)
-    assert once.value != pytest.approx(truncated_dca(data, ridge=0.01, **words).value, rel=1e-3)
+    assert thrice.objective == pytest.approx(3 * once.objective, rel=1e-7)
+    assert once.objective != pytest.approx(
+        truncated_dca(data, ridge=0.01, **words).objective, rel=1e-3
+    )
 
 
 def test_a_class_that_is_given_up_leaves_finite_intercepts() -> None:
@@ -201,7 +203,7 @@ def test_seeds_repeat_and_starts_only_add() -> None:
     data = wrong_labels(18)
     words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5}
     many, again = (truncated_dca(data, **words, starts=12, seed=5) for _ in range(2))
-    assert many.value == again.value
+    assert many.objective == again.objective
     assert [run.trace for run in many.runs] == [run.trace for run in again.runs]
     assert {run.start for run in many.runs} == {"hinge", "label noise", "subset", "random"}
     one = truncated_dca(data, **words)
@@ -210,7 +212,7 @@ def test_seeds_repeat_and_starts_only_add() -> None:
         assert max(begun) > many.runs[0].trace[0] * 1.01
         assert len(set(begun)) > 2
     assert many.runs[0].trace == one.runs[0].trace
-    assert many.value <= one.value
+    assert many.objective <= one.objective
 
 
 # --- the gap to the proven optimum ---------------------------------------------------------------
@@ -267,7 +269,7 @@ def test_a_gap_to_another_machine_is_refused(proven: SolveResult) -> None:
         ({"intercept": "none"}, "intercept"),
         ({"class_weight": (1.0, 2.0, 1.0)}, "class_weight"),
         ({"data": wrong_labels(1)}, "other data"),
-        ({"value": 0.1}, "exceeds the value"),
+        ({"objective": 0.1}, "exceeds the value"),
     ):
         with pytest.raises(ValueError, match=word):
             certified_gap(replace(found, **change), proven)
@@ -289,7 +291,7 @@ def test_a_time_limit_keeps_what_was_found() -> None:
     assert not found.complete
     assert not found.interrupted
     by_hand = value_by_hand(data, found.B, found.b, 1e-3, -0.5, "free", [1] * 3)
-    assert found.value == pytest.approx(by_hand, rel=1e-12)
+    assert found.objective == pytest.approx(by_hand, rel=1e-12)
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
@@ -307,7 +309,7 @@ def test_ctrl_c_keeps_the_runs_so_far(after: int, monkeypatch: pytest.MonkeyPatc
     assert found.interrupted
     assert not found.complete
     assert found.iterations == after
-    assert found.value <= found.runs[0].trace[0] * (1 + 1e-12)
+    assert found.objective <= found.runs[0].trace[0] * (1 + 1e-12)
 
 
 def test_ctrl_c_before_the_first_machine_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

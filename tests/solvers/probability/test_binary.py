@@ -74,8 +74,8 @@ def test_every_machine_has_the_value_of_another_modelling_layer(
     found = class_probabilities(data, ridge=RIDGE, grid=GRID, method=method, intercept=intercept)
     for row in found.rows:
         expected = reference_solutions.hinge(data, intercept, RIDGE, costs(data, row.pi))
-        assert row.value == pytest.approx(expected.value, rel=1e-6)
-        assert row.lower_bound <= expected.value * (1 + 1e-8)
+        assert row.objective == pytest.approx(expected.value, rel=1e-6)
+        assert row.bound <= expected.value * (1 + 1e-8)
         assert row.verdict is Verdict.CERTIFIED
         np.testing.assert_allclose(row.w, expected.w, atol=1e-3)
 
@@ -95,7 +95,7 @@ def test_the_model_is_built_once_and_solved_again_in_place(
     for row in found.rows:
         alone = solve(weighted_svc(data, ridge=RIDGE, pi=row.pi))
         assert alone.certificate.verdict is Verdict.CERTIFIED
-        assert row.value == pytest.approx(alone.objective, rel=1e-7)
+        assert row.objective == pytest.approx(alone.objective, rel=1e-7)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -106,7 +106,7 @@ def test_of_many_optimal_intercepts_the_middle_is_taken(method: str) -> None:
     # w = sum of c_i / (2 ridge n) = (0.5 + 0.5) / 10; u = w +- b <= 1 for |b| <= 0.9.
     assert found.w[0, 0] == pytest.approx(0.1, rel=1e-6)
     assert found.b[0] == pytest.approx(0.0, abs=1e-6)
-    assert found.rows[0].value == pytest.approx(2.5 * 0.01 + 0.5 * 0.9, rel=1e-9)
+    assert found.rows[0].objective == pytest.approx(2.5 * 0.01 + 0.5 * 0.9, rel=1e-9)
 
 
 def test_steady_progress_is_not_taken_for_a_standstill() -> None:
@@ -142,7 +142,7 @@ def test_a_poor_end_is_helped_out_by_the_model(
     assert found.certified
     for row in found.rows:
         expected = reference_solutions.hinge(data, "free", RIDGE, costs(data, row.pi))
-        assert row.value == pytest.approx(expected.value, rel=1e-6)
+        assert row.objective == pytest.approx(expected.value, rel=1e-6)
 
 
 def test_multipliers_from_anywhere_never_prove_too_much(data: TrainingData) -> None:
@@ -171,7 +171,7 @@ def test_a_time_limit_leaves_honest_rows_behind(data: TrainingData) -> None:
     for row in found.rows:
         expected = reference_solutions.hinge(data, "free", RIDGE, costs(data, row.pi)).value
         assert row.verdict is Verdict.NOT_CERTIFIED
-        assert row.lower_bound <= expected <= row.value * (1 + 1e-9)
+        assert row.bound <= expected <= row.objective * (1 + 1e-9)
 
 
 def test_ctrl_c_keeps_the_finished_values(
@@ -426,16 +426,16 @@ def test_a_forged_or_foreign_document_is_refused(data: TrainingData) -> None:
 def test_a_row_without_a_bound_is_written_as_null(data: TrainingData) -> None:
     row = WeightedMachine(0.5, np.zeros(2), 0.0, 1.0, -np.inf, "interior", 0.0)
     document = written(ClassProbabilities(data, RIDGE, "free", (row,)))
-    assert document["rows"][0]["lower_bound"] is None
+    assert document["rows"][0]["bound"] is None
     again = ClassProbabilities.from_document(document).rows[0]
-    assert again.lower_bound == -np.inf
+    assert again.bound == -np.inf
     assert again.verdict is Verdict.NOT_CERTIFIED
 
 
 def test_a_gap_of_one_in_a_million_is_the_most_that_counts_as_proof() -> None:
     row = WeightedMachine(0.5, np.zeros(2), 0.0, 2.0, 2.0 * (1 - 0.9e-6), "interior", 0.0)
     assert row.verdict is Verdict.CERTIFIED
-    assert replace(row, lower_bound=2.0 * (1 - 1.1e-6)).verdict is Verdict.NOT_CERTIFIED
+    assert replace(row, bound=2.0 * (1 - 1.1e-6)).verdict is Verdict.NOT_CERTIFIED
     assert row.gap == pytest.approx(1.8e-6, rel=1e-6)
 
 

@@ -109,8 +109,8 @@ def test_the_optimum_is_that_of_c_svc_at_the_mapped_cost(
     norm_bound, value = at_cost(data, C)
     for q in (2, 4, 10):
         point = converged(data, norm_bound, working_set=q).point
-        assert point.value == pytest.approx(value, rel=1e-7)
-        assert point.gap <= 2e-9 * point.value
+        assert point.objective == pytest.approx(value, rel=1e-7)
+        assert point.gap <= 2e-9 * point.objective
         # gamma may be an interval: then C-SVC has one hyperplane for an interval of costs.
         assert at_cost(data, 1 / point.gamma)[0] == pytest.approx(norm_bound, rel=1e-5)
         assert np.linalg.norm(point.w) == pytest.approx(norm_bound, rel=1e-8)
@@ -124,7 +124,7 @@ def test_the_optimum_is_that_of_the_primal_program(data: TrainingData, share: fl
     rows = [cp.multiply(data.y, data.X @ w + b) >= 1 - xi, cp.norm(w) <= norm_bound]
     witness = cp.Problem(cp.Minimize(cp.sum(xi)), rows)
     witness.solve(solver="CLARABEL", **EXACT)
-    assert converged(data, norm_bound).point.value == pytest.approx(witness.value, rel=1e-8)
+    assert converged(data, norm_bound).point.objective == pytest.approx(witness.value, rel=1e-8)
 
 
 def test_a_row_of_table_2_is_found_again(data_folder: Path) -> None:
@@ -289,7 +289,7 @@ def test_at_zero_no_pair_improves_and_so_such_a_start_is_replaced() -> None:
     apart = 2 - 2 * data.gram[np.outer(data.y, data.y) < 0]
     assert [pair_step(norm_bound, 0.0, 0.0, eta, 2.0, 1.0, 2.0) for eta in apart] == [0.0] * 72
     ours = converged(data, norm_bound)
-    assert ours.point.value > 1
+    assert ours.point.objective > 1
     for useless in (np.zeros(12), np.full(12, 1e-12)):
         assert converged(data, norm_bound, start=useless).trace == ours.trace
 
@@ -306,10 +306,10 @@ def test_a_corner_below_the_limit_is_left(
     monkeypatch.setattr(Iterate, "lift", lambda self, *, first=True: False)
     left_there = decomposition(data, norm_bound=norm_bound)
     assert left_there.stop is StopReason.STALLED
-    assert left_there.point.gap > 1e-3 * found.point.value
-    assert left_there.point.lower_bound <= found.point.value <= left_there.point.value + 1e-9
+    assert left_there.point.gap > 1e-3 * found.point.objective
+    assert left_there.point.bound <= found.point.objective <= left_there.point.objective + 1e-9
     monkeypatch.undo()
-    assert left_there.point.lower_bound > -found.trace[0].objective
+    assert left_there.point.bound > -found.trace[0].objective
     again = converged(data, norm_bound, start=left_there.point.alpha)
     assert again.trace == found.trace
 
@@ -323,7 +323,7 @@ def test_a_run_cut_off_anywhere_keeps_the_best() -> None:
         found = decomposition(data, norm_bound=norm_bound, steps=steps)
         bounds = [-at.objective for at in found.trace]
         rose += bounds[-1] < max(bounds)
-        assert found.point.lower_bound >= max(bounds) - 1e-9
+        assert found.point.bound >= max(bounds) - 1e-9
         assert found.point.gap <= found.trace[-1].gap + 1e-9
         assert all(b.gap <= a.gap for a, b in itertools.pairwise(found.trace))
     assert rose
@@ -337,8 +337,8 @@ def test_above_the_limit_it_stalls_and_names_norm_limit(share: float) -> None:
     found = decomposition(data, norm_bound=share * limit)
     assert found.stop is StopReason.STALLED
     assert "norm_limit" in found.message
-    assert found.point.lower_bound <= least + 1e-9
-    assert found.point.value >= least - 1e-7
+    assert found.point.bound <= least + 1e-9
+    assert found.point.objective >= least - 1e-7
     assert found.point.gap <= 1e-2 * least
     assert all(b.gap <= a.gap for a, b in itertools.pairwise(found.trace))
     assert found.steps < 200_000
@@ -350,11 +350,11 @@ def test_above_the_limit_the_norm_is_not_used_up() -> None:
     data = TrainingData(x, np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]))
     assert limit_of(data) == pytest.approx(1, rel=1e-6)
     found = decomposition(data, norm_bound=2.0)
-    assert found.point.value == pytest.approx(4, abs=1e-9)
+    assert found.point.objective == pytest.approx(4, abs=1e-9)
     assert found.point.length <= 1e-3
     assert found.stop is StopReason.STALLED
     assert 0 < found.point.gap <= 2 * found.point.length
-    assert converged(data, 0.5).point.value > 4.1
+    assert converged(data, 0.5).point.objective > 4.1
 
 
 def test_converged_is_what_the_recomputed_gap_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,7 +365,7 @@ def test_converged_is_what_the_recomputed_gap_says(monkeypatch: pytest.MonkeyPat
     found = decomposition(data, norm_bound=norm_bound, steps=5)
     assert found.stop is StopReason.STEP_LIMIT
     assert found.point.gap > 1e-6
-    assert found.point.value >= value - 1e-9
+    assert found.point.objective >= value - 1e-9
 
 
 @pytest.mark.parametrize("q", [2, 6])
@@ -433,7 +433,7 @@ def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatc
     assert found.stop is StopReason.STALLED
     assert 150 <= found.steps <= 250
     assert "shrinks no further" in found.message
-    assert found.point.gap > 1e-9 * found.point.value
+    assert found.point.gap > 1e-9 * found.point.objective
 
 
 def test_a_run_that_crawls_next_to_a_corner_is_given_a_floor(
@@ -469,7 +469,7 @@ def test_for_a_small_norm_bound_the_balanced_start_is_the_optimum() -> None:
     found = converged(data, 0.05)
     assert found.steps == 0
     assert found.point.alpha.tolist() == [1.0] * 48
-    assert found.point.value == pytest.approx(48 - 0.05 * apart, rel=1e-12)
+    assert found.point.objective == pytest.approx(48 - 0.05 * apart, rel=1e-12)
 
 
 def test_for_a_small_norm_bound_the_smaller_class_is_at_its_cap() -> None:
@@ -480,7 +480,7 @@ def test_for_a_small_norm_bound_the_smaller_class_is_at_its_cap() -> None:
         assert float(point.alpha.sum()) == pytest.approx(16, rel=1e-12)
     first, second = found
     assert second.length == pytest.approx(first.length, rel=1e-9)
-    assert 16 - second.value == pytest.approx(2 * (16 - first.value), rel=1e-9)
+    assert 16 - second.objective == pytest.approx(2 * (16 - first.objective), rel=1e-9)
 
 
 @pytest.mark.parametrize("apart", [1e-3, 1.0, 1e3])
@@ -488,7 +488,7 @@ def test_two_points_have_the_closed_form(apart: float) -> None:
     data = TrainingData(np.array([[0.0, 7.0], [apart, 7.0]]), np.array([1.0, -1.0]))
     for share in (0.1, 0.9):  # of 2 / apart, the limit
         point = converged(data, share * 2 / apart).point
-        assert point.value == pytest.approx(2 - 2 * share, rel=1e-12)
+        assert point.objective == pytest.approx(2 - 2 * share, rel=1e-12)
         assert point.alpha.tolist() == [1.0, 1.0]
 
 
@@ -497,15 +497,15 @@ def test_where_all_points_are_one_the_smaller_class_is_lost(far: float) -> None:
     y = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
     for data in (TrainingData(np.full((5, 2), far), y), GramData(np.full((5, 5), far), y)):
         point = converged(data, 3.0).point
-        assert point.value == pytest.approx(4, rel=1e-9)
-        assert point.lower_bound == pytest.approx(4, rel=1e-9)
+        assert point.objective == pytest.approx(4, rel=1e-9)
+        assert point.bound == pytest.approx(4, rel=1e-9)
 
 
 def test_equal_points_of_both_classes_stay_at_their_cap() -> None:
     """Their losses add up to 2 at least, so one of each pair is a margin error throughout."""
     data = with_equal_points()
     found = converged(data, 0.9 * limit_of(data), working_set=4).point
-    assert found.value > 12
+    assert found.objective > 12
     together = found.alpha[6:12] + found.alpha[18:]
     assert together.min() > 1 - 1e-9
 
@@ -515,7 +515,7 @@ def test_points_far_from_0_have_the_same_optimum(far: float) -> None:
     data = linear(False)
     norm_bound, value = at_cost(data, 1.0)
     moved_away = TrainingData(data.X + far, data.y)
-    assert converged(moved_away, norm_bound, tolerance=1e-8).point.value == pytest.approx(
+    assert converged(moved_away, norm_bound, tolerance=1e-8).point.objective == pytest.approx(
         value, rel=1e-7
     )
 
@@ -532,7 +532,7 @@ def test_points_and_their_kernel_matrix_agree(monkeypatch: pytest.MonkeyPatch) -
     whole = converged(data, norm_bound)
     gram = converged(GramData(data.X @ data.X.T, data.y), norm_bound, working_set=6)
     for found in (few, whole, gram):
-        assert found.point.value == pytest.approx(value, rel=1e-7)
+        assert found.point.objective == pytest.approx(value, rel=1e-7)
         assert found.point.alpha == pytest.approx(few.point.alpha, abs=1e-5)
 
 
@@ -568,14 +568,14 @@ def test_a_start_that_is_no_solution_of_the_equation_is_mended() -> None:
     norm_bound, value = at_cost(data, 1.0)
     start = converged(data, norm_bound).point.alpha * np.where(data.y > 0, 1.0, 0.9)
     found = converged(data, norm_bound, start=start)
-    assert found.point.value == pytest.approx(value, rel=1e-7)
+    assert found.point.objective == pytest.approx(value, rel=1e-7)
     assert 0 < found.trace[0].gap < 0.5 * converged(data, norm_bound).trace[0].gap
 
 
 def bracketed(found: Decomposition, value: float) -> None:
-    assert found.point.lower_bound <= value * (1 + 1e-7)
-    assert found.point.value >= value * (1 - 1e-7)
-    assert found.point.lower_bound > 0
+    assert found.point.bound <= value * (1 + 1e-7)
+    assert found.point.objective >= value * (1 - 1e-7)
+    assert found.point.bound > 0
     assert found.trace[-1].steps <= found.steps
     assert found.point.gap <= found.trace[0].gap + 1e-9
 

@@ -165,7 +165,7 @@ def test_nothing_is_believed_that_the_model_does_not_prove(monkeypatch: pytest.M
 
     def boaster(data: Any, **words: Any) -> Any:
         found = honest(data, **words)
-        return replace(found, point=replace(found.point, lower_bound=found.point.value * 1.01))
+        return replace(found, point=replace(found.point, bound=found.point.objective * 1.01))
 
     def loser(data: Any, **words: Any) -> Any:
         found = honest(data, **words)

@@ -56,7 +56,7 @@ def certified_at(data: TrainingData | GramData, norm_bound: float, limit: NormLi
     point = rsvm_at_limit(data, norm_bound, limit)
     assert point.verdict is Verdict.CERTIFIED
     assert point.gamma == 0
-    assert point.value == pytest.approx(limit.least_loss, rel=1e-9, abs=1e-9)
+    assert point.objective == pytest.approx(limit.least_loss, rel=1e-9, abs=1e-9)
     assert np.linalg.norm(point.w) <= norm_bound * (1 + 1e-14)
 
 
@@ -525,7 +525,7 @@ def test_flat_faces_of_the_adult_data_are_bounded_but_not_called_proven(data_fol
     certified_at(data, limit.value, limit)
     certified_at(data, 10 * limit.value, limit)
     below = rsvm_point(data, 0.9 * limit.value, limit.alpha_at_limit)
-    assert below.lower_bound > limit.least_loss
+    assert below.bound > limit.least_loss
 
 
 # --- proofs

@@ -63,7 +63,7 @@ def test_every_method_has_the_optimum_of_the_cone_program(kind: str, norm_bound:
     witness = least_loss(data, "free", norm_bound)
     for method in METHODS:
         row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
-        assert row.point.value == pytest.approx(witness.value, rel=1e-7, abs=1e-7)
+        assert row.point.objective == pytest.approx(witness.value, rel=1e-7, abs=1e-7)
         if row.point.gamma > 1e-6:
             np.testing.assert_allclose(row.point.w, witness.w, atol=1e-4 * norm_bound)
 
@@ -77,7 +77,7 @@ def test_kernels_have_the_optimum_of_the_dual_cone_program(kind: str, method: st
         row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
         assert row.method in (method, "trivial")
         expected = capacity_dual(data.gram, data.y, norm_bound, "free")
-        assert row.point.value == pytest.approx(expected, rel=1e-6)
+        assert row.point.objective == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("method", ["segments", "interior"])
@@ -160,7 +160,7 @@ def test_every_value_is_proven_below_at_and_above_the_limit(data: Any, method: s
             assert row.point.gamma > 0
         elif share > 1:
             assert price <= 1e-9 * data.n
-            assert row.point.value == pytest.approx(limit.least_loss, abs=1e-9 * data.n)
+            assert row.point.objective == pytest.approx(limit.least_loss, abs=1e-9 * data.n)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
@@ -170,7 +170,7 @@ def test_the_unit_of_the_points_only_divides_the_norm_bound(size: float) -> None
         plain = certified(solve_rsvm(data, norm_bound=0.7, method=method))
         other = TrainingData(data.X * size, data.y)
         row = certified(solve_rsvm(other, norm_bound=0.7 / size, method=method))
-        assert row.point.value == pytest.approx(plain.point.value, rel=1e-10)
+        assert row.point.objective == pytest.approx(plain.point.objective, rel=1e-10)
         np.testing.assert_allclose(row.point.w * size, plain.point.w, rtol=1e-7)
 
 
@@ -196,19 +196,19 @@ def test_points_far_from_0_are_proven_as_closely(share: float) -> None:
     assert far.verdict is Verdict.CERTIFIED
     # Every margin is rounded as <w, x> is, which is as large as b.
     rounded = len(X) * np.spacing(abs(far.point.b))
-    assert far.point.gap <= 1e-8 * far.point.value + rounded
-    assert far.point.value == pytest.approx(near.point.value, rel=1e-8, abs=rounded)
+    assert far.point.gap <= 1e-8 * far.point.objective + rounded
+    assert far.point.objective == pytest.approx(near.point.objective, rel=1e-8, abs=rounded)
 
 
 def test_two_points_have_a_closed_form() -> None:
     """x = 1 and -1: E = 2 (1 - H), and every |b| <= 1 - H is optimal."""
     for method in ("interior", "segments"):
         row = certified(solve_rsvm(PAIR, norm_bound=0.25, method=method))
-        assert row.point.value == pytest.approx(1.5, rel=1e-12)
+        assert row.point.objective == pytest.approx(1.5, rel=1e-12)
         assert row.b_interval == pytest.approx((-0.75, 0.75), rel=1e-12)
         assert (row.free, row.at_cap, row.zero, row.errors) == (0, 2, 0, 0)
         beyond = certified(solve_rsvm(PAIR, norm_bound=3.0, method=method))
-        assert (beyond.point.value, beyond.point.gamma) == (0.0, 0.0)
+        assert (beyond.point.objective, beyond.point.gamma) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", ["overlapping", "unbalanced"])
@@ -224,8 +224,8 @@ def test_a_small_norm_bound_puts_the_smaller_class_at_its_cap(kind: str, method:
     assert first.alpha[data.y > 0] == pytest.approx(1.0, rel=1e-12)
     np.testing.assert_allclose(second.w, 2 * first.w, rtol=1e-8)
     assert second.gamma == pytest.approx(first.gamma / 2, rel=1e-9)
-    drop = 2 * smaller - first.value
-    assert second.value == pytest.approx(2 * smaller - 2 * drop, rel=1e-10)
+    drop = 2 * smaller - first.objective
+    assert second.objective == pytest.approx(2 * smaller - 2 * drop, rel=1e-10)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -249,17 +249,17 @@ def test_a_limit_of_0_is_named_at_a_tiny_norm_bound_too(norm_bound: float) -> No
     """The class means differ here, and no direction helps all the same."""
     data = TrainingData([[0.0], [-1], [2], [5]], [1, -1, -1, -1])
     row = certified(solve_rsvm(data, norm_bound=norm_bound))
-    assert (row.point.value, row.point.gamma) == (2.0, 0.0)
+    assert (row.point.objective, row.point.gamma) == (2.0, 0.0)
     assert row.stop == "norm_bound is above the limit 0: gamma = 0"
 
 
 def test_coinciding_class_means_leave_nothing_to_find() -> None:
     for bound in (1e-3, 1.0, 1e3):
         row = certified(solve_rsvm(XOR, norm_bound=bound))
-        assert (row.point.value, row.point.gamma, row.method) == (4.0, 0.0, "trivial")
+        assert (row.point.objective, row.point.gamma, row.method) == (4.0, 0.0, "trivial")
         assert "class means" in row.stop
     flat = GramData(np.zeros((3, 3)), np.array([1.0, -1, -1]))
-    assert certified(solve_rsvm(flat, norm_bound=1.0)).point.value == 2.0
+    assert certified(solve_rsvm(flat, norm_bound=1.0)).point.objective == 2.0
 
 
 @pytest.mark.parametrize("kind", ["separable", "overlapping"])
@@ -270,14 +270,14 @@ def test_a_norm_bound_out_of_reach_is_named_and_has_the_limits_point(
     data = points(kind, 2, n=24, d=2)
     limit = norm_limit(data)
     at = certified(solve_rsvm(data, norm_bound=limit.value, method=method))
-    assert at.point.value == pytest.approx(limit.least_loss, abs=1e-9)
+    assert at.point.objective == pytest.approx(limit.least_loss, abs=1e-9)
     assert at.point.gamma <= limit.gamma_range * (1 + 1e-6)
     for share in (1.01, 50.0):
         row = certified(solve_rsvm(data, norm_bound=share * limit.value, method=method))
         assert (row.method, row.point.gamma) == ("limit", 0.0)
         assert row.stop.endswith("gamma = 0")
         assert f"the limit {limit.value:.10g}" in row.stop
-        assert row.point.value == pytest.approx(limit.least_loss, abs=1e-9)
+        assert row.point.objective == pytest.approx(limit.least_loss, abs=1e-9)
     below = certified(solve_rsvm(data, norm_bound=0.999 * limit.value, method=method))
     assert below.method != "limit"
     assert below.point.gamma > 0
@@ -289,7 +289,7 @@ def test_no_norm_bound_is_too_large_for_the_limits_proof(share: float) -> None:
     data = points("overlapping", 2, n=24, d=2)
     limit = norm_limit(data)
     row = certified(solve_rsvm(data, norm_bound=share * limit.value))
-    assert row.point.value == pytest.approx(least_loss(data, "free", 1e3 * limit.value).value)
+    assert row.point.objective == pytest.approx(least_loss(data, "free", 1e3 * limit.value).value)
     assert row.stop.startswith("norm_bound is above the limit")
 
 
@@ -367,7 +367,7 @@ def test_loss_and_nu_fall_and_the_cost_rises_along_a_path(data: Any) -> None:
     path = rsvm_path(data, [top * share for share in (0.9, 0.02, 0.3, 0.6, 0.3)], method="segments")
     assert path.certified
     assert [round(row.norm_bound / top, 9) for row in path.rows] == [0.02, 0.3, 0.6, 0.9]
-    value = [row.point.value for row in path.rows]
+    value = [row.point.objective for row in path.rows]
     mass = [float(row.point.alpha.sum()) for row in path.rows]
     gamma = [row.point.gamma for row in path.rows]
     assert sorted(value, reverse=True) == value
@@ -463,7 +463,7 @@ def test_ctrl_c_leaves_a_single_solve_with_its_best_point(monkeypatch: pytest.Mo
     row = solve_rsvm(data, norm_bound=2.0, method="segments")
     assert (row.stop, row.verdict) == ("interrupted", Verdict.NOT_CERTIFIED)
     optimum = capacity_dual(data.gram, data.y, 2.0, "free")
-    assert row.point.lower_bound <= optimum <= row.point.value
+    assert row.point.bound <= optimum <= row.point.objective
     said = Attempt(None, 3, said="interrupted")
     monkeypatch.setattr(path_rows, "by_decomposition", lambda *given: said)
     row = solve_rsvm(data, norm_bound=2.0, method="decomposition")
@@ -477,7 +477,7 @@ def test_a_time_limit_keeps_the_best_point(method: str) -> None:
     assert row.stop.startswith("time limit")
     assert row.verdict is Verdict.NOT_CERTIFIED
     optimum = capacity_dual(data.gram, data.y, 2.0, "free")
-    assert row.point.lower_bound <= optimum <= row.point.value
+    assert row.point.bound <= optimum <= row.point.objective
 
 
 @pytest.mark.parametrize("first", ["interior", "segments", "socp", "decomposition"])

@@ -34,11 +34,11 @@ def test_the_bound_and_the_value_enclose_the_optimum(kind: str, norm_bound: floa
     data = points(kind, 3, n=16)
     value, alpha, w, b = optimum(data, norm_bound)
     found = rsvm_point(data, norm_bound, alpha, (w, b))
-    assert found.lower_bound <= value + 1e-7
-    assert found.value >= value - 1e-7
+    assert found.bound <= value + 1e-7
+    assert found.objective >= value - 1e-7
     assert found.gap <= 1e-6
     assert np.linalg.norm(found.w) <= norm_bound * (1 + 1e-14)
-    assert found.value == hinge_sum(data, found.w, found.b)
+    assert found.objective == hinge_sum(data, found.w, found.b)
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 30.0))
@@ -49,8 +49,8 @@ def test_any_multipliers_prove_a_bound_and_any_hyperplane_a_value(seed: int, bou
         data, bound, rng.uniform(-0.2, 1.2, data.n), (5 * rng.standard_normal(2), rng.normal())
     )
     value, *_ = optimum(data, bound)
-    assert found.lower_bound <= value + 1e-7 * max(1.0, value)
-    assert found.value >= value - 1e-7 * max(1.0, value)
+    assert found.bound <= value + 1e-7 * max(1.0, value)
+    assert found.objective >= value - 1e-7 * max(1.0, value)
     assert float(found.alpha.min()) >= 0
     assert float(found.alpha.max()) <= 1
     assert abs(data.y @ found.alpha) <= 1e-12
@@ -61,7 +61,7 @@ def test_without_any_multiplier_the_given_hyperplane_is_kept() -> None:
     value, _, w, b = optimum(data, 100.0)
     assert value == pytest.approx(0, abs=1e-7)
     found = rsvm_point(data, 100.0, np.zeros(data.n), (w * (1 + 1e-6), b * (1 + 1e-6)))
-    assert (found.value, found.lower_bound, found.gamma) == (0.0, 0.0, 0.0)
+    assert (found.objective, found.bound, found.gamma) == (0.0, 0.0, 0.0)
     assert found.verdict is Verdict.CERTIFIED
     assert found.relative_gap is None
 
@@ -69,7 +69,7 @@ def test_without_any_multiplier_the_given_hyperplane_is_kept() -> None:
 def test_without_anything_the_loss_of_the_smaller_class_is_all_there_is() -> None:
     data = points("unbalanced", 1, n=12)
     found = rsvm_point(data, 1.0, np.zeros(data.n))
-    assert found.value == 2 * min(data.n_pos, data.n_neg)
+    assert found.objective == 2 * min(data.n_pos, data.n_neg)
     assert found.verdict is Verdict.NOT_CERTIFIED
 
 
@@ -86,7 +86,7 @@ def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> No
         for x, y in zip(placed.X, placed.y, strict=True):
             score = sum((v * Fraction(float(c)) for v, c in zip(w, x, strict=True)), b)
             exact += max(Fraction(0), 1 - int(y) * score)
-        assert found.value == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
+        assert found.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
 
 
 def test_the_bound_of_points_far_from_0_is_that_of_the_same_points_around_it() -> None:
@@ -96,8 +96,8 @@ def test_the_bound_of_points_far_from_0_is_that_of_the_same_points_around_it() -
     alpha = rng.uniform(0.4, 0.6, 20)
     near = rsvm_point(TrainingData(X, y), 0.5, alpha)
     far = rsvm_point(TrainingData(X + 2.0**20, y), 0.5, alpha)
-    assert near.lower_bound > 1
-    assert far.lower_bound == pytest.approx(near.lower_bound, rel=1e-13)
+    assert near.bound > 1
+    assert far.bound == pytest.approx(near.bound, rel=1e-13)
 
 
 def test_a_kernel_matrix_and_its_points_agree() -> None:
@@ -105,8 +105,8 @@ def test_a_kernel_matrix_and_its_points_agree() -> None:
     _, alpha, _, _ = optimum(data, 0.7)
     linear = rsvm_point(data, 0.7, alpha)
     gram = rsvm_point(GramData(data.X @ data.X.T, data.y), 0.7, alpha)
-    assert gram.value == pytest.approx(linear.value, rel=1e-10)
-    assert gram.lower_bound == pytest.approx(linear.lower_bound, rel=1e-10)
+    assert gram.objective == pytest.approx(linear.objective, rel=1e-10)
+    assert gram.bound == pytest.approx(linear.bound, rel=1e-10)
 
 
 def test_a_wrong_multiplier_is_not_certified() -> None:
@@ -126,6 +126,6 @@ def test_points_far_from_zero_are_proven_like_those_near_it(far: float) -> None:
     near = rsvm_point(data, 0.5, alpha, (w, b))
     there = rsvm_point(moved, 0.5, alpha, (w, b - far * float(w.sum())))
     assert near.length > 0.1
-    assert there.lower_bound == pytest.approx(near.lower_bound, rel=1e-11)
+    assert there.bound == pytest.approx(near.bound, rel=1e-11)
     assert there.length == pytest.approx(near.length, rel=1e-11)
-    assert there.value == pytest.approx(near.value, rel=1e-14 * far)
+    assert there.objective == pytest.approx(near.objective, rel=1e-14 * far)

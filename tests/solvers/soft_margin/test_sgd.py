@@ -127,7 +127,7 @@ def test_on_a_kernel_matrix_it_is_the_same_step_by_step(rule: str) -> None:
         there, here = sgd(LINEAR, **words), sgd(DATA, **words)
         np.testing.assert_allclose(there.coefficients, here.coefficients, rtol=1e-9, atol=1e-14)
         assert there.objective == pytest.approx(here.objective, rel=1e-9)
-        assert there.lower_bound == pytest.approx(here.lower_bound, rel=1e-9, abs=1e-12)
+        assert there.bound == pytest.approx(here.bound, rel=1e-9, abs=1e-12)
 
 
 def test_a_seed_is_a_run() -> None:
@@ -155,7 +155,7 @@ def test_the_averaged_iterate_approaches_the_certified_optimum(
     assert found.stop is StopReason.FINISHED
     assert [point.steps for point in found.trace] == sorted({p.steps for p in found.trace})
     assert found.trace[-1].steps == found.steps == 50_000
-    bounds = [point.lower_bound for point in found.trace]
+    bounds = [point.bound for point in found.trace]
     assert bounds == sorted(bounds)
     assert max(bounds) <= best + 1e-9
     assert found.gap <= 2e-2
@@ -173,9 +173,9 @@ def test_its_multipliers_are_feasible_and_their_value_is_the_bound(
     assert (found.alpha <= 1 / data.n).all()
     v = data.X.T @ (data.y * found.alpha)
     value = found.alpha.sum() - v @ v / (4 * ridge)
-    assert found.lower_bound == pytest.approx(value, rel=1e-9, abs=1e-12)
-    assert found.lower_bound <= value
-    assert found.lower_bound <= found.objective
+    assert found.bound == pytest.approx(value, rel=1e-9, abs=1e-12)
+    assert found.bound <= value
+    assert found.bound <= found.objective
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -191,7 +191,7 @@ def test_its_multipliers_are_the_shares_of_draws_that_moved_theta(seed: int) -> 
         drawn[i] += weight
         moved[i] += weight * (DATA.y[i] * (w @ DATA.X[i]) < 1)
     found = sgd(DATA, **words)
-    assert found.trace[-1].lower_bound > found.trace[-2].lower_bound, "the last are the best"
+    assert found.trace[-1].bound > found.trace[-2].bound, "the last are the best"
     np.testing.assert_allclose(found.alpha, moved / drawn / DATA.n, rtol=1e-8, atol=1e-12)
 
 
@@ -248,7 +248,7 @@ def test_a_time_limit_keeps_what_was_found() -> None:
     assert found.trace[-1].steps == found.steps
     assert found.objective == pytest.approx(objective(DATA, found.w), rel=1e-12)
     assert optimum("points") - 1e-9 <= found.objective <= 1.0
-    assert 0 < found.lower_bound <= optimum("points")
+    assert 0 < found.bound <= optimum("points")
 
 
 @pytest.mark.parametrize("blocks", [0, 5, 24])
@@ -323,12 +323,12 @@ def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data, tmp_path
     assert certificate.primal_residual <= 1e-12
     assert result.objective == pytest.approx(found.objective, rel=1e-12)
     best = optimum("kernel" if isinstance(data, tm.GramData) else "points")
-    assert found.lower_bound - 1e-12 <= result.bound <= best + 1e-9
+    assert found.bound - 1e-12 <= result.bound <= best + 1e-9
     assert result.objective >= best - 1e-9
     assert set(certificate.facts) <= set(FACTS)
     assert certificate.facts["steps"] == 3000
     assert certificate.facts["expected_gap"] == sgd_rate(data, ridge=RIDGE, steps=3000)
-    assert certificate.facts["descent"][-1] == [3000, found.objective, found.lower_bound]
+    assert certificate.facts["descent"][-1] == [3000, found.objective, found.bound]
     assert result.duals["margin"] == pytest.approx(found.alpha, rel=1e-12)
     weight = result.values["w" if name == "soft_margin_svc" else "v"]
     np.testing.assert_allclose(weight, found.w, rtol=1e-12)

@@ -49,9 +49,9 @@ def check_result(data: TrainingData, penalty: float, intercept: str, found: Conf
     """The result's own numbers agree with each other."""
     value = zero_one_objective(data, found.w, found.b, penalty=penalty, intercept=intercept)
     assert found.objective == value
-    assert found.lower_bound <= found.objective
+    assert found.bound <= found.objective
     seconds = [point.seconds for point in found.trace]
-    bounds = [point.lower_bound for point in found.trace]
+    bounds = [point.bound for point in found.trace]
     assert seconds == sorted(seconds)
     assert bounds == sorted(bounds)
 
@@ -66,7 +66,7 @@ def test_the_optimum_is_that_of_enumeration(seed: int, penalty: float, intercept
     check_result(data, penalty, intercept, found)
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(exact.objective, rel=2 * GAP)
-    assert found.objective * (1 - 2 * GAP) <= found.lower_bound <= exact.objective
+    assert found.objective * (1 - 2 * GAP) <= found.bound <= exact.objective
 
 
 coordinates = st.integers(-3, 3)
@@ -89,7 +89,7 @@ def test_integer_points_with_ties_and_repetitions(
     (optimum,) = zero_one_optima(data, (penalty,), intercept)
     check_result(data, penalty, intercept, found)
     assert found.objective == pytest.approx(optimum, rel=2 * GAP, abs=1e-9)
-    assert found.lower_bound <= optimum * (1 + 1e-9) + 1e-12
+    assert found.bound <= optimum * (1 + 1e-9) + 1e-12
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -114,7 +114,7 @@ def test_a_bound_that_rounding_keeps_open_is_not_called_proven(
     )
     assert found.stop is StopReason.NUMERICAL
     optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
-    assert found.lower_bound <= optimum
+    assert found.bound <= optimum
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
@@ -124,7 +124,7 @@ def test_the_optimum_follows_a_change_of_units(unit: float) -> None:
     own = conflict_search(data, penalty=1.0, intercept="free")
     other = conflict_search(scaled, penalty=1.0 / unit**2, intercept="free")
     assert other.objective * unit**2 == pytest.approx(own.objective, rel=2 * GAP)
-    assert other.lower_bound * unit**2 == pytest.approx(own.lower_bound, rel=2 * GAP)
+    assert other.bound * unit**2 == pytest.approx(own.bound, rel=2 * GAP)
 
 
 def test_far_data_are_centred_before_their_products_are_taken() -> None:
@@ -133,7 +133,7 @@ def test_far_data_are_centred_before_their_products_are_taken() -> None:
     own = conflict_search(data, penalty=1.0, intercept="free")
     other = conflict_search(moved, penalty=1.0, intercept="free")
     assert other.objective == pytest.approx(own.objective, rel=1e-5)
-    assert other.lower_bound <= other.objective
+    assert other.bound <= other.objective
 
 
 PUBLISHED = [("n60d2ATj0", 1), ("n60d5ATj1", 1), ("n60d5ATj0", 10), ("n60d10ATj0", 100)]
@@ -184,8 +184,8 @@ def test_every_limit_leaves_a_valid_bound_and_the_better_the_later() -> None:
             data, penalty=1.0, intercept="free", incumbent=start, step_limit=limit
         )
         check_result(data, 1.0, "free", found)
-        assert found.lower_bound <= optimum
-        bounds.append(found.lower_bound)
+        assert found.bound <= optimum
+        bounds.append(found.bound)
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1]
 
@@ -196,8 +196,8 @@ def test_the_step_limit_repeats_exactly() -> None:
         conflict_search(data, penalty=1.0, intercept="free", step_limit=800) for _ in range(2)
     )
     assert first.stop is StopReason.STEP_LIMIT
-    assert (first.lower_bound, first.objective, first.steps, first.nodes) == (
-        second.lower_bound, second.objective, second.steps, second.nodes,
+    assert (first.bound, first.objective, first.steps, first.nodes) == (
+        second.bound, second.objective, second.steps, second.nodes,
     )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def test_a_time_limit_is_told_and_kept() -> None:
         clock=lambda: float(next(ticks)),
     )
     assert found.stop is StopReason.TIME_LIMIT
-    assert 0 < found.lower_bound < found.objective
+    assert 0 < found.bound < found.objective
     assert found.seconds >= 3.0
 
 
@@ -232,8 +232,8 @@ def test_an_interrupt_keeps_the_incumbent_and_the_bound(
     found = conflict_search(data, penalty=1.0, intercept="free", incumbent=start)
     assert found.stop is StopReason.INTERRUPTED
     check_result(data, 1.0, "free", found)
-    assert found.lower_bound <= optimum
-    assert (found.lower_bound > 0) == (at > 1)
+    assert found.bound <= optimum
+    assert (found.bound > 0) == (at > 1)
 
 
 def test_progress_is_told_as_it_is_kept() -> None:
@@ -241,7 +241,7 @@ def test_progress_is_told_as_it_is_kept() -> None:
     data = overlapping(24, 3, 9)
     found = conflict_search(data, penalty=1.0, intercept="free", progress=told.append)
     assert tuple(told) == found.trace
-    assert told[-1].lower_bound == found.lower_bound
+    assert told[-1].bound == found.bound
 
 
 @pytest.mark.parametrize(

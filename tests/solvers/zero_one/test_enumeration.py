@@ -53,8 +53,8 @@ def check_consistency(
     value = zero_one_objective(data, found.w, found.b, penalty=penalty, intercept=intercept)
     assert found.objective == value
     assert (found.kept == (margins(data, found.w, found.b) >= 1)).all()
-    assert found.lower_bound <= found.objective
-    assert found.objective - found.lower_bound <= 1e-8 * found.objective
+    assert found.bound <= found.objective
+    assert found.objective - found.bound <= 1e-8 * found.objective
 
 
 def check_against_brute_force(data: TrainingData, intercept: str, rel: float = 1e-6) -> None:
@@ -63,7 +63,7 @@ def check_against_brute_force(data: TrainingData, intercept: str, rel: float = 1
     for penalty, optimum, found in zip(PENALTIES, expected, results, strict=True):
         check_consistency(data, penalty, intercept, found)
         assert found.objective == pytest.approx(optimum, rel=rel)
-        assert found.lower_bound == pytest.approx(optimum, rel=rel)
+        assert found.bound == pytest.approx(optimum, rel=rel)
 
 
 # --- against brute force -------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_a_cheaper_violation_lowers_the_optimum_by_its_share(intercept: str) -> 
     violations = int((~found.kept).sum())
     assert violations >= 1
     assert cheaper.objective <= found.objective - 0.007 * violations + 1e-9
-    assert cheaper.objective >= found.lower_bound * 0.99 - 1e-9
+    assert cheaper.objective >= found.bound * 0.99 - 1e-9
 
 
 # --- algebra -------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_two_points_on_a_line(centre: float, rel: float) -> None:
     data = TrainingData([[centre - 0.5], [centre + 0.5]], [-1, 1])
     found = zero_one_enumeration(data, penalty=10.0, intercept="free")
     assert found.objective == pytest.approx(4.0, rel=rel)
-    assert found.lower_bound == pytest.approx(4.0, rel=rel)
+    assert found.bound == pytest.approx(4.0, rel=rel)
     assert found.w == pytest.approx([2.0], rel=rel)
     assert found.n_sets == 1
 
@@ -266,7 +266,7 @@ def test_ill_conditioned_sets_against_rational_arithmetic(
         for penalty in (0.7, 1e3):
             expected = float(exact_optimum(data, penalty, intercept))
             found = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
-            assert found.lower_bound <= expected * (1 + 1e-15)
+            assert found.bound <= expected * (1 + 1e-15)
             rel = 1e-8 if offset < 1e6 else 1e-6
             assert found.objective == pytest.approx(expected, rel=rel)
 
@@ -340,7 +340,7 @@ def test_brooks_instances_reach_the_published_optimum(data_folder: Path, j: int,
     assert row["benders_upper"] == row["benders_lower"]
     found = zero_one_enumeration(brooks(data_folder, name), penalty=2 * C, intercept="free")
     assert found.objective / 2 == pytest.approx(float(row["benders_upper"]), rel=1e-6)
-    assert found.lower_bound / 2 == pytest.approx(float(row["benders_upper"]), rel=1e-6)
+    assert found.bound / 2 == pytest.approx(float(row["benders_upper"]), rel=1e-6)
 
 
 @pytest.mark.slow
@@ -349,4 +349,4 @@ def test_clustered_instance_solved_by_branch_and_bound_elsewhere() -> None:
     data = clustered_outliers(100, 3, 0.5, 7)
     found = zero_one_enumeration(data, penalty=1.0, intercept="penalised")
     assert found.objective == pytest.approx(39.981219, abs=1e-6)
-    assert found.lower_bound == pytest.approx(39.981219, abs=1e-6)
+    assert found.bound == pytest.approx(39.981219, abs=1e-6)

@@ -53,7 +53,7 @@ def test_between_the_lower_bound_and_the_trivial_points(
 ) -> None:
     found = zero_one_incumbent(data, penalty=penalty, intercept=intercept)
     exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
-    assert found.objective >= exact.lower_bound
+    assert found.objective >= exact.bound
     trivial = trivial_points(data, penalty=penalty, intercept=intercept)[0]
     assert found.objective <= trivial.objective
     value = zero_one_objective(data, found.w, found.b, penalty=penalty, intercept=intercept)

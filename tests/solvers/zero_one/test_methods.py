@@ -105,7 +105,7 @@ def test_a_search_that_claims_too_much_is_refused(monkeypatch: pytest.MonkeyPatc
         from dataclasses import replace
 
         found = real(*args, **words)  # type: ignore[arg-type]
-        return replace(found, lower_bound=found.objective * 1.01)
+        return replace(found, bound=found.objective * 1.01)
 
     monkeypatch.setattr(searched_module, "conflict_search", boastful)
     result = solve(zero_one_big_m(DATA, penalty=1.0, big_m="derived"), method="conflict-search")

@@ -41,8 +41,8 @@ def test_the_optimum_is_that_of_trying_every_set(kind: str, intercept: str) -> N
     found = ramp_enumeration(data, C=C, intercept=intercept)
     assert found is not None
     assert found.objective == pytest.approx(truth, rel=1e-7)
-    assert found.lower_bound <= truth * (1 + 1e-9)
-    assert found.lower_bound == pytest.approx(truth, rel=1e-7)
+    assert found.bound <= truth * (1 + 1e-9)
+    assert found.bound == pytest.approx(truth, rel=1e-7)
     assert found.objective == ramp_objective(data, found.w, found.b, C, intercept)
 
 
@@ -88,7 +88,7 @@ def test_nearly_dependent_vertices_are_computed_without_rounding(
     assert rounded is not None
     assert exact is not None
     assert exact.n_sets == rounded.n_sets
-    assert exact.lower_bound == pytest.approx(rounded.lower_bound, rel=1e-9)
+    assert exact.bound == pytest.approx(rounded.bound, rel=1e-9)
     monkeypatch.setattr(sets_module, "RATIONAL_LIMIT", 3)
     assert ramp_enumeration(data, C=C, intercept=intercept) is None
 
@@ -129,7 +129,7 @@ def test_the_published_ramp_optimum_is_certified(data_folder: Path) -> None:
     found = ramp_enumeration(data, C=1.0, intercept="free")
     assert found is not None
     assert found.objective == pytest.approx(20.733906, abs=5e-7)
-    assert found.lower_bound == pytest.approx(20.733906, abs=5e-7)
+    assert found.bound == pytest.approx(20.733906, abs=5e-7)
 
 
 def test_a_ramp_model_is_certified_by_enumeration() -> None:

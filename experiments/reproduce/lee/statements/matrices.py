@@ -74,8 +74,8 @@ def _rule() -> list[Finding]:
     words: dict[str, Any] = {"ridge": 0.5, "shape": (2, 2)}
     free, value = optimum(matrix_svc_full(data, **words))
     bound = matrix_search(data, **words, rank=int(np.linalg.matrix_rank(predictors).max()))
-    apart = bound.lower_bound > value * (1 + SAME)
-    closed = bound.lower_bound >= bound.objective - 2 * GAP * max(1.0, bound.objective)
+    apart = bound.bound > value * (1 + SAME)
+    closed = bound.bound >= bound.objective - 2 * GAP * max(1.0, bound.objective)
     full = np.random.default_rng(0).standard_normal((5, 3, 3))
     largest = int(np.linalg.matrix_rank(full).max())
     return [
