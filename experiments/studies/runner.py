@@ -135,6 +135,7 @@ def run_study(
                     run.work_off(pool)
             except KeyboardInterrupt:
                 run.interrupted = True
+                run.recall()
         return run.study()
 
 
@@ -170,6 +171,12 @@ class _Run:
                 self.report(f"{count} finished tasks were made {how} and are run again")
         if self.values:
             self.report(f"{len(self.values)} of {len(self.tasks)} tasks were finished before")
+
+    def recall(self) -> None:
+        """Take the value that was stored in the moment in which Ctrl-C came."""
+        if self.kept is not None:
+            stored = self.kept.find(self.keys).values
+            self.values = {index: json.loads(text) for index, text in stored.items()}
 
     def work_off(self, pool: Pool) -> None:
         """Run all that is left, whatever dies."""

@@ -141,7 +141,7 @@ def test_limits_and_interruptions_keep_the_best(monkeypatch: pytest.MonkeyPatch)
     calls: list[int] = []
 
     def halted(*args: Any, **words: Any) -> Any:
-        return replace(machines(*args, **words), stop="interrupted")
+        return replace(machines(*args, **words), stop=StopReason.INTERRUPTED)
 
     monkeypatch.setattr(matrix_methods, "matrix_alternating", halted)
     monkeypatch.setattr(matrix_methods, "solve", lambda *a, **k: calls.append(1))

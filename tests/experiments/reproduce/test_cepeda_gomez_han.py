@@ -30,7 +30,6 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han import (
     published,
     real_data,
     replications,
-    separable,
     table1,
     table2,
     table3,
@@ -206,11 +205,11 @@ def test_a_split_without_both_classes_is_drawn_again(monkeypatch: pytest.MonkeyP
 
 def test_hyperplanes_beside_the_cube_are_drawn_again() -> None:
     """With one feature half of them miss it: their clean points all have one label."""
-    misses = [seed for seed in range(200) if not separable.cuts_the_cube(1, seed)]
+    misses = [seed for seed in range(200) if not replications.cuts_the_cube(1, seed)]
     assert 20 < len(misses) < 180, "|b| >= |w| has probability 1/2"
     with pytest.raises(ValueError, match="draws only points labelled"):
         label_flip_data(n=1000, d=1, tau=0.0, seed=misses[0])
-    found, seed = separable.flip_samples(100, 1, 0.2, misses[0], test_points=1000)
+    found, seed = replications.flip_samples(100, 1, 0.2, misses[0], test_points=1000)
     assert (seed - misses[0]) % 1000 == 0
     assert seed > misses[0]
     assert found.test.n == 1000
@@ -219,7 +218,7 @@ def test_hyperplanes_beside_the_cube_are_drawn_again() -> None:
     for d in published.DIMENSIONS:
         points = rng.uniform(-1, 1, (4000, d))
         for replication in range(published.REPLICATIONS):
-            w, b = label_flip_hyperplane(d=d, seed=separable.usable_seed(d, replication))
+            w, b = label_flip_hyperplane(d=d, seed=replications.usable_seed(d, replication))
             assert 10 < (points @ w + b > 0).sum() < 3990
 
 

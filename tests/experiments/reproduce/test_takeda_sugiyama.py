@@ -18,7 +18,6 @@ from sklearn.svm import SVC, NuSVC
 from tests.references.polytope_corners import corners, levels
 from tests.support.command_line import run
 from tightmargin.cuts.cut.cut import InvalidCutError, Kind
-from tightmargin.cuts.nu_path.nu_path import INTERRUPTED
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.reproduce.framework.report import Report
@@ -591,7 +590,7 @@ def test_a_run_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPatc
     assert (report.judged, report.complaints) == ((), [])
 
 
-@pytest.mark.parametrize("left", [{"not_reached": (0.1,)}, {"stop": INTERRUPTED}])
+@pytest.mark.parametrize("left", [{"not_reached": (0.1,)}, {"stop": StopReason.INTERRUPTED}])
 def test_a_path_that_ctrl_c_cut_short_is_no_result(
     left: Numbers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

