@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from tightmargin.experiments.gap_study.ladder import LADDER
-from tightmargin.experiments.gap_study.rungs import Effort
-from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, Instance, Study, run
+from tightmargin.experiments.gap_study.rungs import GapEffort
+from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, GapStudy, Instance, run
 from tightmargin.experiments.gap_study.table import percent, seconds_text, to_markdown
 from tightmargin.experiments.plots import save_figure
 from tightmargin.solvers.result import Verdict
@@ -57,20 +57,20 @@ CASES = (
 )
 
 
-def studied(case: Case) -> Study:
+def studied(case: Case) -> GapStudy:
     """The whole ladder of a case."""
-    effort = Effort(lift_points=case.n if case.lift else 0)
+    effort = GapEffort(lift_points=case.n if case.lift else 0)
     *_, found = run(case.instance, LADDER, effort=effort, exact_time=EXACT_TIME)
     return found
 
 
-def gap_of(study: Study, label: str) -> float | None:
+def gap_of(study: GapStudy, label: str) -> float | None:
     """Relative gap of a rung; None where it is left out or proves nothing."""
     row = next((row for row in study.comparison.rows if row.label == label), None)
     return None if row is None else study.comparison.relative_gap(row)
 
 
-def medians(studies: Sequence[Study]) -> list[tuple[str, ...]]:
+def medians(studies: Sequence[GapStudy]) -> list[tuple[str, ...]]:
     """Rung, least, median and greatest gap, on how many instances, median seconds, expectation."""
     lines = []
     for rung in LADDER:
@@ -84,7 +84,7 @@ def medians(studies: Sequence[Study]) -> list[tuple[str, ...]]:
     return lines
 
 
-def text(studies: Sequence[Study], documented: Sequence[Study]) -> str:
+def text(studies: Sequence[GapStudy], documented: Sequence[GapStudy]) -> str:
     """LADDER.md."""
     head = ("rung", "least gap, %", "median, %", "greatest, %", "instances", "median s", "expected")
     complaints = [line for s in (*studies, *documented) for line in (*s.complaints, *_unproven(s))]
@@ -106,7 +106,7 @@ def text(studies: Sequence[Study], documented: Sequence[Study]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _optimum(study: Study) -> str:
+def _optimum(study: GapStudy) -> str:
     exact, upper = study.comparison.exact, study.comparison.upper
     if exact is None or upper is None:
         return "no point known"
@@ -116,7 +116,7 @@ def _optimum(study: Study) -> str:
     return f"{upper:.4f}, the best point known; the best bound above is {max(bounds):.4f}"
 
 
-def _unproven(study: Study) -> Iterable[str]:
+def _unproven(study: GapStudy) -> Iterable[str]:
     for row in study.comparison.rows:
         if row.bound is None:
             yield f"{study.instance.name}: {row.label}: {row.remark}"
@@ -127,7 +127,7 @@ def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def with_ladder(readme: str, documented: Sequence[Study]) -> str:
+def with_ladder(readme: str, documented: Sequence[GapStudy]) -> str:
     """README text with the table between the markers replaced."""
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -39,7 +39,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Report:
+class SolverReport:
     """Everything the doctor says about one solver.
 
     Attributes
@@ -164,15 +164,15 @@ TRIALS: dict[ProblemClass, Callable[[], tuple[pyo.ConcreteModel, float]]] = {
 }
 
 
-def examine(names: Iterable[str] = tuple(SOLVERS)) -> list[Report]:
+def examine(names: Iterable[str] = tuple(SOLVERS)) -> list[SolverReport]:
     """Examine solvers by name; those without package or licence are reported, not tried."""
     return [_report(SOLVERS[name]) for name in names]
 
 
-def _report(info: SolverInfo) -> Report:
+def _report(info: SolverInfo) -> SolverReport:
     install = f"pip install {info.distribution}"
     broken = info.broken if info.installed else ""
-    report = Report(info.name, info.installed, "", info.licence, broken, "", (), "", install)
+    report = SolverReport(info.name, info.installed, "", info.licence, broken, "", (), "", install)
     if broken:
         install = f"pip install --force-reinstall {info.distribution}"
         return replace(report, install=install)

@@ -299,7 +299,7 @@ def relaxation_bound(origin: Origin | None, limits: Limits) -> SavedBound:
     return found.relaxation(origin, limits)
 
 
-def bound_again(origin: Origin | None, facts: Mapping[str, Any]) -> ProvenBound:
+def saved_bounds(origin: Origin | None, facts: Mapping[str, Any]) -> ProvenBound:
     """The dearer bound proven again from the facts of a saved result."""
     found = _bounds_of(origin)
     if found is None or origin is None or found.again is None:

@@ -55,7 +55,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _ConflictSearch:
     """What conflicts are measured against: violated points and disjoint conflicts cost already."""
 
     data: TrainingData
@@ -176,7 +176,7 @@ def separated(
     return tuple(found.values())
 
 
-def _shortest(search: _Search, order: list[int]) -> list[int]:
+def _shortest(search: _ConflictSearch, order: list[int]) -> list[int]:
     """Shortest beginning that cannot be kept, by bisection; everything when all can be."""
     low, high = 0, len(order)
     while high - low > 1:
@@ -194,11 +194,13 @@ def _paid(bounds: SlackBounds) -> tuple[Points, ...]:
     return disjoint((*alone, *bounds.conflicts))
 
 
-def _search(bounds: SlackBounds, data: TrainingData, penalty: float, intercept: str) -> _Search:
-    return _Search(data, intercept, penalty, bounds.cutoff, _paid(bounds))
+def _search(
+    bounds: SlackBounds, data: TrainingData, penalty: float, intercept: str
+) -> _ConflictSearch:
+    return _ConflictSearch(data, intercept, penalty, bounds.cutoff, _paid(bounds))
 
 
-def _short(search: _Search) -> tuple[Points, ...]:
+def _short(search: _ConflictSearch) -> tuple[Points, ...]:
     """Singles and pairs above their ceilings, in closed form."""
     data, n = search.data, search.data.n
     if n > PAIR_LIMIT:
@@ -221,7 +223,7 @@ def _short(search: _Search) -> tuple[Points, ...]:
     return (*found, *zip(i[wanted].tolist(), j[wanted].tolist(), strict=True))
 
 
-def _outside(search: _Search) -> tuple[Points, ...]:
+def _outside(search: _ConflictSearch) -> tuple[Points, ...]:
     """Further disjoint conflicts, among the points of none so far."""
     taken = {i for group in search.paid for i in group}
     rest = [i for i in range(search.data.n) if i not in taken]

@@ -99,7 +99,7 @@ def hull_search(
             f"the hull of {problem.hulls.k} dimensions has too many facets: take branch_and_cut "
             f"beyond {MOST_DIMENSIONS}"
         )
-    search = _Search(
+    search = _HullSearch(
         problem=problem,
         tolerance=tolerance,
         absolute=absolute,
@@ -113,7 +113,7 @@ def hull_search(
 
 
 @dataclass(eq=False, kw_only=True)
-class _Search(SearchRun):
+class _HullSearch(SearchRun):
     """State of one run."""
 
     engine: ClassVar[str] = "hull"

@@ -42,7 +42,7 @@ def cutting_plane(
     starts: int = 5,
     least_depth: float = 1e-6,
     seed: int = 0,
-    known_point: ArrayLike | None = None,
+    debug_solution: ArrayLike | None = None,
 ) -> CuttingPlaneResult:
     """Solve the extended nu-SVC to a proven global optimum by cuts alone.
 
@@ -66,7 +66,7 @@ def cutting_plane(
     least_depth : float
         Distance from a vertex to its cut over gamma, or violation there over the size of the row's
         terms: cuts with less of both are refused.
-    known_point : array (k,) or (m, k), optional
+    debug_solution : array (k,) or (m, k), optional
         Weights whose directions are known, that of an optimum say. Each cut is checked to keep
         those that are better than all cuts so far may lose, and a facial cut to keep any corner.
 
@@ -90,7 +90,8 @@ def cutting_plane(
         raise ValueError("starts must be at least 1, and round_limit not negative")
     problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
     known = [
-        problem.onto_boundary(point) for point in given_weights(problem, known_point, "known_point")
+        problem.onto_boundary(point)
+        for point in given_weights(problem, debug_solution, "debug_solution")
     ]
     run = LoopRun(
         problem, strategy, space, tolerance, limits.time_limit, round_limit, starts, least_depth,

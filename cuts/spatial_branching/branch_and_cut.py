@@ -74,7 +74,7 @@ def branch_and_cut(
     start: ArrayLike | None = None,
     cut_limit: int = 40,
     seed: int = 0,
-    known_point: ArrayLike | None = None,
+    debug_solution: ArrayLike | None = None,
 ) -> SearchResult:
     """Solve the extended nu-SVC below nu_bar to a proven global optimum.
 
@@ -94,7 +94,7 @@ def branch_and_cut(
         Further directions to search from, the solution of a neighbouring nu say.
     cut_limit : int
         Most concavity cuts at the corners that the local searches found.
-    known_point : array (k,) or (m, k), optional
+    debug_solution : array (k,) or (m, k), optional
         Weights, an optimum say, for debugging: an error says which step drops a weight that is
         better than everything found.
 
@@ -117,7 +117,7 @@ def branch_and_cut(
         raise ValueError("starts and node_limit must be at least 1, and cut_limit not negative")
     began = time.perf_counter()
     problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
-    search = _Search(
+    search = _BoxSearch(
         problem=problem,
         tolerance=tolerance,
         absolute=absolute,
@@ -126,7 +126,7 @@ def branch_and_cut(
         seed=seed,
         began=began,
         cut_limit=cut_limit,
-        known_points=given_directions(problem, known_point, "known_point"),
+        known_points=given_directions(problem, debug_solution, "debug_solution"),
     )
     given = given_directions(problem, start, "start")
     finished = supervised(lambda: search.run(starts, given), search.asked_to_stop.set)
@@ -134,7 +134,7 @@ def branch_and_cut(
 
 
 @dataclass(eq=False, kw_only=True)
-class _Search(SearchRun):
+class _BoxSearch(SearchRun):
     """State of one run."""
 
     engine: ClassVar[str] = "branch_and_cut"

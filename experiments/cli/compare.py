@@ -15,14 +15,14 @@ from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
-from tightmargin.experiments.gap_study.rungs import Effort, Rung
+from tightmargin.experiments.gap_study.rungs import GapEffort, Rung
 from tightmargin.experiments.gap_study.study import (
     EXACT,
     INSTANCES,
     LADDER_INSTANCES,
     RELAXATIONS,
+    GapStudy,
     Instance,
-    Study,
     run,
 )
 from tightmargin.experiments.gap_study.table import to_frame, to_json, to_latex
@@ -53,11 +53,11 @@ def compare_command(
     tighten_time: Annotated[
         float,
         typer.Option("--tighten-time", metavar="SECONDS", help="Of --ladder: bound tightening."),
-    ] = Effort.tighten_time,
+    ] = GapEffort.tighten_time,
     lift_points: Annotated[
         int,
         typer.Option("--lift-points", metavar="N", min=0, help="Of --ladder: no full lift beyond."),
-    ] = Effort.lift_points,
+    ] = GapEffort.lift_points,
     include_uncertified: Annotated[
         bool,
         typer.Option("--include-uncertified", help="Gaps of NOT_CERTIFIED rows too; marked."),
@@ -115,7 +115,7 @@ def compare_command(
     instances, rungs, target = _plan(
         names or [], data, exact or EXACT.formulation, ladder, common, label, positive
     )
-    effort = Effort(tighten_time, lift_points)
+    effort = GapEffort(tighten_time, lift_points)
     studies, interrupted = _run(instances, rungs, target, choice, effort, include_uncertified)
     if studies:
         _write(studies, csv, latex, plot)
@@ -202,11 +202,11 @@ def _run(
     rungs: Sequence[Rung],
     exact: Rung,
     choice: options.SolverChoice,
-    effort: Effort,
+    effort: GapEffort,
     include_uncertified: bool,
-) -> tuple[list[Study], bool]:
+) -> tuple[list[GapStudy], bool]:
     """Studies as far as they are finished, and whether the user stopped them."""
-    latest: dict[str, Study] = {}
+    latest: dict[str, GapStudy] = {}
     with working("loading data", log=choice.log) as progress:
         try:
             for instance in instances:
@@ -227,7 +227,7 @@ def _run(
     return list(latest.values()), False
 
 
-def _stop_if_interrupted(study: Study) -> None:
+def _stop_if_interrupted(study: GapStudy) -> None:
     """Go on where a solver swallowed Ctrl-C and returned as if it had finished."""
     exact, rows = study.comparison.exact, study.comparison.rows
     result = rows[-1].result if rows else exact
@@ -236,7 +236,7 @@ def _stop_if_interrupted(study: Study) -> None:
 
 
 def _write(
-    studies: Sequence[Study], csv: Path | None, latex: Path | None, plot: Path | None
+    studies: Sequence[GapStudy], csv: Path | None, latex: Path | None, plot: Path | None
 ) -> None:
     if csv is not None:
         to_frame(studies).to_csv(csv, index=False)
@@ -248,7 +248,7 @@ def _write(
         save_figure(studies, plot)
 
 
-def _judge(studies: Sequence[Study]) -> int:
+def _judge(studies: Sequence[GapStudy]) -> int:
     """Exit code: 1 for an impossible order or an uncertified row, else that of the exact solve."""
     codes = []
     for study in studies:

@@ -14,7 +14,7 @@ from tightmargin.experiments.data.loading import KINDS
 from tightmargin.formulations.catalogue import Entry
 
 if TYPE_CHECKING:
-    from tightmargin.solvers.doctor import Report
+    from tightmargin.solvers.doctor import SolverReport
 
 
 def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str]]) -> Table:
@@ -49,7 +49,7 @@ def entry_page(document: Mapping[str, Any], mathematics: str) -> Group:
     )
 
 
-def doctor_page(reports: Iterable[Report], unsupported: Iterable[tuple[str, str]]) -> Group:
+def doctor_page(reports: Iterable[SolverReport], unsupported: Iterable[tuple[str, str]]) -> Group:
     """Solvers, a few lines for each, then what has no back end here and why."""
     table = plain_table("name", "version", "")
     table.show_header = False
@@ -66,7 +66,7 @@ def doctor_page(reports: Iterable[Report], unsupported: Iterable[tuple[str, str]
     return Group(table, Text(), Text("Without a back end here", style="bold"), others)
 
 
-def _doctor_cell(report: Report) -> Text:
+def _doctor_cell(report: SolverReport) -> Text:
     """Classes proven a moment ago, licence, limits, how to install."""
     cell = Text()
     if report.broken:

@@ -13,7 +13,7 @@ from tightmargin.experiments.console.tables import (
     status_text,
     verdict_text,
 )
-from tightmargin.experiments.gap_study.study import Study
+from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import percent, seconds_text
 from tightmargin.solvers.comparison.gap_table import Bound, Comparison, mark
 from tightmargin.solvers.result import SolveResult, Verdict
@@ -25,7 +25,7 @@ NARROW = ("relaxation", "bound", "gap %", "solver", "s", "certificate")
 WIDE = 100  # characters that all columns need
 
 
-def gap_page(study: Study) -> Group:
+def gap_page(study: GapStudy) -> Group:
     """Gap table of one study with its title, and what proves the optimum."""
     columns = COLUMNS if fits(WIDE) else NARROW
     table = plain_table(*columns, right=("value", "bound", "gap", "gap %", "s"))
@@ -44,7 +44,7 @@ def gap_page(study: Study) -> Group:
     return Group(Text(heading(study), style="bold"), table, *footer, Text())
 
 
-def _cells(study: Study, row: Bound) -> dict[str, RenderableType]:
+def _cells(study: GapStudy, row: Bound) -> dict[str, RenderableType]:
     comparison = study.comparison
     remark = Text(mark(row), style=BAD)
     included = comparison.bound_of(row)
@@ -77,7 +77,7 @@ def _exact_cells(comparison: Comparison, exact: SolveResult) -> dict[str, Render
     }
 
 
-def heading(study: Study) -> str:
+def heading(study: GapStudy) -> str:
     """Title of a study with the settings common to its rows."""
     words = ", ".join(f"{word} = {value}" for word, value in study.instance.settings.items())
     return f"{study.instance.title}{words and f' ({words})'}"

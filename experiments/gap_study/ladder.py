@@ -13,7 +13,14 @@ from typing import Any
 
 from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
 from tightmargin.cuts.bound_tightening.tighten import LEAST_SLACK, tighten
-from tightmargin.experiments.gap_study.rungs import Effort, LeftOutError, Need, Problem, Rung, Step
+from tightmargin.experiments.gap_study.rungs import (
+    GapEffort,
+    LeftOutError,
+    Need,
+    Problem,
+    Rung,
+    Step,
+)
 from tightmargin.formulations.conic.lift import ROW_LIMIT, lift_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
@@ -68,11 +75,11 @@ CONFLICTS = Step("larger conflicts", _find_conflicts, (BOUNDS,))
 TIGHTEN = Step("bound tightening", _tighten, (INCUMBENT,))
 
 
-def _no_points(data: TrainingData | GramData, effort: Effort) -> str:
+def _no_points(data: TrainingData | GramData, effort: GapEffort) -> str:
     return "" if isinstance(data, TrainingData) else "left out, it reads points, no kernel matrix"
 
 
-def _many_points(data: TrainingData | GramData, effort: Effort) -> str:
+def _many_points(data: TrainingData | GramData, effort: GapEffort) -> str:
     if data.n <= effort.lift_points:
         return _no_points(data, effort)
     return (
@@ -144,5 +151,5 @@ def _for_free_intercept(rung: Rung) -> Rung:
     return rung
 
 
-def _worthless(data: TrainingData | GramData, effort: Effort) -> str:
+def _worthless(data: TrainingData | GramData, effort: GapEffort) -> str:
     return "left out, a fixed strengthening proves nothing without a price on b"

@@ -15,7 +15,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Effort:
+class GapEffort:
     """How much the expensive rungs may cost.
 
     Attributes
@@ -53,7 +53,7 @@ class Problem:
     data: TrainingData
     penalty: float
     intercept: str
-    effort: Effort
+    effort: GapEffort
     progress: Say
 
 
@@ -97,14 +97,14 @@ class Rung:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
     need: Need | None = None
-    left_out: Callable[[Any, Effort], str] | None = None
+    left_out: Callable[[Any, GapEffort], str] | None = None
 
     @property
     def name(self) -> str:
         """The label, or else the catalogue name with the parameters."""
         return self.label or label_of((self.formulation, self.parameters))
 
-    def why_left_out(self, data: Any, effort: Effort) -> str:
+    def why_left_out(self, data: Any, effort: GapEffort) -> str:
         """Why it is not solved for this data; an empty string when it is."""
         return "" if self.left_out is None else self.left_out(data, effort)
 

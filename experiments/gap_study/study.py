@@ -17,7 +17,7 @@ from tightmargin.experiments.data.preparation import PREPROCESSING, prepare
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.gap_study.bound_order import order_violations
 from tightmargin.experiments.gap_study.rungs import (
-    Effort,
+    GapEffort,
     LeftOutError,
     Outcomes,
     Problem,
@@ -108,7 +108,7 @@ LADDER_INSTANCES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class GapStudy:
     """An instance with its gap table: row k of the comparison belongs to rung k.
 
     Attributes
@@ -139,10 +139,10 @@ def run(
     exact: Rung = EXACT,
     solver: str = "auto",
     progress: Say = lambda text: None,
-    effort: Effort | None = None,
+    effort: GapEffort | None = None,
     exact_time: float | None = None,
     **limits: Any,
-) -> Iterator[Study]:
+) -> Iterator[GapStudy]:
     """Study an instance; yields the study so far after the exact solve and after every row.
 
     An interrupted run keeps what was yielded.
@@ -151,7 +151,7 @@ def run(
     ----------
     progress : callable(str)
         Told what is being solved.
-    effort : Effort, optional
+    effort : GapEffort, optional
         What rungs that need something computed may spend on it.
     exact_time : float, optional
         Seconds for the exact problem; time_limit otherwise.
@@ -171,7 +171,7 @@ def run(
     names = dict.fromkeys(rung.formulation for rung in (exact, *rungs))
     raw = load_for(names, instance.spec, label=instance.label, positive=instance.positive)
     prepared = prepare(raw, preprocessing)
-    spent = effort or Effort()
+    spent = effort or GapEffort()
     reasons = [rung.why_left_out(prepared.data, spent) for rung in rungs]
     left_out = tuple(f"{r.name}: {why}" for r, why in zip(rungs, reasons, strict=True) if why)
     rungs = [rung for rung, why in zip(rungs, reasons, strict=True) if not why]
@@ -185,7 +185,7 @@ def run(
     own = options if exact_time is None else {**options, "time_limit": exact_time}
     comparison = compare(prepared.data, [], exact=(exact.formulation, exact.parameters), **own)
     comparison = replace(comparison, exact_label=exact.name)
-    study = Study(instance, prepared, exact, (), comparison, left_out)
+    study = GapStudy(instance, prepared, exact, (), comparison, left_out)
     yield study
     assert comparison.exact is not None
     steps = _steps(study, spent, progress) if any(rung.need for rung in rungs) else None
@@ -210,7 +210,7 @@ def run(
         yield study
 
 
-def _steps(study: Study, effort: Effort, progress: Say) -> Outcomes:
+def _steps(study: GapStudy, effort: GapEffort, progress: Say) -> Outcomes:
     """What the exact problem of a study lets rungs compute."""
     exact, data = study.comparison.exact, study.prepared.data
     assert exact is not None

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tightmargin.experiments.data.loading import about
-from tightmargin.experiments.gap_study.study import Study
+from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.solvers.result import SolveResult, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def to_frame(studies: Sequence[Study]) -> pd.DataFrame:
+def to_frame(studies: Sequence[GapStudy]) -> pd.DataFrame:
     """All studies below each other: Comparison.to_frame with the instance and the entry added."""
     import pandas as pd
 
@@ -27,7 +27,7 @@ def to_frame(studies: Sequence[Study]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def to_latex(studies: Sequence[Study]) -> str:
+def to_latex(studies: Sequence[GapStudy]) -> str:
     """LaTeX table (booktabs) of all studies, relative gaps in percent."""
     frame = to_frame(studies)
     frame["gap (%)"] = [percent(gap) for gap in frame["relative gap"]]
@@ -42,7 +42,7 @@ def to_latex(studies: Sequence[Study]) -> str:
     )
 
 
-def to_markdown(studies: Sequence[Study]) -> str:
+def to_markdown(studies: Sequence[GapStudy]) -> str:
     """Markdown table: one row a relaxation, proven bound and gap of each study side by side.
 
     A relaxation that a study leaves out has a dash there, one without a proven bound says so.
@@ -60,13 +60,13 @@ def to_markdown(studies: Sequence[Study]) -> str:
     return "\n".join(lines)
 
 
-def common_labels(studies: Sequence[Study]) -> list[str]:
+def common_labels(studies: Sequence[GapStudy]) -> list[str]:
     """Labels of all rows, once each, in the order of the study that has most of them."""
     longest_first = sorted(studies, key=lambda study: -len(study.comparison.rows))
     return list(dict.fromkeys(row.label for s in longest_first for row in s.comparison.rows))
 
 
-def _markdown_cells(study: Study, label: str) -> tuple[str, str]:
+def _markdown_cells(study: GapStudy, label: str) -> tuple[str, str]:
     row = next((row for row in study.comparison.rows if row.label == label), None)
     if row is None:
         return "-", "-"
@@ -76,7 +76,7 @@ def _markdown_cells(study: Study, label: str) -> tuple[str, str]:
     return f"{row.bound:.4f}", f"{gap} %" if gap else "-"
 
 
-def _exact_markdown(study: Study) -> tuple[str, str]:
+def _exact_markdown(study: GapStudy) -> tuple[str, str]:
     upper, exact = study.comparison.upper, study.comparison.exact
     proven = exact is not None and exact.certificate.verdict is Verdict.CERTIFIED
     if upper is None:
@@ -94,7 +94,7 @@ def seconds_text(number: float) -> str:
     return f"{number:.{3 if number < 0.1 else 2 if number < 10 else 1}f}"
 
 
-def to_json(study: Study) -> dict[str, Any]:
+def to_json(study: GapStudy) -> dict[str, Any]:
     """One study as plain dictionaries; parameters are those the user gave."""
     comparison = study.comparison
     rows = [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tightmargin.experiments.gap_study.study import Study
+from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import common_labels
 from tightmargin.experiments.plots.style import BLUE, DPI
 from tightmargin.solvers.comparison.gap_table import Bound
@@ -26,7 +26,7 @@ TITLE = 22  # characters of a line of a title of panels side by side
 GAP, CLOSED, MISSING = BLUE, "#DCE6EE", "#8C8C8C"
 
 
-def gap_figure(studies: Sequence[Study]) -> Figure:
+def gap_figure(studies: Sequence[GapStudy]) -> Figure:
     """Horizontal bars: how much of the optimum each relaxation leaves unexplained.
 
     A bar is as long as the relative gap, with its percentage; a row without a certified bound is
@@ -65,7 +65,7 @@ def gap_figure(studies: Sequence[Study]) -> Figure:
     return figure
 
 
-def _draw_side_by_side(figure: Figure, studies: Sequence[Study]) -> None:
+def _draw_side_by_side(figure: Figure, studies: Sequence[GapStudy]) -> None:
     """One column for each study with the same rows in all; what a study left out says so."""
     labels = common_labels(studies)
     titles = [_wrapped(study.instance.title, TITLE) for study in studies]
@@ -80,7 +80,7 @@ def _draw_side_by_side(figure: Figure, studies: Sequence[Study]) -> None:
         _write_above(axes, text, SMALL)
 
 
-def save_figure(studies: Sequence[Study], path: str | Path) -> None:
+def save_figure(studies: Sequence[GapStudy], path: str | Path) -> None:
     """Write the picture; the suffix says how."""
     gap_figure(studies).savefig(path)
 
@@ -91,7 +91,7 @@ def _wrapped(text: str, width: int) -> str:
                          break_on_hyphens=False)  # fmt: skip
 
 
-def _draw_bars(axes: Any, study: Study, labels: Sequence[str], size: float = 10) -> None:
+def _draw_bars(axes: Any, study: GapStudy, labels: Sequence[str], size: float = 10) -> None:
     """Bars of a study at the places of their labels, from the top."""
     rows = {row.label: row for row in study.comparison.rows}
     for position, label in enumerate(labels):
@@ -109,7 +109,7 @@ def _draw_bars(axes: Any, study: Study, labels: Sequence[str], size: float = 10)
     axes.spines["bottom"].set_bounds(0, 100)
 
 
-def _draw_bar(axes: Any, study: Study, position: int, row: Bound, size: float) -> None:
+def _draw_bar(axes: Any, study: GapStudy, position: int, row: Bound, size: float) -> None:
     gap = study.comparison.relative_gap(row)
     if gap is None:
         axes.barh(position, 100, color="white", edgecolor=MISSING, hatch="///", height=0.62)
@@ -132,16 +132,16 @@ def _write_above(axes: Any, text: str, size: int) -> None:
     axes.text(0, 1, text, transform=axes.transAxes, fontsize=size, va="bottom", clip_on=False)
 
 
-def _is_proven(study: Study) -> bool:
+def _is_proven(study: GapStudy) -> bool:
     exact = study.comparison.exact
     return exact is not None and exact.certificate.verdict is Verdict.CERTIFIED
 
 
-def _subtitle(study: Study) -> str:
+def _subtitle(study: GapStudy) -> str:
     return ", ".join(filter(None, _facts(study)))
 
 
-def _facts(study: Study) -> tuple[str, str]:
+def _facts(study: GapStudy) -> tuple[str, str]:
     """The settings of a study, and what is known of its optimum."""
     upper = study.comparison.upper
     name = study.exact.name if _is_proven(study) else f"best point known of {study.exact.name}"

@@ -43,7 +43,7 @@ from tightmargin.solvers.exact.infeasibility import checked_infeasibility
 from tightmargin.solvers.exact.unboundedness import ray_proof
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.methods import bound_again, closing_bound
+from tightmargin.solvers.methods import closing_bound, saved_bounds
 from tightmargin.solvers.result import SolveResult, Status, Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
@@ -180,7 +180,7 @@ def _own_bounds(
     """
     found = [
         closing_bound(case.origin, result.values),
-        bound_again(case.origin, result.certificate.facts),
+        saved_bounds(case.origin, result.certificate.facts),
     ]
     duals = result.duals or result.certificate.facts.get(BOUND_DUALS, {})
     restricts = bool(checked.unproven) and not case.classification.convex

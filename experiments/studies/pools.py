@@ -17,13 +17,13 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 
-from tightmargin.experiments.studies.task import Outcome, Step
+from tightmargin.experiments.studies.task import Step, TaskOutcome
 
 LOKY, DASK = "loky", "dask"
 BACKENDS = (LOKY, DASK)
 PATIENCE = 10  # seconds to wait for a scheduler of dask, and for its first worker
 
-Outcomes = Generator[Outcome, None, None]
+Outcomes = Generator[TaskOutcome, None, None]
 Pool = Callable[[Sequence[Step]], Outcomes]  # a step that may have ended a process comes as lost
 
 
@@ -91,7 +91,7 @@ def _in_processes(jobs: int, steps: Sequence[Step]) -> Outcomes:
                 waiting.discard(outcome.index)
                 yield outcome
     except BrokenProcessPool as error:
-        yield from [Outcome(index, error=str(error), lost=True) for index in sorted(waiting)]
+        yield from [TaskOutcome(index, error=str(error), lost=True) for index in sorted(waiting)]
 
 
 def _follow(parent: int) -> None:
@@ -156,9 +156,9 @@ def _dask_backend(client: Any) -> Any:
     from distributed import KilledWorker
     from joblib._dask import DaskDistributedBackend
 
-    def given_up(step: Step, reason: Any) -> Outcome:
+    def given_up(step: Step, reason: Any) -> TaskOutcome:
         lost = isinstance(reason, KilledWorker) or client.status != "running"
-        return Outcome(step.index, error=f"{type(reason).__name__}: {reason}", lost=lost)
+        return TaskOutcome(step.index, error=f"{type(reason).__name__}: {reason}", lost=lost)
 
     class Backend(DaskDistributedBackend):
         """joblib's, which waits for ever for a task that the scheduler has given up."""
@@ -167,15 +167,15 @@ def _dask_backend(client: Any) -> Any:
             """Send one step, and hear of it whatever becomes of it."""
             ((step, _, _),) = func.items
 
-            def with_contradictions(out: Any) -> None:
+            def heard(out: Any) -> None:
                 # A list of one outcome, or what the scheduler says instead of it.
                 callback(out if isinstance(out, list) else [given_up(step, out)])
 
             def told(sent: Future[Any]) -> None:
                 if sent.exception() is not None:
-                    with_contradictions(sent.exception())
+                    heard(sent.exception())
 
-            sent = super().submit(func, with_contradictions)
+            sent = super().submit(func, heard)
             sent.add_done_callback(told)
             return sent
 

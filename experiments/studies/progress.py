@@ -8,7 +8,7 @@ from collections.abc import Callable
 Say = Callable[[str], None]
 
 
-class Progress:
+class StudyProgress:
     """Says how many runs are done whenever that changes.
 
     Parameters

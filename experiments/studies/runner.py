@@ -32,10 +32,10 @@ from tightmargin.experiments.studies.code_digest import (
 )
 from tightmargin.experiments.studies.plain_values import task_text
 from tightmargin.experiments.studies.pools import LOKY, Pool, opened_pool, refuse_pool
-from tightmargin.experiments.studies.progress import Progress, Say
+from tightmargin.experiments.studies.progress import Say, StudyProgress
 from tightmargin.experiments.studies.result_store import Found, Key, ResultStore, opened
 from tightmargin.experiments.studies.study import Failure, Study, StudyError, Task
-from tightmargin.experiments.studies.task import Outcome, Step
+from tightmargin.experiments.studies.task import Step, TaskOutcome
 
 __all__ = ["Failure", "Study", "StudyError", "run_study"]
 
@@ -126,7 +126,7 @@ def run_study(
             if fresh:
                 kept.forget(name)
             run.read(kept.find(run.keys))
-        run.progress = Progress(
+        run.progress = StudyProgress(
             len(tasks), len(run.values), progress, side=min(jobs, len(run.left))
         )
         if run.left:
@@ -154,7 +154,7 @@ class _Run:
     failures: dict[int, Failure] = field(default_factory=dict)
     partial: dict[int, Any] = field(default_factory=dict)
     interrupted: bool = False
-    progress: Progress = field(init=False)  # begins when it is known what is stored
+    progress: StudyProgress = field(init=False)  # begins when it is known what is stored
 
     @property
     def left(self) -> list[int]:
@@ -186,7 +186,7 @@ class _Run:
                 if self.interrupted or not self._survives(pool, outcome.index):
                     break
 
-    def _drain(self, pool: Pool, indices: list[int]) -> list[Outcome]:
+    def _drain(self, pool: Pool, indices: list[int]) -> list[TaskOutcome]:
         """Run some tasks; those that may have ended their process."""
         steps = [Step(self.work, self.tasks[index], index, self.sources) for index in indices]
         lost = []
@@ -208,7 +208,7 @@ class _Run:
             self._fail(replace(outcome, error=DEATHS, trace=outcome.error))
         return not lost
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: TaskOutcome) -> None:
         """Keep an outcome: store a value, remember a failure, see what Ctrl-C did."""
         index = outcome.index
         self.interrupted |= outcome.pressed
@@ -232,7 +232,7 @@ class _Run:
         self.values[index] = value
         self.progress.step(outcome.seconds)
 
-    def _fail(self, outcome: Outcome) -> None:
+    def _fail(self, outcome: TaskOutcome) -> None:
         failure = Failure(self._name(outcome.index), outcome.error, outcome.trace)
         self.failures[outcome.index] = failure
         self.report(f"{failure.name} failed: {failure.message}; the others go on")

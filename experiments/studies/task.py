@@ -27,7 +27,7 @@ THREADS = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """What came of a task.
 
     Attributes
@@ -72,7 +72,7 @@ class Step:
     index: int
     sources: str = ""
 
-    def __call__(self) -> Outcome:
+    def __call__(self) -> TaskOutcome:
         """Run it; only Ctrl-C is raised."""
         began = time.perf_counter()
         text, error, trace = None, "", ""
@@ -86,7 +86,9 @@ class Step:
             except BaseException as raised:  # a panic of a solver, or sys.exit, is an error too
                 error = f"{type(raised).__name__}: {raised}"
                 trace = traceback.format_exc()
-            return Outcome(self.index, text, time.perf_counter() - began, error, trace, pressed())
+            return TaskOutcome(
+                self.index, text, time.perf_counter() - began, error, trace, pressed()
+            )
 
 
 def _refuse_other(work: Callable[..., Any], sources: str) -> None:

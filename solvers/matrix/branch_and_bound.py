@@ -121,12 +121,12 @@ def matrix_search(
         )  # fmt: skip
         incumbent = found.w, found.b
     w, b = finite_hyperplane("incumbent", incumbent, data.d)
-    search = _Search(data, ridge, (m, n), r, intercept)
+    search = _MatrixSearch(data, ridge, (m, n), r, intercept)
     search.offer(nearest_of_rank(w, m, n, r), 0.0 if intercept == "none" else b)
     return search.run(positive("gap", gap), cell_limit, deadline)
 
 
-class _Search:
+class _MatrixSearch:
     def __init__(
         self, data: TrainingData, ridge: float, size: tuple[int, int], rank: int, intercept: str
     ) -> None:

@@ -102,7 +102,7 @@ def truncated_search(
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
     space = machine_space(data, ridge, intercept)
-    search = _Search(data, space, words, gap)
+    search = _TruncatedSearch(data, space, words, gap)
     if incumbent is not None:
         search.offer(*checked_machine("incumbent", incumbent, data))
     deadline = None if time_limit is None else time.perf_counter() + time_limit
@@ -112,7 +112,7 @@ def truncated_search(
 
 
 @dataclass(eq=False)
-class _Search:
+class _TruncatedSearch:
     data: MulticlassData
     space: Space
     words: Mapping[str, Any]

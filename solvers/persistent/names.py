@@ -26,7 +26,7 @@ SMALLEST_NUMBER = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class ScaledRow:
     """A row as it is sent: lower <= numbers x[index] <= upper, multiplied by `scale`."""
 
     index: Index
@@ -108,7 +108,9 @@ class Directory:
             return str(variable)
         return str(component[list(component.keys())[k]].name)
 
-    def cut(self, coefficients: Mapping[Any, ArrayLike], lower: Any, upper: Any, owner: str) -> Cut:
+    def cut(
+        self, coefficients: Mapping[Any, ArrayLike], lower: Any, upper: Any, owner: str
+    ) -> ScaledRow:
         """A row from arrays by variable name; fixed variables move to the sides."""
         columns, numbers, constant = [], [], 0.0
         for variable, given in coefficients.items():
@@ -126,7 +128,7 @@ class Directory:
         merged = np.concatenate(numbers) if numbers else np.zeros(0)
         return self._scaled(index, merged, (lower, upper, constant), owner)
 
-    def constraint(self, data: Any) -> Cut:
+    def constraint(self, data: Any) -> ScaledRow:
         """A row from a Pyomo constraint on variables of the model as it was read."""
         owner = f"row {data.name}"
         low, body, high = data.to_bounded_expression(evaluate_bounds=True)
@@ -146,7 +148,7 @@ class Directory:
 
     def _scaled(
         self, index: Index, numbers: Array, sides: tuple[Any, Any, float], owner: str
-    ) -> Cut:
+    ) -> ScaledRow:
         """The row times the power of two that brings its largest coefficient into [1, 2).
 
         A power of two changes no digit: the row sent is exactly the row given.
@@ -179,7 +181,7 @@ class Directory:
             for given, empty, word in ((low, -math.inf, "lower"), (high, math.inf, "upper"))
         ]  # fmt: skip
         scale = math.ldexp(1.0, exponent)
-        return Cut(index, np.ldexp(numbers, exponent), ends[0], ends[1], scale)
+        return ScaledRow(index, np.ldexp(numbers, exponent), ends[0], ends[1], scale)
 
 
 def _scaled_side(number: float, exponent: int, largest: float, words: str) -> float:

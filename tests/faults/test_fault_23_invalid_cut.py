@@ -53,12 +53,12 @@ def test_row_23_an_invalid_cut_is_caught_by_a_known_point_and_named(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = FAMILIES[family]
-    honest = cutting_plane(DATA, nu=NU, starts=1, known_point=every_corner(), **options)
+    honest = cutting_plane(DATA, nu=NU, starts=1, debug_solution=every_corner(), **options)
     assert honest.proven
     spoil(family, monkeypatch)
     name = "facial_cut" if family == "facial" else "concavity_cut"
     with pytest.raises(InvalidCutError, match=rf"{name}_\d+ .*removes a known point: w = \["):
-        cutting_plane(DATA, nu=NU, starts=1, known_point=every_corner(), **options)
+        cutting_plane(DATA, nu=NU, starts=1, debug_solution=every_corner(), **options)
 
 
 def test_row_23_the_optimum_alone_is_enough_where_it_is_lost(
@@ -71,7 +71,7 @@ def test_row_23_the_optimum_alone_is_enough_where_it_is_lost(
     assert wrong.stop is StopReason.PROVEN
     assert wrong.best.objective > best.best.objective * 1.001, "a worse point is called optimal"
     with pytest.raises(InvalidCutError, match=r"concavity_cut_\d+ .*violates it by"):
-        cutting_plane(data, nu=nu, starts=1, known_point=best.best.weight)
+        cutting_plane(data, nu=nu, starts=1, debug_solution=best.best.weight)
 
 
 @functools.cache

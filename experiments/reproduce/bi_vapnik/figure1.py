@@ -25,7 +25,7 @@ from tightmargin.experiments.reproduce.bi_vapnik.published import (
 from tightmargin.experiments.reproduce.bi_vapnik.samples import digits, sound_digits
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.solvers.result import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
@@ -138,7 +138,7 @@ def _advised(one: Curve) -> Measured | None:
     return _best(inside) if inside else None
 
 
-def _claims(curves: list[Curve]) -> list[Claim]:
+def _claims(curves: list[Curve]) -> list[PaperClaim]:
     """The sentences of section 6 about the figure."""
     inner = [one for one in curves if 0 < one.rows.index(_best(one.rows)) < len(one.rows) - 1]
     more = max(
@@ -149,7 +149,7 @@ def _claims(curves: list[Curve]) -> list[Claim]:
         *(_limit_claim(one) for one in curves if one.size in H_LIMIT_SQUARED),
         _falls(curves),
         _errors_fall(curves),
-        Claim(
+        PaperClaim(
             f"the test risk has its least value inside the range for {len(inner)} of "
             f"{len(curves)} sizes; the best of {RATIO} {ADVISED[0]} to {ADVISED[1]} is within "
             f"{more:.2f} points of it",
@@ -158,23 +158,23 @@ def _claims(curves: list[Curve]) -> list[Claim]:
     ]
 
 
-def _limit_claim(one: Curve) -> Claim:
+def _limit_claim(one: Curve) -> PaperClaim:
     cell = Cell(one.limit_squared, H_LIMIT_SQUARED[one.size])
     how = "proven" if one.proven else "not proven"
     text = f"the largest H^2 that matters of the first {one.size} digits is {cell.ours:.4f}, {how}"
-    return Claim(f"{text}, where the paper has {cell.printed}", cell.equal and one.proven)
+    return PaperClaim(f"{text}, where the paper has {cell.printed}", cell.equal and one.proven)
 
 
-def _falls(curves: list[Curve]) -> Claim:
+def _falls(curves: list[Curve]) -> PaperClaim:
     falls = [
         row.bound - following.objective for one in curves for row, following in pairwise(one.rows)
     ]
     least = min(falls, default=0.0)
     text = f"E falls from every point to the next for every l, proven: by {least:.2g} or more"
-    return Claim(text, least > 0)
+    return PaperClaim(text, least > 0)
 
 
-def _errors_fall(curves: list[Curve]) -> Claim:
+def _errors_fall(curves: list[Curve]) -> PaperClaim:
     """The paper says that the training risk falls monotonically."""
     rises = [
         (one.size, following.ratio, round((following.train.errors - row.train.errors) * one.size))
@@ -189,4 +189,4 @@ def _errors_fall(curves: list[Curve]) -> Claim:
         f"{len(rises)} of {sum(len(one.rows) - 1 for one in curves)} steps"
     )
     more = f", by one training point ({where})" if rises else ""
-    return Claim(text + more, most <= 1)
+    return PaperClaim(text + more, most <= 1)

@@ -26,7 +26,7 @@ from tightmargin.experiments.reproduce.framework.comparison import (
     interval,
 )
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 
 NAME = "bi-vapnik-table2"
@@ -96,11 +96,11 @@ def allowed(name: str, printed: str) -> float:
     return {"N_SV": 1.0, "R_trn": 0.0, "R_tst": 0.15}.get(name, SHARE * float(printed))
 
 
-def _enough_equal(table: Table, least: int) -> Claim:
+def _enough_equal(table: Table, least: int) -> PaperClaim:
     pairs = [cell for _, _, cell in table.pairs()]
     equal = sum(cell.equal for cell in pairs)
     text = f"{equal} of {len(pairs)} numbers are the paper's after rounding, of at least {least}"
-    return Claim(text, equal >= least)
+    return PaperClaim(text, equal >= least)
 
 
 def contradictions(sizes: Sequence[int]) -> list[str]:

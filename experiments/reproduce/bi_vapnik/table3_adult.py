@@ -16,7 +16,7 @@ from tightmargin.experiments.reproduce.bi_vapnik.table3 import (
 from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
 from tightmargin.experiments.reproduce.framework.comparison import within
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 
 DATA = "adult"
 NAME = "bi-vapnik-table3-adult"
@@ -52,7 +52,7 @@ def run(effort: Effort) -> Report:
     return Report(NAME, title, (table,), claims, notes, unfinished=splits.unfinished)
 
 
-def _falls(splits: Splits) -> Claim:
+def _falls(splits: Splits) -> PaperClaim:
     falls = [
         row.bound - following.objective
         for run in splits.runs
@@ -62,10 +62,10 @@ def _falls(splits: Splits) -> Claim:
         "the least loss E falls from every row to the next on every split, proven: by "
         f"{min(falls):.2g} or more"
     )
-    return Claim(text, min(falls) > 0)
+    return PaperClaim(text, min(falls) > 0)
 
 
-def _no_optimum(splits: Splits) -> list[Claim]:
+def _no_optimum(splits: Splits) -> list[PaperClaim]:
     """Each printed C beyond the first two against what is proven on our splits."""
     found = []
     pairs = zip(table3(DATA).items(), splits.costs(), strict=True)
@@ -81,11 +81,11 @@ def _no_optimum(splits: Splits) -> list[Claim]:
             f"where C <= {most:.3g}: with it E could fall by no more than {claimed:.1e} up to "
             f"{RATIO} {(*RATIOS, BEYOND)[number + 1]:g}, and falls by {fall:.2g} or more"
         )
-        found.append(Claim(text, said > most))
+        found.append(PaperClaim(text, said > most))
     return found
 
 
-def _rise(splits: Splits) -> Claim:
+def _rise(splits: Splits) -> PaperClaim:
     """The printed R_trn between the second and the fourth row against ours."""
     first, last = "0.05", "0.15"
     printed = [float(table3(DATA)[ratio]["R_trn"]) for ratio in (first, last)]
@@ -98,4 +98,4 @@ def _rise(splits: Splits) -> Claim:
         f"the printed R_trn rises by {printed[1] - printed[0]:.1f} points from {RATIO} {first} to "
         f"{last}; at the optima of our splits it changes by {min(rises):.1f} to {max(rises):.1f}"
     )
-    return Claim(text, max(rises) < printed[1] - printed[0])
+    return PaperClaim(text, max(rises) < printed[1] - printed[0])

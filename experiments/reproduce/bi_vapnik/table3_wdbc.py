@@ -9,7 +9,7 @@ from tightmargin.experiments.reproduce.bi_vapnik.table3 import Splits, all_split
 from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
 from tightmargin.experiments.reproduce.framework.comparison import within
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 
 DATA = "wdbc"
 NAME = "bi-vapnik-table3-wdbc"
@@ -44,7 +44,7 @@ def run(effort: Effort) -> Report:
     return Report(NAME, title, (table,), claims, notes, unfinished=splits.unfinished)
 
 
-def _misprint(splits: Splits) -> tuple[Claim, Claim]:
+def _misprint(splits: Splits) -> tuple[PaperClaim, PaperClaim]:
     source, ratio = SOURCES[DATA], float(MISPRINT)
     printed = float(table3(DATA)[MISPRINT]["C"])
     smaller = min(splits.training)
@@ -52,12 +52,12 @@ def _misprint(splits: Splits) -> tuple[Claim, Claim]:
     ten = 10 * printed
     costs = [one.C for one in splits.at(0)]
     return (
-        Claim(
+        PaperClaim(
             f"{RATIO} {MISPRINT}: the printed C {printed:.1e} is none of any data with {smaller} "
             f"points in the smaller class, for which C >= H^2 / {2 * smaller} = {least:.3g}",
             printed < least,
         ),
-        Claim(
+        PaperClaim(
             f"{RATIO} {MISPRINT}: ten times the printed C, {ten:.1e}, lies within the C of our "
             f"splits, {min(costs):.3g} to {max(costs):.3g}: the exponent is a misprint",
             min(costs) <= ten <= max(costs),

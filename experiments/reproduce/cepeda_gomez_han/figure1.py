@@ -12,7 +12,7 @@ from tightmargin.experiments.plots.style import SMALL, new_figure
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import PAPER
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.formulations.conic.loss import conic_loss, hull_loss, least_indicator
 from tightmargin.formulations.data.arrays import Array
 
@@ -90,17 +90,17 @@ def _row(gamma: float, penalty: float) -> Row:
     return Row((gamma, penalty), cells)
 
 
-def _formula(rows: tuple[Row, ...]) -> Claim:
+def _formula(rows: tuple[Row, ...]) -> PaperClaim:
     below = -min(0.0, *(row.cells["above"].ours for row in rows))
     apart = max(row.cells["attained"].ours for row in rows)
-    return Claim(
+    return PaperClaim(
         f"Proposition 1 is the least value over z: no z of the grid goes below it by more than "
         f"{below:.1e}, and the printed z* attains it to {apart:.1e}",
         below <= ROUNDING and apart <= ROUNDING,
     )
 
 
-def _nearer() -> tuple[Claim, Claim]:
+def _nearer() -> tuple[PaperClaim, PaperClaim]:
     """Better approximations for gamma = lambda = 1 (section 3.2), of the loss 1 for u < 1."""
     exact = (MARGINS < 1).astype(float)
     ours = conic_loss(1 - MARGINS, 1.0, 1.0)
@@ -111,12 +111,12 @@ def _nearer() -> tuple[Claim, Claim]:
     apart, smooth = (float(np.abs(one - exact).mean()) for one in (ours, sigmoid(MARGINS)))
     further = MARGINS[np.abs(ours - exact) > np.abs(sigmoid(MARGINS) - exact) + ROUNDING]
     return (
-        Claim(
+        PaperClaim(
             "for gamma = lambda = 1 the conic loss is nowhere further from the 0-1 loss (1 for u < "
             "1) than the ramp and psi losses",
             behind <= ROUNDING,
         ),
-        Claim(
+        PaperClaim(
             f"the mean distance to the 0-1 loss over {OVER[0]:g} <= u <= {OVER[1]:g} is "
             f"{apart:.3f} for the conic loss and {smooth:.3f} for the normalised sigmoid; only for "
             f"u from {further.min():.2f} to {further.max():.2f} is the sigmoid nearer",

@@ -14,7 +14,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     tie_note,
     where,
 )
-from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.experiments.reproduce.framework.report import PaperClaim
 from tightmargin.experiments.validation.result import TIES
 
 BROKEN = 25.0  # percent of errors; the ideal is 0.6 where it is asked
@@ -22,7 +22,7 @@ HALF = 50.0
 POINTS = 1.0  # what "almost identical" is read as, in points of the mean
 
 
-def claims(runs: Sequence[Found]) -> list[Claim]:
+def claims(runs: Sequence[Found]) -> list[PaperClaim]:
     """The sentences that our runs can bear out; those about parts that were not run are left out.
 
     Parameters
@@ -54,36 +54,36 @@ def _text(one: Spread) -> str:
     return f"{one.mean:.2f} +- {one.deviation:.2f}"
 
 
-def _half(runs: Sequence[Found], percent: int) -> Claim:
+def _half(runs: Sequence[Found], percent: int) -> PaperClaim:
     hinge, conic = _both(runs)
-    return Claim(
+    return PaperClaim(
         f"clustered outliers ({percent} %), sigma 0.2, {hinge.count} runs: the conic mean "
         f"{_text(conic)} is below half the hinge mean {_text(hinge)}",
         conic.mean < hinge.mean / 2,
     )
 
 
-def _better(runs: Sequence[Found], kind: str, sigma: str) -> Claim:
+def _better(runs: Sequence[Found], kind: str, sigma: str) -> PaperClaim:
     hinge, conic = _both(runs)
-    return Claim(
+    return PaperClaim(
         f"{kind} outliers, sigma {sigma}: the conic machine has the smaller mean, "
         f"{_text(conic)} against {_text(hinge)}",
         conic.mean < hinge.mean,
     )
 
 
-def _steadier(runs: Sequence[Found], sigma: str) -> Claim:
+def _steadier(runs: Sequence[Found], sigma: str) -> PaperClaim:
     hinge, conic = _both(runs)
-    return Claim(
+    return PaperClaim(
         f"spread outliers, sigma {sigma}: the conic machine is no worse by more than {POINTS:g} "
         f"point, {_text(conic)} against {_text(hinge)}",
         conic.mean <= hinge.mean + POINTS,
     )
 
 
-def _same(runs: Sequence[Found], sigma: str) -> Claim:
+def _same(runs: Sequence[Found], sigma: str) -> PaperClaim:
     hinge, conic = _both(runs)
-    return Claim(
+    return PaperClaim(
         f"no outliers, sigma {sigma}: the means are within {POINTS:g} point of each other, "
         f"{_text(conic)} conic and {_text(hinge)} hinge",
         abs(conic.mean - hinge.mean) <= POINTS,

@@ -32,7 +32,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
 )
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _row(runs: Sequence[Found], n: int, method: str) -> Row:
     return Row((str(n), method), found, largest_gap(runs, method), verdict(runs, method))
 
 
-def claims(runs: Sequence[Found]) -> list[Claim]:
+def claims(runs: Sequence[Found]) -> list[PaperClaim]:
     """Orderings alone: two machines, and solvers that prove different things, have no ratio."""
     sizes = sorted({(run["n"], run["d"]) for run in runs})
     ratios = {
@@ -98,7 +98,7 @@ def claims(runs: Sequence[Found]) -> list[Claim]:
     }
     least, most = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
     found = [
-        Claim(
+        PaperClaim(
             f"{GRID} conic problems take less time here than printed at all {len(sizes)} sizes: "
             f"printed / ours is {ratios[least]:.1f} at n = {least[0]}, p = {least[1]} and "
             f"{ratios[most]:.1f} at n = {most[0]}, p = {most[1]}",
@@ -112,7 +112,7 @@ def claims(runs: Sequence[Found]) -> list[Claim]:
                 mean(seconds(where(runs, n=n, d=d), "conic")) for d in (rising[0], rising[-1])
             )
             found.append(
-                Claim(
+                PaperClaim(
                     f"n = {n}: the conic problems take longer with p = {rising[-1]} than with "
                     f"p = {rising[0]}, {many:.2f} against {few:.2f} s",
                     many > few,

@@ -34,7 +34,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
 )
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.validation.result import TIES
 
@@ -138,14 +138,14 @@ def _orderings(runs: Sequence[Found]) -> str:
     )
 
 
-def claims(runs: Sequence[Found]) -> list[Claim]:
+def claims(runs: Sequence[Found]) -> list[PaperClaim]:
     """What section 5.2 says of the rows, where there are all data sets and noises."""
-    found: list[Claim] = []
+    found: list[PaperClaim] = []
     for tau in ("0.2", "0.3"):
         hinge, conic = (_overall(runs, method, tau) for method in METHODS)
         if hinge is not None and conic is not None:
             found.append(
-                Claim(
+                PaperClaim(
                     f"tau {tau}: the average over the data sets of the conic machine is no more "
                     f"than a point above that of the hinge, {conic.mean:.1f} against "
                     f"{hinge.mean:.1f}",

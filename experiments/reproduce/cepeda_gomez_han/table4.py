@@ -28,7 +28,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
 )
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.validation.result import TIES
 
@@ -89,7 +89,7 @@ def _row(key: tuple[str, ...], runs: Sequence[Found], method: str, *, printed: b
     return Row(key, found, largest_gap(runs, method), verdict(runs, method))
 
 
-def claims(runs: Sequence[Found]) -> list[Claim]:
+def claims(runs: Sequence[Found]) -> list[PaperClaim]:
     """Errors grow with the noise, for both."""
     found = []
     for method in METHODS:
@@ -100,7 +100,7 @@ def claims(runs: Sequence[Found]) -> list[Claim]:
         ]
         text = ", ".join(f"{one:.2f}" for one in means)
         found.append(
-            Claim(
+            PaperClaim(
                 f"the {method} machine's errors grow with the share of flipped labels: {text} %",
                 means == sorted(means),
             )

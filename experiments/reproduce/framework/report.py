@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """A sentence that our runs bear out, or do not."""
 
     text: str
@@ -33,7 +33,7 @@ class Report:
     ----------
     name, title : str
     tables : tuple of Table
-    claims : tuple of Claim
+    claims : tuple of PaperClaim
         What was checked besides single numbers; one that does not hold is a failure.
     notes : tuple of str
         Definitions, and why numbers differ from the print.
@@ -45,13 +45,13 @@ class Report:
     name: str
     title: str
     tables: tuple[Table, ...]
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
     notes: tuple[str, ...] = ()
     figure: Figure | None = None
     unfinished: str = ""
 
     @property
-    def judged(self) -> tuple[Claim, ...]:
+    def judged(self) -> tuple[PaperClaim, ...]:
         """The claims, once there is everything they speak of."""
         return () if self.unfinished else self.claims
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.matrix_figure import matrices_figure
 from tightmargin.experiments.reproduce.lee.matrix_runs import CHECKS, FIT, RIDGE, STARTS, TAU, work
@@ -125,34 +125,34 @@ def in_order(one: Mapping[str, Any]) -> bool:
     )
 
 
-def _claims(fits: Sequence[Mapping[str, Any]]) -> list[Claim]:
+def _claims(fits: Sequence[Mapping[str, Any]]) -> list[PaperClaim]:
     gaps = [sdp_gap(one) for one in fits if one["task"][3] == 1]
     ranks = all(one["ranks"]["exact"] <= one["task"][3] for one in fits)
     nearer = sum(one["angles"]["exact"] < one["angles"]["full"] for one in fits)
     other = sum(one["nuclear"]["bound"] > one["exact"] for one in fits)
     tight = sum(gap <= SAME for gap in gaps)
     return [
-        Claim(
+        PaperClaim(
             "any rank <= SDP <= optimum <= by turns for every sample",
             all(map(in_order, fits)),
         ),
-        Claim(
+        PaperClaim(
             f"all {len(fits)} optima are proven and of the rank asked for; {STARTS} alternating "
             f"starts miss {sum(map(missed, fits))} of them",
             ranks and all(one["proven"] for one in fits),
         ),
-        Claim(
+        PaperClaim(
             f"the SDP leaves {100 * min(gaps, default=0):.0f} to {100 * max(gaps, default=0):.0f} "
             f"% open at rank 1; it is tight in {tight} of {len(gaps)} samples: a bound, and in "
             "most samples no solution",
             not gaps or tight < len(gaps) / 2,
         ),
-        Claim(
+        PaperClaim(
             f"the value with a price on the nuclear norm is above the optimum in {other} of "
             f"{len(fits)} samples: no lower bound",
             not fits or other > 0,
         ),
-        Claim(
+        PaperClaim(
             f"the bound on the rank brings B nearer to the matrix that made the labels in {nearer} "
             f"of {len(fits)} samples",
             not fits or nearer > len(fits) / 2,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.multiclass_figure import regions_figure
 from tightmargin.experiments.reproduce.lee.multiclass_runs import (
@@ -103,7 +103,7 @@ def excess(one: Mapping[str, Any]) -> float:
     return float(max(0.0, one["local"] / one["exact"] - 1))
 
 
-def _claims(fits: Sequence[Mapping[str, Any]]) -> list[Claim]:
+def _claims(fits: Sequence[Mapping[str, Any]]) -> list[PaperClaim]:
     orders = all(
         one["bound"] <= one["exact"] * (1 + SAME)
         and one["exact"] <= one["several"] * (1 + SAME)
@@ -114,14 +114,22 @@ def _claims(fits: Sequence[Mapping[str, Any]]) -> list[Claim]:
     missed = sum(excess(one) > SAME for one in fits)
     hinge, truncated, ideal = (_mean(one["errors"][k] for one in fits) for k in range(3))
     return [
-        Claim("bound <= optimum <= best start <= d.c. <= truncated loss of the hinge machine, for "
-              "every sample", orders),
-        Claim(f"every one of the {len(fits)} optima is proven; the d.c. algorithm from the hinge "
-              f"machine misses {missed} of them", all(one["proven"] for one in fits)),
-        Claim(f"with strays the hinge errs more than the truncated hinge: {hinge:.1f} % against "
-              f"{truncated:.1f} % in the mean, where {ideal:.1f} % cannot be helped",
-              not fits or truncated < hinge),
-    ]  # fmt: skip
+        PaperClaim(
+            "bound <= optimum <= best start <= d.c. <= truncated loss of the hinge machine, for "
+            "every sample",
+            orders,
+        ),
+        PaperClaim(
+            f"every one of the {len(fits)} optima is proven; the d.c. algorithm from the hinge "
+            f"machine misses {missed} of them",
+            all(one["proven"] for one in fits),
+        ),
+        PaperClaim(
+            f"with strays the hinge errs more than the truncated hinge: {hinge:.1f} % against "
+            f"{truncated:.1f} % in the mean, where {ideal:.1f} % cannot be helped",
+            not fits or truncated < hinge,
+        ),
+    ]
 
 
 def _mean(numbers: Iterable[float]) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.probability_figure import errors_figure
 from tightmargin.experiments.reproduce.lee.probability_runs import (
@@ -180,7 +180,7 @@ def mean_errors(rows: Iterable[Row], machine: str, *, n: str = "", N: str = "") 
     ]  # fmt: skip
 
 
-def _claims(rows: Sequence[Row], results: Iterable[Mapping[str, Any]]) -> list[Claim]:
+def _claims(rows: Sequence[Row], results: Iterable[Mapping[str, Any]]) -> list[PaperClaim]:
     fine = str(STEPS[-1])
     by_n, limit = mean_errors(rows, WEIGHTED, N=fine), mean_errors(rows, BEST, N=fine)
     off = abs(by_n[-1] - limit[0]) if by_n and limit else 0.0
@@ -188,24 +188,24 @@ def _claims(rows: Sequence[Row], results: Iterable[Mapping[str, Any]]) -> list[C
     shares = [after / before for before, after in pairwise(ideal)]
     odd = [result["odd"] for result in results if "odd" in result]
     return [
-        Claim(
+        PaperClaim(
             f"two classes, N = {fine}: the mean error is "
             f"{', '.join(f'{error:.3f}' for error in by_n)} as n grows, less at the end than 0.8 "
             "of the first",
             not by_n or by_n[-1] < 0.8 * by_n[0],
         ),
-        Claim(
+        PaperClaim(
             f"and ends within {LEFT:g} of {max(limit, default=0):.3f}, the error of the best "
             f"linear f for the whole distribution: off by {off:.4f}",
             off <= LEFT,
         ),
-        Claim(
+        PaperClaim(
             "from true labels the error of the direct scheme falls to "
             f"{', '.join(f'{share:.2f}' for share in shares)} of what it was each time that N is "
             "doubled; 1 / N is 0.50",
             all(share < 0.7 for share in shares),
         ),
-        Claim(
+        PaperClaim(
             "every point has an odd number of cells with all labels, and so at least one "
             f"({len(odd)} runs)",
             all(odd),

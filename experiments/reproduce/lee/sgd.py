@@ -11,7 +11,7 @@ from tightmargin.experiments.plots.sgd import draw_sgd
 from tightmargin.experiments.plots.style import NORMAL, ORANGE, new_figure, shared_legend
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.published import LINEAR, PAPER
 from tightmargin.experiments.reproduce.lee.sgd_runs import (
@@ -159,24 +159,24 @@ def average_finding(all_walks: Sequence[Walks]) -> Finding:
     return found | {"proven": proven, "gap": gap}
 
 
-def _claims(all_walks: Sequence[Walks]) -> list[Claim]:
+def _claims(all_walks: Sequence[Walks]) -> list[PaperClaim]:
     shares = [float((one.gaps.mean(axis=0) / one.rates).max()) for one in all_walks]
     falls = [float(one.gaps[:, MARKS[0]].mean() / one.gaps[:, -1].mean()) for one in all_walks]
     honest = all(bool((one.proven_gaps >= one.gaps * (1 - 1e-9)).all()) for one in all_walks)
     positive = all(bool((one.gaps >= 0).all()) for one in all_walks)
     first, last = (all_walks[0].steps[mark] for mark in (MARKS[0], -1)) if all_walks else (0, 0)
     return [
-        Claim(
+        PaperClaim(
             "the mean gap is within its bound after every number of steps that was looked at, and "
             f"at most {100 * max(shares, default=0):.0f} % of it",
             max(shares, default=0.0) <= 1,
         ),
-        Claim(
+        PaperClaim(
             f"from {first:.0f} to {last:.0f} steps the mean gap falls on every data set and by "
             f"either rule, by a factor of {min(falls, default=0):.0f} or more",
             min(falls, default=2.0) > 1,
         ),
-        Claim(
+        PaperClaim(
             "no run is below the proven optimum, and no run proves more of itself than is true",
             honest and positive,
         ),

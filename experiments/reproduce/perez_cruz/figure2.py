@@ -8,7 +8,7 @@ from typing import Any
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.perez_cruz.pictures import figure2
 from tightmargin.experiments.reproduce.perez_cruz.published import (
@@ -123,7 +123,7 @@ def _counts(found: Plain) -> dict[str, int]:
     return {name: round(found[name] * FIGURE2_POINTS) for name in ("SVs", "errors", "wrong")}
 
 
-def _largest(samples: Sequence[Plain]) -> Claim:
+def _largest(samples: Sequence[Plain]) -> PaperClaim:
     rows = [sample["a"] for sample in samples]
     holds = all(
         row["rho"] > 0 and row["sign"] > 0 and _counts(row)["wrong"] == 0
@@ -131,23 +131,23 @@ def _largest(samples: Sequence[Plain]) -> Claim:
         for row in rows
     )  # fmt: skip
     text = "(a) rho > 0, no point lies between the margins, and 2 or 3 points hold them"
-    return Claim(f"{text}, in all {len(rows)} samples", holds)
+    return PaperClaim(f"{text}, in all {len(rows)} samples", holds)
 
 
-def _least_vectors(samples: Sequence[Plain]) -> Claim:
+def _least_vectors(samples: Sequence[Plain]) -> PaperClaim:
     """With two free weights and b, three points lie on the margins and have free multipliers."""
     rows = [sample["b"] for sample in samples]
     more = {_counts(row)["SVs"] - _counts(row)["errors"] for row in rows}
     printed = int(FIGURE2_SVS) - int(FIGURE2_ERRORS)
     words = " or ".join(map(str, sorted(more)))
-    return Claim(
+    return PaperClaim(
         f"(b) there are {words} more SVs than margin errors in our samples, and {printed} more in "
         f"the paper ({FIGURE2_SVS} and {FIGURE2_ERRORS})",
         more == {printed},
     )
 
 
-def _in_range(samples: Sequence[Plain]) -> Claim:
+def _in_range(samples: Sequence[Plain]) -> PaperClaim:
     """nu_min between the two counts, and no nu-SVC with fewer support vectors than n nu_min."""
     holds, spare = True, []
     for row in (sample["b"] for sample in samples):
@@ -156,7 +156,7 @@ def _in_range(samples: Sequence[Plain]) -> Claim:
         holds &= low is not None and counts["errors"] / FIGURE2_POINTS <= low
         holds &= high <= counts["SVs"] / FIGURE2_POINTS and row["sign"] > 0
         spare.append(counts["SVs"] - math.ceil(FIGURE2_POINTS * (low or 0.0) - 1e-9))
-    return Claim(
+    return PaperClaim(
         "(b) n nu_min lies between the margin errors and the SVs, proven; so every nu-SVC, and "
         "every C-SVC, has at least n nu_min SVs, and (b) has at most "
         f"{max(spare)} more than that",
@@ -164,7 +164,7 @@ def _in_range(samples: Sequence[Plain]) -> Claim:
     )
 
 
-def _below(samples: Sequence[Plain]) -> Claim:
+def _below(samples: Sequence[Plain]) -> PaperClaim:
     rows = [sample["c"] for sample in samples]
     vectors = sorted({_counts(row)["SVs"] for row in rows})
     holds = vectors == [3] and all(
@@ -172,7 +172,7 @@ def _below(samples: Sequence[Plain]) -> Claim:
         for row in rows
     )  # fmt: skip
     words = " or ".join(map(str, vectors))
-    return Claim(
+    return PaperClaim(
         f"(c) rho < 0 and lambda < 0, proven; no point is beyond its margin, all slacks being 0, "
         f"and {words} extreme points hold the margins, in all {len(rows)} samples",
         holds,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, reaches
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.perez_cruz.pictures import figure3_panels
 from tightmargin.experiments.reproduce.perez_cruz.print_laws import (
@@ -109,18 +109,18 @@ def _row(nu: str, shown: Plain, rows: Sequence[Plain]) -> Row:
     return Row((nu,), cells, largest_gap(rows), verdict(rows))
 
 
-def _of_the_print() -> tuple[Claim, Claim]:
+def _of_the_print() -> tuple[PaperClaim, PaperClaim]:
     printed = figure3()
     hard = printed["0.01"]
     sizes = sizes_without_slack("0.01", hard["rho"], hard["lambda"])
     broken = broken_tangents(printed, POINTS)
     return (
-        Claim(
+        PaperClaim(
             f"in (d) all slacks are 0, so that 2 lambda = n nu rho: the printed {hard['rho']} and "
             f"{hard['lambda']} are those of n = {' or '.join(map(str, sizes))} points",
             POINTS in sizes,
         ),
-        Claim(
+        PaperClaim(
             f"with n = {POINTS} no two of the printed (nu, rho, lambda) break the concavity of the "
             "least objective in nu, whose slope is -n rho: they can be global optima",
             not broken,
@@ -128,7 +128,7 @@ def _of_the_print() -> tuple[Claim, Claim]:
     )
 
 
-def _inside(samples: Sequence[Plain]) -> Claim:
+def _inside(samples: Sequence[Plain]) -> PaperClaim:
     outside = [
         f"{name} at {nu}"
         for k, (nu, printed) in enumerate(figure3().items())
@@ -136,10 +136,10 @@ def _inside(samples: Sequence[Plain]) -> Claim:
         if not reaches([sample["rows"][k][name] for sample in samples], printed[name])
     ]
     text = f"the 8 printed numbers lie within the range of our {len(samples)} samples"
-    return Claim(text + (f", but for {', '.join(outside)}" if outside else ""), not outside)
+    return PaperClaim(text + (f", but for {', '.join(outside)}" if outside else ""), not outside)
 
 
-def _of_ours(samples: Sequence[Plain]) -> tuple[Claim, ...]:
+def _of_ours(samples: Sequence[Plain]) -> tuple[PaperClaim, ...]:
     rows = [(row, sample) for sample in samples for row in sample["rows"]]
     signs = all(row["sign"] == row["side"] != 0 for row, _ in rows)
     missed = max(
@@ -150,22 +150,22 @@ def _of_ours(samples: Sequence[Plain]) -> tuple[Claim, ...]:
     hard = [sample["rows"][-1] for sample in samples]
     positive = sum(row["rho"] > 0 > row["lambda"] and row["certified"] for row, _ in rows)
     return (
-        Claim(
+        PaperClaim(
             f"lambda > 0 above nu_bar = nu_min and < 0 below it in all {len(rows)} runs, proven: "
             "nu-SVC reaches the ones and not the others",
             signs,
         ),
-        Claim("2 lambda = n nu rho - sum xi in every run, to rounding", missed <= EXACT),
-        Claim(
+        PaperClaim("2 lambda = n nu rho - sum xi in every run, to rounding", missed <= EXACT),
+        PaperClaim(
             f"errors <= nu <= SVs in all {len(rows)} runs, those with a negative rho among them",
             all(row["nu_property"] for row, _ in rows),
         ),
-        Claim(
+        PaperClaim(
             "at nu = 0.01 all slacks are 0, and rho < 0 wherever the classes are not separable",
             all(row["slack"] <= EXACT * abs(row["rho"]) for row in hard)
             and all(row["rho"] < 0 for row, s in zip(hard, samples, strict=True) if s["nu_bar"]),
         ),
-        Claim(
+        PaperClaim(
             f"rho > 0 beside lambda < 0, as in (b), in {positive} of the {len(rows)} runs: the "
             "sign of rho does not say which machine nu-SVC reaches",
             positive > 0,

@@ -10,7 +10,7 @@ import numpy as np
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.perez_cruz.figure3 import NUS as LINEAR_NUS
 from tightmargin.experiments.reproduce.perez_cruz.pictures import figure4
@@ -181,17 +181,19 @@ def _row(name: str, shown: Plain, found: Sequence[Plain]) -> Row:
     return Row((name,), cells, largest_gap(found), verdict(found))
 
 
-def _claims(samples: Sequence[Plain]) -> tuple[Claim, ...]:
+def _claims(samples: Sequence[Plain]) -> tuple[PaperClaim, ...]:
     runs = [sample[name] for sample in samples for name in KERNELS]
     bayes = bayes_error()
     return (
-        Claim(
+        PaperClaim(
             f"lambda < 0 at nu = {FIGURE4_NU} with both kernels in all {len(samples)} samples, "
             "proven: nu-SVC does not reach it",
             all(run["sign"] < 0 and (run["nu_bar"][0] or 0) > FIGURE4_NU for run in runs),
         ),
-        Claim("errors <= nu <= SVs in all of these runs", all(run["nu_property"] for run in runs)),
-        Claim(
+        PaperClaim(
+            "errors <= nu <= SVs in all of these runs", all(run["nu_property"] for run in runs)
+        ),
+        PaperClaim(
             f"no machine of any nu has a smaller error than the Bayes rule, {bayes:.5f}",
             all(min(run["errors"]) > bayes for run in runs),
         ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, reaches
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.perez_cruz.pictures import figure1
 from tightmargin.experiments.reproduce.perez_cruz.published import MARGIN, PAPER, SHARES, table1
@@ -115,35 +115,35 @@ def points_behind(shares: Sequence[str], most: int = 100) -> list[int]:
     ]  # fmt: skip
 
 
-def _of_the_print() -> tuple[Claim, Claim]:
+def _of_the_print() -> tuple[PaperClaim, PaperClaim]:
     print_ = table1()
     counts = points_behind([print_[nu][name] for nu in print_ for name in SHARES])
     bounds = all(
         float(row["errors"]) <= float(nu) <= float(row["SVs"]) for nu, row in print_.items()
     )
     return (
-        Claim(
+        PaperClaim(
             f"all {2 * len(print_)} printed shares are whole numbers of {counts[0]} points, and of "
             "no fewer: the stand-ins have as many",
             counts[0] == CIRCLES,
         ),
-        Claim("in the print errors <= nu <= SVs in every row", bounds),
+        PaperClaim("in the print errors <= nu <= SVs in every row", bounds),
     )
 
 
-def _of_ours(samples: Sequence[Sequence[Plain]]) -> tuple[Claim, Claim]:
+def _of_ours(samples: Sequence[Sequence[Plain]]) -> tuple[PaperClaim, PaperClaim]:
     runs = [one for sample in samples for one in sample]
     falls = max(
         (low[MARGIN] - high[MARGIN]) / high[MARGIN]
         for sample in samples for low, high in pairwise(sample)
     )  # fmt: skip
     return (
-        Claim(
+        PaperClaim(
             f"errors <= nu <= SVs in all {len(runs)} runs of ours, by the scores and by the "
             "multipliers",
             all(one["nu_property"] for one in runs),
         ),
-        Claim(
+        PaperClaim(
             "in every sample of ours, as in the print, the margin falls from no nu to the next"
             + (f" (by {falls:.1e} of itself at most: rounding)" if falls > 0 else ""),
             falls <= TIE,

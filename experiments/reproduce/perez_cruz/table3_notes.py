@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import mean
 
 from tightmargin.experiments.reproduce.framework.comparison import Table, interval
-from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.experiments.reproduce.framework.report import PaperClaim
 from tightmargin.experiments.reproduce.perez_cruz.print_laws import (
     above_its_slack,
     broken_tangents,
@@ -22,15 +22,15 @@ NEAR = 0.01  # of nu: where the interpolated lambda changes its sign, in print a
 Signs = dict[float, float]
 
 
-def claims(table: Table, parts: Sequence[Plain]) -> tuple[Claim, ...]:
+def claims(table: Table, parts: Sequence[Plain]) -> tuple[PaperClaim, ...]:
     """Signs of lambda and rho as printed, the nu-property, and two slips of the print."""
     rows = [row for part in parts for row in part["rows"]]
     return (
-        Claim(
+        PaperClaim(
             f"lambda > 0 above nu_bar = nu_min and < 0 below it in all {len(rows)} runs, proven",
             all(row["sign"] == row["side"] != 0 for row in rows),
         ),
-        Claim(
+        PaperClaim(
             f"errors <= nu <= SVs in all {len(rows)} runs",
             all(row["nu_property"] for row in rows),
         ),
@@ -55,13 +55,13 @@ def crossing(values: Signs) -> float:
     raise ValueError("the values never change from negative to positive")
 
 
-def _sign_of_lambda(table: Table, parts: Sequence[Plain]) -> Claim:
+def _sign_of_lambda(table: Table, parts: Sequence[Plain]) -> PaperClaim:
     ours, paper = _columns(table, "lambda")
     same = all((ours[nu] > 0) == (paper[nu] > 0) for nu in ours)
     if not same:
-        return Claim("the mean of lambda has the printed sign at every nu", same)
+        return PaperClaim("the mean of lambda has the printed sign at every nu", same)
     bars = [part["nu_bar"] for part in parts]
-    return Claim(
+    return PaperClaim(
         "the mean of lambda has the printed sign at every nu; joined by lines it is 0 at "
         f"nu = {crossing(ours):.4f}, the printed ones at {crossing(paper):.4f} (nu_min is "
         f"{min(bars):.4f} to {max(bars):.4f} in our parts)",
@@ -69,9 +69,9 @@ def _sign_of_lambda(table: Table, parts: Sequence[Plain]) -> Claim:
     )
 
 
-def _sign_of_rho(table: Table) -> Claim:
+def _sign_of_rho(table: Table) -> PaperClaim:
     ours, paper = _columns(table, "rho")
-    return Claim(
+    return PaperClaim(
         "the mean of rho is negative up to nu = 0.26 and positive from 0.31 on, as printed",
         all((ours[nu] > 0) == (paper[nu] > 0) == (nu > 0.3) for nu in ours),
     )
@@ -85,13 +85,13 @@ def _columns(table: Table, name: str) -> tuple[Signs, Signs]:
     )
 
 
-def _forbidden_lambda(n: int) -> Claim:
+def _forbidden_lambda(n: int) -> PaperClaim:
     printed = table3()
     found = above_its_slack(printed, n)
     most = most_lambda("0.01", printed["0.01"]["rho"], n)
     broken = broken_tangents({nu: row for nu, row in printed.items() if nu not in found}, n)
     rho, value = printed["0.01"]["rho"], printed["0.01"]["lambda"]
-    return Claim(
+    return PaperClaim(
         f"the printed lambda {value} at nu = 0.01 goes with no optimum: 2 lambda = n nu rho - "
         f"sum xi, so that their rho {rho} leaves at most {most:.2f} with n = {n}. "
         "No other printed pair breaks this or the concavity in nu",
@@ -99,7 +99,7 @@ def _forbidden_lambda(n: int) -> Claim:
     )
 
 
-def _too_few_vectors(n: int) -> Claim:
+def _too_few_vectors(n: int) -> PaperClaim:
     """Each class has multipliers of sum n nu / 2, none above 1, whatever the data."""
     low = {
         nu: row["fSVs"] for nu, row in table3().items()
@@ -109,7 +109,7 @@ def _too_few_vectors(n: int) -> Claim:
         f"{share} at {nu}, where it is {least_support_share(float(nu), n):.4f}"
         for nu, share in low.items()
     )
-    return Claim(
+    return PaperClaim(
         "two printed shares of SVs are below the least that multipliers of sum n nu / 2 in each "
         f"class and at most 1 can have: {words}",
         list(low) == ["0.36", "0.81"],

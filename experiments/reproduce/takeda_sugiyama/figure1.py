@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure1_plot import distribution_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
@@ -139,7 +139,7 @@ def _row(one: Numbers) -> Row:
     return Row(key, cells, one["relative_gap"], Verdict(one["verdict"]))
 
 
-def claims(found: Sequence[Numbers]) -> list[Claim]:
+def claims(found: Sequence[Numbers]) -> list[PaperClaim]:
     """The statements of sections 3.1 and Appendix A about one distribution."""
     ways = max(abs(one["tail mean"] - one["(12)"]) / max(map(abs, one["errors"])) for one in found)
     optima = max(
@@ -152,23 +152,23 @@ def claims(found: Sequence[Numbers]) -> list[Claim]:
     negative = sum((one["tail mean"] < 0) == (one["side"] > 0) for one in found)
     count = len(found)
     return [
-        Claim(
+        PaperClaim(
             "the mean of the tail by sorting and the least of (12) by a linear program differ by "
             f"at most {ways:.1e} of the largest margin error in {count} machines",
             ways <= SAME,
         ),
-        Claim(
+        PaperClaim(
             "Theorem 1: the optimum of (6) and that of (3) over nu, each proven, are that mean to "
             f"{optima:.1e} of it",
             optima <= OPTIMA,
         ),
-        Claim(f"(5): CVaR >= VaR, by {above:.4g} or more", above >= 0),
-        Claim(
+        PaperClaim(f"(5): CVaR >= VaR, by {above:.4g} or more", above >= 0),
+        PaperClaim(
             f"-rho of the solved machine is a (1 - nu)-quantile of its margin errors in "
             f"{quantiles} of {count}",
             quantiles == count,
         ),
-        Claim(
+        PaperClaim(
             f"the CVaR is negative above nu_bar and positive below in {negative} of {count}",
             negative == count,
         ),

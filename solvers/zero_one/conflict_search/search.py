@@ -91,7 +91,7 @@ def conflict_search(
     if incumbent is None:
         found = zero_one_incumbent(data, penalty=cost, intercept=intercept)
         incumbent = (found.w, found.b)
-    search = _Search(data, cost, intercept, gap, points, incumbent)
+    search = _KeptSearch(data, cost, intercept, gap, points, incumbent)
     stop = StopReason.PROVEN
     try:
         search.root()
@@ -118,7 +118,7 @@ def conflict_search(
     )  # fmt: skip
 
 
-class _Search:
+class _KeptSearch:
     """The open nodes, and the best point so far.
 
     A node is (bound, number, bytes): the bytes hold its kept and violated points as bits and the

@@ -94,7 +94,7 @@ def zero_one_incumbent(
     points = distinct_points(data, intercept)
     if points.radius == 0:
         return best
-    search = _Search(points, cost)
+    search = _IncumbentSearch(points, cost)
     rng = np.random.default_rng(seed)
     found = [
         (*search.improve(members, np.inf), source)
@@ -113,7 +113,7 @@ def zero_one_incumbent(
 
 
 @dataclass(eq=False)
-class _Search:
+class _IncumbentSearch:
     """Local search over active sets; a set is worth the 0-1 objective of its hyperplane."""
 
     points: Points
@@ -234,7 +234,7 @@ class _Search:
         return None
 
 
-def _from_directions(search: _Search, data: TrainingData) -> list[tuple[Index, str]]:
+def _from_directions(search: _IncumbentSearch, data: TrainingData) -> list[tuple[Index, str]]:
     """Active sets of the best hyperplanes along the directions of hinge-loss fits."""
     points, intercept = search.points, search.points.intercept
     stretched: list[tuple[float, int, Mask]] = []
@@ -253,7 +253,7 @@ def _from_directions(search: _Search, data: TrainingData) -> list[tuple[Index, s
     return [(members, "hinge-loss direction") for *_, members in sorted(found)[:STARTS]]
 
 
-def _from_sample(search: _Search, rng: np.random.Generator) -> list[tuple[Index, str]]:
+def _from_sample(search: _IncumbentSearch, rng: np.random.Generator) -> list[tuple[Index, str]]:
     """The best of a random sample of active sets."""
     points = search.points
     count = len(points.y)
@@ -274,7 +274,9 @@ def _from_sample(search: _Search, rng: np.random.Generator) -> list[tuple[Index,
     return [(members, "sampled active set") for *_, members in sorted(found)[:STARTS]]
 
 
-def _incumbent(search: _Search, data: TrainingData, members: Index, source: str) -> Incumbent:
+def _incumbent(
+    search: _IncumbentSearch, data: TrainingData, members: Index, source: str
+) -> Incumbent:
     """The point of an active set, stretched until what is on the margin is truly kept."""
     v = from_members(search.points, members[None, :]).v[0]
     w, b = search.points.hyperplane(v, members[0])

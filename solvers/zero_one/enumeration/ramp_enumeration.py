@@ -108,11 +108,11 @@ def ramp_enumeration(
             f"limit = {limit:,} is below the {count:,} sets of {rows.shape[1]} of {len(rows)} "
             "distinct points; raise limit, or use a mixed-integer solver"
         )
-    return _Search(data, points, rows, cost).run()
+    return _RampSearch(data, points, rows, cost).run()
 
 
 @dataclass(eq=False)
-class _Search:
+class _RampSearch:
     data: TrainingData
     points: Points
     rows: Array

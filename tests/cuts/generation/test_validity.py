@@ -36,7 +36,7 @@ def instance(seed: int, n: int, d: int, share: float) -> tuple[TrainingData, flo
 def loop(seed: int, n: int, d: int, share: float, way: str) -> CuttingPlaneResult:
     data, nu, every = instance(seed, n, d, share)
     options = {"lifted": {"space": "lifted"}, "literal": {"strategy": "literal"}}.get(way, {})
-    return cutting_plane(data, nu=nu, starts=1, known_point=every, **options)
+    return cutting_plane(data, nu=nu, starts=1, debug_solution=every, **options)
 
 
 def removed(cut: Cut, problem: PolarProblem, weights: np.ndarray) -> np.ndarray:

@@ -272,7 +272,7 @@ def test_what_has_no_polytope_is_refused_with_the_reason() -> None:
     ("options", "words"),
     [({"strategy": "facial"}, "strategy"), ({"space": "w"}, "space"), ({"tolerance": 0}, "tolera"),
      ({"time_limit": -1.0}, "time_limit"), ({"starts": 0}, "starts"), ({"seed": -1}, "seed"),
-     ({"known_point": [1.0]}, "2 finite"), ({"known_point": [0.0, 0.0]}, "no direction"),
+     ({"debug_solution": [1.0]}, "2 finite"), ({"debug_solution": [0.0, 0.0]}, "no direction"),
      ({"strategy": "literal", "space": "lifted"}, "projected"), ({"least_depth": 2}, "least_d")],
 )  # fmt: skip
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:

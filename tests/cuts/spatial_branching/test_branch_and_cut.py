@@ -291,7 +291,7 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     data = cloud(7, 150, 5)
     nu = below_nu_bar(data, 0.5)
     optimum = hull_search(data, nu=nu).objective
-    process = engine._Search._process
+    process = engine._BoxSearch._process
 
     def pressed(self: Any, *arguments: Any) -> None:
         process(self, *arguments)
@@ -299,7 +299,7 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
             signal.raise_signal(signal.SIGINT)
             assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
 
-    monkeypatch.setattr(engine._Search, "_process", pressed)
+    monkeypatch.setattr(engine._BoxSearch, "_process", pressed)
     found = branch_and_cut(data, nu=nu)
     assert found.stop is StopReason.INTERRUPTED
     assert found.steps == 40
@@ -360,7 +360,7 @@ def test_above_nu_bar_the_convex_program_is_named() -> None:
         ({"cut_limit": -1}, "cut_limit"),
         ({"seed": -1}, "seed"),
         ({"start": [[1.0, np.nan]]}, "start must hold 2 finite numbers"),
-        ({"known_point": [0.0, 0.0]}, "known_point: a weight of 0"),
+        ({"debug_solution": [0.0, 0.0]}, "debug_solution: a weight of 0"),
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
@@ -720,7 +720,7 @@ def test_a_known_optimum_is_never_dropped() -> None:
     data = cloud(3, 60, 3)
     nu = below_nu_bar(data, 0.5)
     best = hull_search(data, nu=nu).best.weight
-    assert branch_and_cut(data, nu=nu, known_point=best).proven
+    assert branch_and_cut(data, nu=nu, debug_solution=best).proven
 
 
 @pytest.fixture
@@ -729,7 +729,7 @@ def poor_incumbent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
     )
-    monkeypatch.setattr(engine._Search, "_try", lambda self, weight: None)
+    monkeypatch.setattr(engine._BoxSearch, "_try", lambda self, weight: None)
 
 
 def empty_below_the_root() -> Any:
@@ -762,10 +762,10 @@ def test_a_step_that_drops_a_known_point_is_named(
     nu = below_nu_bar(data, 0.5)
     best = hull_search(data, nu=nu).best.weight
     options = {"starts": 1, "start": [[1.0, 0.2, -0.3]], "node_limit": 400}
-    assert branch_and_cut(data, nu=nu, known_point=best, **options).steps == 400
+    assert branch_and_cut(data, nu=nu, debug_solution=best, **options).steps == 400
     monkeypatch.setattr(engine, name, wrong)
     with pytest.raises(InvalidCutError, match=words):
-        branch_and_cut(data, nu=nu, known_point=best, **options)
+        branch_and_cut(data, nu=nu, debug_solution=best, **options)
 
 
 @pytest.mark.usefixtures("poor_incumbent")
@@ -775,13 +775,13 @@ def test_every_node_limit_leaves_a_box_with_the_optimum(monkeypatch: pytest.Monk
     nu = below_nu_bar(data, 0.5)
     best = hull_search(data, nu=nu).best.weight
     seen: list[Any] = []
-    result = engine._Search._result
+    result = engine._BoxSearch._result
 
     def kept(self: Any, *arguments: Any) -> Any:
         seen.append([node for _, _, node in self.heap])
         return result(self, *arguments)
 
-    monkeypatch.setattr(engine._Search, "_result", kept)
+    monkeypatch.setattr(engine._BoxSearch, "_result", kept)
     for limit in range(1, 41):
         branch_and_cut(data, nu=nu, node_limit=limit, starts=1, start=[[1.0, 0.2, -0.3]])
         boxes = seen.pop()
@@ -801,7 +801,7 @@ def test_a_bound_above_a_known_value_is_named(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(BoxLP, "solve", too_high)
     with pytest.raises(InvalidCutError, match=r"a node's bound .* drops a known point"):
-        branch_and_cut(data, nu=nu, known_point=best, starts=1, start=[[1.0, 0.2, -0.3]])
+        branch_and_cut(data, nu=nu, debug_solution=best, starts=1, start=[[1.0, 0.2, -0.3]])
 
 
 def test_an_invalid_cut_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -817,4 +817,4 @@ def test_an_invalid_cut_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = replace(right, normal=best)
     monkeypatch.setattr(engine, "sphere_cut", lambda hulls, weight, level: wrong)
     with pytest.raises(InvalidCutError, match=r"the concavity cut at .* removes a known point"):
-        branch_and_cut(data, nu=nu, known_point=best, starts=1, start=poor)
+        branch_and_cut(data, nu=nu, debug_solution=best, starts=1, start=poor)

@@ -31,8 +31,8 @@ from tightmargin.experiments.gap_study.study import (
     EXACT,
     INSTANCES,
     RELAXATIONS,
+    GapStudy,
     Instance,
-    Study,
 )
 from tightmargin.experiments.gap_study.table import (
     percent,
@@ -55,17 +55,17 @@ LABELS = [rung.name for rung in RELAXATIONS]
 RUNGS = [rung.name for rung in LADDER]
 
 
-def last(studies: Iterator[Study]) -> Study:
+def last(studies: Iterator[GapStudy]) -> GapStudy:
     *_, finished = studies
     return finished
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> GapStudy:
     return last(gap_study.run(SMALL))
 
 
-def row(study: Study, label: str) -> Bound:
+def row(study: GapStudy, label: str) -> Bound:
     (found,) = [r for r in study.comparison.rows if r.label == label]
     return found
 
@@ -82,7 +82,7 @@ def test_every_rung_bounds_the_exact_problem_by_the_catalogue() -> None:
     assert len(set(RUNGS)) == len(LADDER)
 
 
-def test_the_relaxations_are_in_order(study: Study) -> None:
+def test_the_relaxations_are_in_order(study: GapStudy) -> None:
     """M = 1000 <= hinge <= big-M; each fixed strengthening <= SDP; everything <= optimum."""
     bounds = {label: row(study, label).bound for label in LABELS}
     assert None not in bounds.values()
@@ -98,7 +98,7 @@ def test_the_relaxations_are_in_order(study: Study) -> None:
     assert study.complaints == []
 
 
-def test_gaps_are_those_of_independent_models(study: Study) -> None:
+def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
     """The bounds again in another modelling layer, the optimum by SCIP and by enumeration."""
     data = study.prepared.data
     upper = float(study.comparison.upper or 0)
@@ -189,7 +189,7 @@ def test_the_real_instance_is_what_it_says() -> None:
 # --- an impossible order is seen -----------------------------------------------------------------
 
 
-def test_a_bound_above_a_stronger_relaxation_is_flagged(study: Study) -> None:
+def test_a_bound_above_a_stronger_relaxation_is_flagged(study: GapStudy) -> None:
     rows = list(study.comparison.rows)
     sdp = row(study, "SDP")
     assert sdp.value is not None
@@ -206,7 +206,7 @@ def test_a_bound_above_a_stronger_relaxation_is_flagged(study: Study) -> None:
     assert order_violations(rows) == []
 
 
-def test_only_relaxations_of_one_problem_are_ordered(study: Study) -> None:
+def test_only_relaxations_of_one_problem_are_ordered(study: GapStudy) -> None:
     sdp, equal = row(study, "SDP"), row(study, "conic, gamma equal")
     loose, derived = row(study, "big-M, M = 1000"), row(study, "big-M, derived M")
     hinge = row(study, "hinge loss, derived M")
@@ -224,7 +224,7 @@ def test_only_relaxations_of_one_problem_are_ordered(study: Study) -> None:
 
 
 def test_a_bound_above_the_optimum_is_1_and_red(
-    monkeypatch: pytest.MonkeyPatch, study: Study
+    monkeypatch: pytest.MonkeyPatch, study: GapStudy
 ) -> None:
     upper = study.comparison.upper
     assert upper is not None
@@ -425,7 +425,7 @@ def test_a_solver_that_swallows_the_interrupt_still_stops_the_study(
 # --- tables --------------------------------------------------------------------------------------
 
 
-def test_the_table_for_people(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_for_people(study: GapStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([study]))
     text = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1").stdout
     for label in LABELS:
@@ -439,7 +439,7 @@ def test_the_table_for_people(study: Study, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_narrow_screen_keeps_bound_gap_and_certificate(
-    study: Study, monkeypatch: pytest.MonkeyPatch
+    study: GapStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for width in (80, 120):
         written = io.StringIO()
@@ -461,7 +461,7 @@ def test_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "margin[0] [red]\n"
 
 
-def test_csv_keeps_instance_label_and_entry(study: Study, tmp_path: Path) -> None:
+def test_csv_keeps_instance_label_and_entry(study: GapStudy, tmp_path: Path) -> None:
     to_frame([study, study]).to_csv(tmp_path / "gaps.csv", index=False)
     with (tmp_path / "gaps.csv").open() as stream:
         rows = list(csv.DictReader(stream))
@@ -478,7 +478,7 @@ def test_csv_keeps_instance_label_and_entry(study: Study, tmp_path: Path) -> Non
     assert float(rows[LABELS.index("SDP")]["certified bound"]) == sdp.bound, "full precision"
 
 
-def test_latex_has_the_shape_of_a_table(study: Study) -> None:
+def test_latex_has_the_shape_of_a_table(study: GapStudy) -> None:
     odd = Instance("50%_off & more", "odd", SPEC, SMALL.settings)
     text = to_latex([study, replace(study, instance=odd)])
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
@@ -496,7 +496,7 @@ def test_latex_has_the_shape_of_a_table(study: Study) -> None:
     assert re.search(rf"SDP & .* & {re.escape(gap)} & ", text)
 
 
-def test_json_of_a_study_has_no_arrays_of_points(study: Study) -> None:
+def test_json_of_a_study_has_no_arrays_of_points(study: GapStudy) -> None:
     document = to_json(study)
     assert document["data"]["sha256"] == study.prepared.raw.sha256
     assert document["rows"][2]["parameters"] == {"big_m": "derived"}

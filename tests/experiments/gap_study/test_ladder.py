@@ -20,8 +20,8 @@ from tightmargin.experiments.gap_study import ladder
 from tightmargin.experiments.gap_study import study as gap_study
 from tightmargin.experiments.gap_study.bound_order import _stated, is_weaker, order_violations
 from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
-from tightmargin.experiments.gap_study.rungs import Effort, Need, Outcomes, Problem, Rung, Step
-from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, Instance, Study
+from tightmargin.experiments.gap_study.rungs import GapEffort, Need, Outcomes, Problem, Rung, Step
+from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, GapStudy, Instance
 from tightmargin.experiments.gap_study.table import percent, to_json, to_markdown
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
@@ -34,22 +34,22 @@ NAMES = [rung.name for rung in LADDER]
 NEEDY = [rung for rung in LADDER if rung.need is not None]
 
 
-def last(studies: Iterator[Study]) -> Study:
+def last(studies: Iterator[GapStudy]) -> GapStudy:
     *_, finished = studies
     return finished
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> GapStudy:
     return last(gap_study.run(SMALL, LADDER))
 
 
-def row(study: Study, label: str) -> Bound:
+def row(study: GapStudy, label: str) -> Bound:
     (found,) = [r for r in study.comparison.rows if r.label == label]
     return found
 
 
-def bound(study: Study, label: str) -> float:
+def bound(study: GapStudy, label: str) -> float:
     found = row(study, label).bound
     assert found is not None, (label, row(study, label).remark)
     return found
@@ -58,7 +58,7 @@ def bound(study: Study, label: str) -> float:
 # --- the order -----------------------------------------------------------------------------------
 
 
-def test_every_rung_is_certified_and_below_the_optimum(study: Study) -> None:
+def test_every_rung_is_certified_and_below_the_optimum(study: GapStudy) -> None:
     """The optimum by brute force over the points that are kept, in another modelling layer."""
     optimum = reference_solutions.zero_one_optimum(study.prepared.raw, "penalised", 1.5)
     assert study.comparison.upper == pytest.approx(optimum, rel=1e-7)
@@ -82,13 +82,13 @@ CHAINS = [
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: " < ".join(chain[-2:]))
-def test_each_chain_of_rungs_rises(chain: list[str], study: Study) -> None:
+def test_each_chain_of_rungs_rises(chain: list[str], study: GapStudy) -> None:
     bounds = [bound(study, name) for name in chain]
     slack = 2e-6 * float(study.comparison.upper or 0)
     assert all(low <= high + slack for low, high in pairwise(bounds)), bounds
 
 
-def test_the_upper_rungs_are_worth_their_price(study: Study) -> None:
+def test_the_upper_rungs_are_worth_their_price(study: GapStudy) -> None:
     """Each thing that is added shows: the SDP leaves a third, the ladder ends within 2 %."""
     gap = {r.label: study.comparison.relative_gap(r) or 0.0 for r in study.comparison.rows}
     assert gap["SDP"] > 0.3
@@ -107,7 +107,7 @@ COMPARED = [p for chain in CHAINS for p in pairwise(chain) if list(p) not in map
 
 
 @pytest.mark.parametrize(("weak", "strong"), COMPARED)
-def test_a_bound_above_a_stronger_rung_is_flagged(weak: str, strong: str, study: Study) -> None:
+def test_a_bound_above_a_stronger_rung_is_flagged(weak: str, strong: str, study: GapStudy) -> None:
     data = study.prepared.data
     assert isinstance(data, TrainingData)
     value = row(study, strong).value
@@ -119,7 +119,7 @@ def test_a_bound_above_a_stronger_rung_is_flagged(weak: str, strong: str, study:
     assert any(x.startswith(f"{weak}: bound") and x.endswith(strong) for x in lines), lines
 
 
-def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: Study) -> None:
+def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: GapStudy) -> None:
     data = study.prepared.data
     assert isinstance(data, TrainingData)
     one = row(study, "+ pair conflicts")
@@ -140,7 +140,7 @@ def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: Study) -> None
         assert not is_weaker(one, other, stated), word
 
 
-def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: Study) -> None:
+def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: GapStudy) -> None:
     data = study.prepared.data
     assert isinstance(data, TrainingData)
     products, lift = row(study, "+ linear RLT"), row(study, "level-1 lift")
@@ -169,7 +169,7 @@ def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
     first = Step("first", lambda problem: ran.append("first") or 1)
     second = Step("second", lambda problem, one: ran.append("second") or one + 1, (first,))
     data = reference_solutions.points("separable", 0, n=6)
-    outcomes = Outcomes(Problem(data, 1.0, "penalised", Effort(), lambda text: None))
+    outcomes = Outcomes(Problem(data, 1.0, "penalised", GapEffort(), lambda text: None))
     low, high = (
         Rung("conic_sdp", {}, "", Need(step, lambda found: {"found": found}))
         for step in (first, second)
@@ -184,7 +184,7 @@ def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
     assert outcomes.parameters(Rung("conic_sdp")) == ({}, 0.0)
 
 
-def test_seconds_of_a_row_contain_those_of_its_steps(study: Study) -> None:
+def test_seconds_of_a_row_contain_those_of_its_steps(study: GapStudy) -> None:
     for rung, found in zip(to_json(study)["rows"], study.comparison.rows, strict=True):
         assert rung["seconds"] == found.seconds
         assert (rung["needs"] is None) == (rung["preparation_seconds"] == 0)
@@ -202,7 +202,7 @@ def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ladder, "tighten", watched)
     rungs = [r for r in LADDER if "tightened" in r.name]
-    found = last(gap_study.run(SMALL, rungs, effort=Effort(tighten_time=7.5)))
+    found = last(gap_study.run(SMALL, rungs, effort=GapEffort(tighten_time=7.5)))
     assert len(asked) == 1, "two rungs, one run"
     assert asked[0]["time_limit"] == 7.5
     assert (asked[0]["penalty"], asked[0]["intercept"]) == (1.5, "penalised")
@@ -231,7 +231,7 @@ def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_effort_that_is_none_is_refused(words: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Effort(**words)
+        GapEffort(**words)
 
 
 # --- what is left out ----------------------------------------------------------------------------
@@ -319,11 +319,11 @@ def test_an_interrupt_inside_a_step_keeps_the_rows(
 
 
 def test_without_data_the_ladder_takes_its_documented_instances(
-    monkeypatch: pytest.MonkeyPatch, study: Study
+    monkeypatch: pytest.MonkeyPatch, study: GapStudy
 ) -> None:
     asked: list[Any] = []
 
-    def watched(instance: Instance, rungs: Any, **settings: Any) -> Iterator[Study]:
+    def watched(instance: Instance, rungs: Any, **settings: Any) -> Iterator[GapStudy]:
         asked.append((instance, tuple(rungs), settings["effort"]))
         return iter([replace(study, instance=instance)])
 
@@ -338,7 +338,7 @@ def test_without_data_the_ladder_takes_its_documented_instances(
 # --- tables --------------------------------------------------------------------------------------
 
 
-def test_the_markdown_table_has_every_rung_and_study(study: Study) -> None:
+def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     """What a study left out is a dash, what proves nothing says so, and the optimum comes last."""
     unproven = [
         replace(r, bound=None) if r.label == "SDP" else r for r in study.comparison.rows
@@ -368,11 +368,11 @@ def test_the_markdown_table_has_every_rung_and_study(study: Study) -> None:
     assert turned[2:] == [cells[0] for cells in body], "a row the first study left out too"
 
 
-def test_the_benchmark_takes_medians_of_what_was_proven(study: Study) -> None:
+def test_the_benchmark_takes_medians_of_what_was_proven(study: GapStudy) -> None:
     gaps = (0.5, 0.2, 0.3)
     upper = float(study.comparison.upper or 0)
 
-    def with_gap(gap: float) -> Study:
+    def with_gap(gap: float) -> GapStudy:
         rows = tuple(
             replace(r, bound=upper * (1 - gap), seconds=10 * gap) if r.label == "SDP" else r
             for r in study.comparison.rows
@@ -390,7 +390,7 @@ def test_the_benchmark_takes_medians_of_what_was_proven(study: Study) -> None:
     assert "Nothing: every bound is certified." in benchmark.text([study], [study])
 
 
-def test_the_benchmark_rewrites_the_readme_between_its_markers(study: Study) -> None:
+def test_the_benchmark_rewrites_the_readme_between_its_markers(study: GapStudy) -> None:
     text = f"before {benchmark.BEGIN} old {benchmark.END} after"
     new = benchmark.with_ladder(text, [study])
     assert new.startswith(f"before {benchmark.BEGIN}\n| relaxation |")

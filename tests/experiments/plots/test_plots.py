@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from tightmargin.experiments.gap_study import study as gap_study
 from tightmargin.experiments.gap_study.rungs import Rung
-from tightmargin.experiments.gap_study.study import RELAXATIONS, Instance, Study
+from tightmargin.experiments.gap_study.study import RELAXATIONS, GapStudy, Instance
 from tightmargin.experiments.plots.gaps import MISSING, gap_figure, save_figure
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.solvers.result import Certificate, Verdict
@@ -23,7 +23,7 @@ LOOSE = Rung("zero_one_hinge", {"big_m": 1}, "hinge loss, M = 1")
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> GapStudy:
     instance = Instance("small", "Sixteen points", SPEC, {"penalty": 1.0})
     *_, finished = gap_study.run(instance, [*RELAXATIONS, LOOSE])
     return finished
@@ -34,7 +34,7 @@ def drawn(figure: Figure) -> Figure:
     return figure
 
 
-def test_bars_are_as_long_as_the_gaps(study: Study) -> None:
+def test_bars_are_as_long_as_the_gaps(study: GapStudy) -> None:
     (axes,) = gap_figure([study]).axes
     labels = [text.get_text() for text in axes.get_yticklabels()]
     assert labels == [rung.name for rung in study.rungs]
@@ -51,7 +51,7 @@ def test_bars_are_as_long_as_the_gaps(study: Study) -> None:
         assert texts[position] == f"{100 * gap:.1f} %"
 
 
-def test_rows_without_a_bound_are_hatched_and_say_so(study: Study) -> None:
+def test_rows_without_a_bound_are_hatched_and_say_so(study: GapStudy) -> None:
     (axes,) = gap_figure([study]).axes
     hatched = [bar for bar in axes.patches if bar.get_hatch()]
     (bar,) = hatched
@@ -60,13 +60,13 @@ def test_rows_without_a_bound_are_hatched_and_say_so(study: Study) -> None:
     assert [t.get_text() for t in axes.texts if "bound" in t.get_text()] == ["no bound"]
 
 
-def test_the_first_row_is_on_top(study: Study) -> None:
+def test_the_first_row_is_on_top(study: GapStudy) -> None:
     (axes,) = gap_figure([study]).axes
     low, high = axes.get_ylim()
     assert low > high
 
 
-def test_one_panel_for_each_study(study: Study) -> None:
+def test_one_panel_for_each_study(study: GapStudy) -> None:
     other = replace(study, instance=replace(study.instance, title="The same again"))
     figure = gap_figure([study, other])
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
@@ -77,7 +77,7 @@ def test_one_panel_for_each_study(study: Study) -> None:
     assert figure.axes[-1].get_xlabel().startswith("relative gap to the optimum")
 
 
-def test_an_optimum_that_nobody_proved_is_not_called_one(study: Study) -> None:
+def test_an_optimum_that_nobody_proved_is_not_called_one(study: GapStudy) -> None:
     exact = study.comparison.exact
     assert exact is not None
     claimed = replace(exact, certificate=Certificate(Verdict.SOLVER_BOUND))
@@ -86,7 +86,7 @@ def test_an_optimum_that_nobody_proved_is_not_called_one(study: Study) -> None:
     assert any("best point known" in t.get_text() for t in figure.axes[0].texts)
 
 
-def test_every_text_lies_inside_and_none_on_another(study: Study) -> None:
+def test_every_text_lies_inside_and_none_on_another(study: GapStudy) -> None:
     figure = drawn(gap_figure([study, study]))
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame = figure.bbox
@@ -102,7 +102,7 @@ def test_every_text_lies_inside_and_none_on_another(study: Study) -> None:
             assert not any(box.overlaps(later) for later in boxes[k + 1 :])
 
 
-def test_letters_are_readable_at_the_width_of_a_page(study: Study) -> None:
+def test_letters_are_readable_at_the_width_of_a_page(study: GapStudy) -> None:
     """At 800 pixels no letter is smaller than 9 points at 100 dots an inch."""
     for studies in ([study], [study] * 3):
         figure = gap_figure(studies)
@@ -127,7 +127,7 @@ def test_shades_differ_without_colour() -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_files(suffix: str, study: Study, tmp_path: Path) -> None:
+def test_files(suffix: str, study: GapStudy, tmp_path: Path) -> None:
     file = tmp_path / f"gaps{suffix}"
     save_figure([study], file)
     content = file.read_bytes()
@@ -139,13 +139,13 @@ def test_files(suffix: str, study: Study, tmp_path: Path) -> None:
         assert 500 < height < width
 
 
-def test_nothing_finished_is_nothing_to_draw(study: Study) -> None:
+def test_nothing_finished_is_nothing_to_draw(study: GapStudy) -> None:
     empty = replace(study, rungs=(), comparison=replace(study.comparison, rows=()))
     with pytest.raises(ValueError, match="no finished row"):
         gap_figure([empty])
 
 
-def test_more_than_two_studies_stand_side_by_side_with_the_same_rows(study: Study) -> None:
+def test_more_than_two_studies_stand_side_by_side_with_the_same_rows(study: GapStudy) -> None:
     """A row that one study left out keeps its place there, and says so."""
     label = study.comparison.rows[2].label
     rest = tuple(row for row in study.comparison.rows if row.label != label)

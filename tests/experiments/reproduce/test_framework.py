@@ -36,7 +36,7 @@ from tightmargin.experiments.reproduce.framework.comparison import (
 from tightmargin.experiments.reproduce.framework.files import save, to_latex
 from tightmargin.experiments.reproduce.framework.printed import printed, printed_files
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Claim, Report, to_json
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report, to_json
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.papers import chosen, everything
 from tightmargin.experiments.studies.result_store import opened
@@ -164,7 +164,7 @@ def test_a_key_has_every_digit_in_csv(tmp_path: Path) -> None:
 
 
 def test_latex_says_how_each_claim_ended_and_what_is_not_proven() -> None:
-    claims = (Claim("one", True), Claim("two", False))
+    claims = (PaperClaim("one", True), PaperClaim("two", False))
     lines = to_latex(MIXED, Report("mixed", "Title", (MIXED,), claims=claims)).splitlines()
     assert lines[:3] == ["% Title", "% holds: one", "% DOES NOT HOLD: two"]
     assert "% complaint: data sonar, nu 3: NOT_CERTIFIED, relative gap 0.5" in lines

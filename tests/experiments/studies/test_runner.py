@@ -23,7 +23,7 @@ from tests.support.long_runs import Process, data, finish, press, start, wait_fo
 from tests.support.study_tasks import deadly, marked, marks, running
 from tightmargin.experiments.studies.frames import stored_frame
 from tightmargin.experiments.studies.plain_values import task_text
-from tightmargin.experiments.studies.progress import Progress, time_text
+from tightmargin.experiments.studies.progress import StudyProgress, time_text
 from tightmargin.experiments.studies.result_store import Key, ResultStore, opened
 from tightmargin.experiments.studies.runner import StudyError, run_study
 from tightmargin.experiments.studies.task import ctrl_c
@@ -87,7 +87,7 @@ def test_a_larger_study_runs_what_the_smaller_one_has_not(tmp_path: Path) -> Non
 def test_time_left_is_that_of_this_run() -> None:
     said: list[str] = []
     now = [0.0]
-    progress = Progress(10, 4, said.append, lambda: now[0])
+    progress = StudyProgress(10, 4, said.append, lambda: now[0])
     now[0] = 60.0
     progress.step()
     assert said == ["4 of 10 runs done", "5 of 10 runs done, about 5 min left"]
@@ -127,7 +127,7 @@ def test_a_study_and_its_store_are_tables(tmp_path: Path) -> None:
 def test_time_left_counts_no_start_and_waits_for_all_processes() -> None:
     said: list[str] = []
     now = [0.0]
-    progress = Progress(202, 0, said.append, lambda: now[0], 2)
+    progress = StudyProgress(202, 0, said.append, lambda: now[0], 2)
     now[0] = 60.0  # of which 50 went by before the first began
     progress.step(10.0)
     assert said[-1] == "1 of 202 runs done", "the other process has not finished one yet"

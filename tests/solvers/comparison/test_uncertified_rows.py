@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 import tightmargin as tm
 from tests.support.command_line import Answer, run
-from tightmargin.experiments.gap_study.study import Study
+from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.plots import gaps
 from tightmargin.solvers.comparison import compare as comparing
 from tightmargin.solvers.result import SolveResult, Status, Verdict
@@ -145,7 +145,7 @@ def test_the_picture_hatches_it(
     drawn: list[Figure] = []
     honest = gaps.gap_figure
 
-    def kept(studies: list[Study]) -> Figure:
+    def kept(studies: list[GapStudy]) -> Figure:
         drawn.append(honest(studies))
         return drawn[-1]
 

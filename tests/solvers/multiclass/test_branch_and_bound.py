@@ -91,14 +91,14 @@ def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.Mo
     none = truncated_search(FIFTEEN, **WORDS, time_limit=0.0)
     assert none.stop is StopReason.TIME_LIMIT
     assert 0 < none.bound <= few.bound + 1e-12
-    solve, count = searching._Search._solve, iter(range(100))
+    solve, count = searching._TruncatedSearch._solve, iter(range(100))
 
     def interrupted(*arguments: Any) -> None:
         if next(count) == 3:
             raise KeyboardInterrupt
         solve(*arguments)
 
-    monkeypatch.setattr(searching._Search, "_solve", interrupted)
+    monkeypatch.setattr(searching._TruncatedSearch, "_solve", interrupted)
     broken = truncated_search(FIFTEEN, **WORDS)
     assert broken.stop is StopReason.INTERRUPTED
     assert 0 < broken.bound <= whole.objective

@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
-from tightmargin.experiments.reproduce.framework.report import Claim
+from tightmargin.experiments.reproduce.framework.report import PaperClaim
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import SolveResult, Verdict
 
@@ -139,7 +139,7 @@ def _row(one: Statement, found: Finding | None) -> Row:
     return Row(key, cells, found["gap"], verdict)
 
 
-def statement_claim(statements: Sequence[Statement], found: Iterable[Finding]) -> Claim:
+def statement_claim(statements: Sequence[Statement], found: Iterable[Finding]) -> PaperClaim:
     """How many hold, and whether every verdict is the one that the list has."""
     by_key = {one["key"]: verdict_of(one) for one in found}
     wrong = [
@@ -156,4 +156,4 @@ def statement_claim(statements: Sequence[Statement], found: Iterable[Finding]) -
         f"{count[COUNTEREXAMPLE]} have a counterexample and {count[NOT_CHECKABLE]} cannot be "
         "checked by a run"
     )
-    return Claim(text + (f"; BUT {'; '.join(wrong)}" if wrong else ""), not wrong)
+    return PaperClaim(text + (f"; BUT {'; '.join(wrong)}" if wrong else ""), not wrong)
