@@ -80,7 +80,7 @@ class Certificate:
         bounds are then no bounds for that problem.
     facts : mapping
         Further numbers, and counts and remarks from the formulation's check, under the names of
-        certificates/facts.py.
+        fact_names.py.
     """
 
     verdict: Verdict

@@ -114,7 +114,7 @@ def _probabilities(machine: FittedProbabilities, X: Array) -> Told:
 
 
 def decision_values(result: SolveResult, X: Array) -> Array:
-    """Values <w, f(x)> + b of new points from a result; see experiments.estimators.fitted."""
+    """Values <w, f(x)> + b of new points from a result, by estimators/fitted.py."""
     return Fitted(result, partial(training_data, result)).decision_values(X)
 
 

@@ -47,7 +47,7 @@ def second_choice(
 def with_second_opinion(first: Choice, second: Choice, case: Case, outcome: Outcome) -> Outcome:
     """The outcome of the first solver after the second one was heard.
 
-    The facts of the certificate say what the second one claims (certificates/facts.py). A better
+    The facts of the certificate say what the second one claims (fact_names.py). A better
     point is kept, the better of two proven bounds too.
     """
     # Option names are the first solver's own.

@@ -80,7 +80,7 @@ def _selected(found: Mapping[Any, float], wanted: Sequence[Any] | None) -> Mappi
 
 
 class ConicSolver(SolverBase):
-    """LP, QP, SOCP and SDP models; semidefinite rows by formulations.modeling.semidefinite."""
+    """LP, QP, SOCP and SDP models; semidefinite rows by modeling/semidefinite.py."""
 
     CONFIG = SolverConfig()
     solver: ClassVar[str]

@@ -6,8 +6,8 @@
         g, side = separate(found["w"])
         live.add_cut({"w": g}, upper=side)
 
-The program runs in HiGHS as it is, or as its explicit dual (see dual/form.py), where a cut is a
-column: the caller sees the same rows, columns and numbers either way.
+The program runs in HiGHS as it is, or as its explicit dual (dualization/dual_form.py), where a cut
+is a column: the caller sees the same rows, columns and numbers either way.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     x = C x',   rows times R,   second-order cones times one factor,   semidefinite rows S (.) S,
     objective divided by F
 
-The factors are those of certificates/scale.py, the least-squares scaling of Curtis & Reid with the
+The factors are those of least_squares_scaling.py, the method of Curtis & Reid with the
 objective and the sides as a further row and column: data in other units give other factors, and up
 to a factor of two the same scaled model. Scaling towards rows and columns whose largest entry is 1
 (Ruiz's method) would not do that: rows (1e-8 w, b, rho) are content with 1e-8.

@@ -205,7 +205,7 @@ PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-# Second forms of a dual, tested against the first one in test_rsvm.py.
+# Second forms of a dual, tested against the first one in tests/formulations/rigorous_svm.
 OTHER_DUALS = {"rsvm_dual_perspective": "rsvm"}
 
 

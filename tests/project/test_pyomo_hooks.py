@@ -1,7 +1,7 @@
 """The private parts of Pyomo that rows and variables kept as arrays rely on, by name.
 
 A Pyomo release that renames or repurposes one of them fails here, with its name, before it fails
-anywhere else. What the hooks are for is tested in test_rows.py and its neighbours.
+anywhere else. What the hooks are for is tested in test_affine_rows.py and its neighbours.
 """
 
 from __future__ import annotations

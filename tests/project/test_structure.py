@@ -60,6 +60,19 @@ def module_name(path: Path) -> str:
     return ".".join(installed_path(path).with_suffix("").parts).removesuffix(".__init__")
 
 
+def test_files_that_texts_name_are_there() -> None:
+    """A docstring that sends its reader to a file of the project names one that exists."""
+    tree = [f"/{path}" for path in source_files()]
+    named = [
+        (path, word)
+        for path in source_files()
+        for word in re.findall(r"\b((?:\w+/)*\w+\.py)\b", (ROOT / path).read_text("utf-8"))
+    ]
+    assert len(named) > 40, "the search finds them"
+    gone = [(path, word) for path, word in named if not any(x.endswith(f"/{word}") for x in tree)]
+    assert gone == []
+
+
 # --- who may import whom -------------------------------------------------------------------------
 
 

@@ -42,8 +42,7 @@ CASES = [
     for mode in INTERCEPTS
 ]
 PENALTIES = (0.4, 1.5)
-# Problems whose relaxations are ordered in tests/formulations/nu/test_extended.py,
-# test_ramp_bound.py, test_rsvm.py, test_matrix_svc.py, tests/formulations/multiclass/test_hinge.py.
+# Problems whose relaxations are ordered in the tests of their families.
 ELSEWHERE = (
     "extended_nu_svc", "matrix_svc_bilinear", "multiclass_truncated", "ramp_big_m", "rsvm",
 )  # fmt: skip
