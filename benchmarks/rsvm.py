@@ -24,7 +24,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.checks import hinge_sum
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm

@@ -30,7 +30,8 @@ from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.multiclass import direct_probabilities
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm

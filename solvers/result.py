@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
+from tightmargin.solvers.proofs.verdict import Verdict
 
 SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
@@ -41,14 +42,6 @@ class Status(StrEnum):
     INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
     INTERRUPTED = "interrupted"
     ERROR = "error"
-
-
-class Verdict(StrEnum):
-    """How far our own computation confirms a result."""
-
-    CERTIFIED = "CERTIFIED"
-    SOLVER_BOUND = "SOLVER_BOUND"
-    NOT_CERTIFIED = "NOT_CERTIFIED"
 
 
 @dataclass(frozen=True)
@@ -296,6 +289,6 @@ def is_tiny(objective: float, certificate: Certificate) -> bool:
 
 
 def scale_of(certificate: Certificate) -> float:
-    """What gaps of a result are relative to, see certificates/gap.py; 1 where nothing is said."""
+    """What gaps of a result are relative to, see proofs/gap.py; 1 where nothing is said."""
     scale = certificate.facts.get("unit")
     return scale if isinstance(scale, float) and scale > 0 else 1.0

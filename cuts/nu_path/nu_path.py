@@ -42,10 +42,10 @@ from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.slope_bound import nearest_direction, proven_slope
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.formulations.nu.weights import checked_nu
-from tightmargin.solvers.certificates.gap import CLOSED, closes
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.gap import CLOSED, closes
+from tightmargin.solvers.proofs.verdict import Verdict
 
 ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near has ended
 EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same

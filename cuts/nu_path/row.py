@@ -11,7 +11,7 @@ from tightmargin.cuts.nu_path.family import NuFamily
 from tightmargin.cuts.nu_path.multipliers import recover_multipliers
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import best_levels, support_value
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from tightmargin.experiments.gap_study.table import to_frame, to_json, to_latex
 from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 
 def compare_command(

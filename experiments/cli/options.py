@@ -17,7 +17,8 @@ from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 Spec = Annotated[
     str,

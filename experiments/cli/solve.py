@@ -28,7 +28,8 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.methods import AUTO, methods, refuse_method
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 
 def _methods() -> str:

@@ -16,7 +16,8 @@ from tightmargin.experiments.console.tables import (
 from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import percent, seconds_text
 from tightmargin.solvers.comparison.gap_table import Bound, Comparison, mark
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 COLUMNS = (
     "relaxation", "value", "bound", "gap", "gap %", "solver", "status", "s", "certificate",

@@ -19,7 +19,7 @@ from tightmargin.experiments.console.tables import (
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.statistics.capacity_report import RsvmReport
 from tightmargin.solvers.conic.path_result import ConicPath
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
 
 RSVM_COLUMNS = (

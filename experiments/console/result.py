@@ -20,7 +20,8 @@ from tightmargin.experiments.console.tables import (
     verdict_text,
 )
 from tightmargin.experiments.gap_study.table import seconds_text
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:
     from tightmargin.experiments.saved_results.verification_verdict import Verification

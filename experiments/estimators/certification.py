@@ -6,7 +6,8 @@ import warnings
 
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 UNCERTIFIED = ("warn", "raise", "ignore")
 

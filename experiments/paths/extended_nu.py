@@ -14,7 +14,7 @@ from tightmargin.experiments.paths.family import Family, Say, Settings, ending_o
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.path_result import row_numbers
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 ENTRY = "extended_nu_svc"
 SHARED = ("class_balance", "intercept")

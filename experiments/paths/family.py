@@ -14,7 +14,8 @@ from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.execution.path_result import PathResult, RowT
 from tightmargin.solvers.plain_json import checksum
-from tightmargin.solvers.result import SCHEMA, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SCHEMA
 from tightmargin.solvers.versions import versions
 
 # Of a row, left out of the table of numbers.

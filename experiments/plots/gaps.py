@@ -11,7 +11,7 @@ from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import common_labels
 from tightmargin.experiments.plots.style import BLUE, DPI
 from tightmargin.solvers.comparison.gap_table import Bound
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

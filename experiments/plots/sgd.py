@@ -23,7 +23,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.soft_margin.sgd import Sgd, sgd
 from tightmargin.solvers.soft_margin.sgd_rate import sgd_rate
 

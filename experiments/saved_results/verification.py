@@ -44,7 +44,8 @@ from tightmargin.solvers.exact.unboundedness import ray_proof
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import closing_bound, saved_bounds
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 

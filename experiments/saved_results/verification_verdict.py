@@ -17,8 +17,9 @@ from tightmargin.formulations.catalogue import PaperCheck
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import is_triangle, point_with, variables
 from tightmargin.solvers.certificates.case import CLAIM_TOLERANCE, FEASIBILITY_TOLERANCE, Case
-from tightmargin.solvers.certificates.gap import CLOSED, unit
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.gap import CLOSED, unit
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.residuals import primal_residual
 
 # Arithmetic repeated in double precision, perhaps on another machine: of the objective, and of the

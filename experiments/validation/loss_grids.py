@@ -19,7 +19,8 @@ from tightmargin.solvers.conic.path_result import LOW_RANK, ConicRow
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 
 Say = Callable[[str], None]
 GRID = 100

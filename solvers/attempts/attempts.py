@@ -24,7 +24,8 @@ from tightmargin.solvers.dualization.dual_form import DualForm, dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import coefficient_outside
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

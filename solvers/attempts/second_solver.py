@@ -15,7 +15,8 @@ from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.certificates.certify import relative_gap, stands
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 _NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)

@@ -13,8 +13,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers, conic_form
 from tightmargin.solvers.canonical_form.named_values import named_values
-from tightmargin.solvers.certificates import gap
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import (

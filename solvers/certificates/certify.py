@@ -10,7 +10,6 @@ import numpy as np
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import named_values, point_with
-from tightmargin.solvers.certificates import gap
 from tightmargin.solvers.certificates.case import (
     CLAIM_TOLERANCE,
     FEASIBILITY_TOLERANCE,
@@ -25,7 +24,9 @@ from tightmargin.solvers.certificates.no_optimum import no_optimum, without_poin
 from tightmargin.solvers.certificates.zero_optimum import zero_point
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.methods import closing_bound, ends_at_a_point, relaxation_bound
-from tightmargin.solvers.result import Certificate, Status, Verdict
+from tightmargin.solvers.proofs import gap
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
 
 _CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
@@ -271,8 +272,7 @@ def _doubt(
         return f"the solver says optimal with bound {said} {short} {value}", Status.FEASIBLE
     own, method = certificate.bound, certificate.bound_method
     if own is None or claim.bound is None or not ends_at_a_point(method):
-        return None
-    # These end at a point: their bound is the optimum, and no true bound is above it.
+        return None  # what ends at a point is the optimum, and no true bound is above that
     words = f"the solver's bound {said} {beyond} the optimum {own:.9g} by {method}"
     return (words, Status.FEASIBLE) if claim.bound > own + wide else None
 

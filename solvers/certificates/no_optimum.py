@@ -15,7 +15,8 @@ from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.exact.infeasibility import Infeasible, find_infeasibility
 from tightmargin.solvers.exact.unboundedness import Unbounded, unboundedness_proof
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Certificate, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, Status
 
 # A solver that gave up, or does not know which of the two it is, may have had either reason.
 _MAY_BE_INFEASIBLE = (

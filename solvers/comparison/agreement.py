@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tightmargin.solvers.comparison.solver_runs import SolverRun
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 if TYPE_CHECKING:
     import pandas as pd

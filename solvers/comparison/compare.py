@@ -22,7 +22,8 @@ from tightmargin.solvers.comparison.solver_runs import ALL, solver_runs
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.same_edit import Edit, Side, edited_copy, why_no_gap
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 Spec = Any  # a name, a (name, parameters) pair, or a Pyomo model
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny, scale_of
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status, is_tiny, scale_of
 
 if TYPE_CHECKING:
     import pandas as pd

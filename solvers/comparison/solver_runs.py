@@ -25,7 +25,8 @@ from tightmargin.solvers.errors import (
 )
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.methods import remark_on
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 

@@ -14,7 +14,8 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.solvers.conic.low_rank import LowRank, from_lifted
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.conic.path import conic_path
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import Finding, Method, register_method
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 ENTRY = "conic_sdp"
 LOW_RANK = "low-rank"

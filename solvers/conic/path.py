@@ -25,11 +25,11 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.certificates.gap import CLOSED
 from tightmargin.solvers.conic.budget_search import point_of_spend, refuse_unreachable
 from tightmargin.solvers.conic.low_rank import LowRank
 from tightmargin.solvers.conic.path_result import ConicPath, ConicRow
 from tightmargin.solvers.conic.path_rows import ConicRows
+from tightmargin.solvers.proofs.gap import CLOSED
 
 MODES = ("penalised", "none")
 

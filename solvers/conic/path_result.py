@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.execution.path_result import PathResult
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 LOW_RANK, HARD_MARGIN, INTERIOR = "low-rank", "hard margin", "interior point"
 

@@ -13,7 +13,6 @@ import numpy as np
 from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, budget_value
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.conic.budget_search import Spent, point_of_spend, within_budget
 from tightmargin.solvers.conic.hard_margin_limit import HardMargin, hard_margin_limit
 from tightmargin.solvers.conic.interior_point import Interior, by_budget, by_penalty
@@ -21,7 +20,8 @@ from tightmargin.solvers.conic.low_rank import LowRank
 from tightmargin.solvers.conic.low_rank_minimum import LARGE, low_rank_minimum, refined
 from tightmargin.solvers.conic.path_result import HARD_MARGIN, INTERIOR, LOW_RANK, ConicRow
 from tightmargin.solvers.errors import RefusedError
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.gap import closes
+from tightmargin.solvers.proofs.verdict import Verdict
 
 ABOVE = 1e-9  # of a value: what its own rounding may leave below a bound
 RANK = 1e-6  # of the trace of W: a part of W - w~ w~' that counts

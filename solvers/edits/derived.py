@@ -23,7 +23,8 @@ from tightmargin.formulations.reliances import (
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.edits.difference import Difference, difference
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,9 +22,10 @@ from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
-from tightmargin.solvers.result import Certificate, Verdict
+from tightmargin.solvers.proofs.gap import closes
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate
 
 WORK = 2e7  # multiplications of one step of a block: a fraction of a second, and so is Ctrl-C
 LARGEST = 1e8  # of one machine

@@ -29,8 +29,9 @@ from tightmargin.solvers.execution.interrupts import Finished, supervised
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.isolated.child import Answer, Request, load_snapshot, packed, unpacked
 from tightmargin.solvers.methods import registering_modules
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.versions import versions
 
 GRACE = 60.0

@@ -16,7 +16,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, o
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.probability.sign_rule import SignReading, Signs, checked_values, inside
 from tightmargin.solvers.probability.weighted_machines import METHODS, Problem, WeightedMachine
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 ENTRY = "weighted_svc"
 POINTS, KERNEL = "points", "kernel"  # what the numbers of a row multiply

@@ -26,10 +26,11 @@ from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import weighted_svc
-from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.hinge_batch.binary import hinge_machines, proven_bounds
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.gap import closes
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 INTERIOR, LIBSVM, MODEL = "interior", "libsvm", "model"
 METHODS = ("auto", INTERIOR, LIBSVM, MODEL)

@@ -23,9 +23,9 @@ from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.certificates.gap import closes
 from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, scaled
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.gap import closes
+from tightmargin.solvers.proofs.verdict import Verdict
 
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of

@@ -24,7 +24,8 @@ from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.exact.unboundedness import unboundedness_proof
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 BY_NAME = {problem.name: problem for problem in PROBLEMS}

@@ -34,7 +34,8 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import FACTS
 from tightmargin.solvers.methods import automatic_method, method_names
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
 NU, N = 0.25, 10  # nu_bar is 0.464

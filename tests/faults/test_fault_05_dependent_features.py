@@ -17,7 +17,8 @@ from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 N = 5
 DATA = points("overlapping", 4, n=N)

@@ -12,7 +12,8 @@ from tests.faults.settings import as_taken, modes, valid
 from tests.references import reference_solutions
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 CLAIMED = ("NONCONVEX", "LRCP", "MIQP", "MILP")
 

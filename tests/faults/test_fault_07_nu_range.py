@@ -19,7 +19,7 @@ from sklearn.svm import NuSVC
 import tightmargin as tm
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 DATA = points("unbalanced", 0, n=12)  # 4 positive, 8 negative
 LARGEST = 2 * 4 / 12

@@ -17,7 +17,7 @@ from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit, rsvm_at_limit
 from tightmargin.solvers.rigorous_svm.point import rsvm_point
 

@@ -17,7 +17,8 @@ from tests.faults.instances import instance
 from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
 from tests.support.command_line import run, write_csv
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 KEPT = instance("small_big_m")
 DATA = tm.TrainingData(KEPT["X"], KEPT["y"])

@@ -16,7 +16,8 @@ from tests.faults.instances import instance
 from tests.references.brute_force import ramp_optimum, zero_one_optima
 from tests.support.command_line import run, write_csv
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 KEPT = instance("small_big_m")
 DATA = tm.TrainingData(KEPT["X"], KEPT["y"])

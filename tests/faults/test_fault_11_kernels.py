@@ -19,7 +19,8 @@ from tests.references import reference_solutions
 from tests.support.command_line import run
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import GramData
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((8, 2))

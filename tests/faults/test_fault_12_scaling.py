@@ -14,7 +14,8 @@ import pytest
 import tightmargin as tm
 from tests.references.reference_solutions import points
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 DATA = points("overlapping", 5, n=10)
 

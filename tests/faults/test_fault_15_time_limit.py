@@ -15,7 +15,8 @@ from tests.support.command_line import run, write_csv
 from tests.support.long_runs import MODELS, data, with_a_point
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

@@ -14,7 +14,8 @@ from tightmargin.solvers.attempts import attempts
 from tightmargin.solvers.backends.clarabel import run as run_clarabel
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 DATA = points("overlapping", 2, n=10)
 EARLY = {"max_iter": 4}

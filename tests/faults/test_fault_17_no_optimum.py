@@ -20,7 +20,8 @@ from tightmargin.solvers.backends import highs
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 SEPARABLE, OVERLAPPING = points("separable", 1, n=8), points("overlapping", 1, n=8)

@@ -21,7 +21,8 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 KEPT = instance("local_optima")

@@ -18,7 +18,7 @@ from tests.references.brute_force import zero_one_optima
 from tightmargin.solvers.backends import scip
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 KEPT = instance("superoptimal")

@@ -14,7 +14,8 @@ import tightmargin as tm
 from tests.references.reference_solutions import points
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 STEP = 1e-2
 

@@ -13,7 +13,8 @@ from tests.metamorphic.families import FAMILIES
 from tests.references.reference_solutions import points
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from tests.metamorphic.families import FAMILIES
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, ProblemClass
 from tightmargin.formulations.reliances import rests_on_something
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 FACTORS = st.sampled_from([1e-6, 0.02, 3.7, 1e6])

@@ -23,7 +23,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.scaling import badly_scaled
 

@@ -23,7 +23,8 @@ from tests.metamorphic.families import FAMILIES
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 SEEDS = st.integers(0, 2**32 - 1)
 ORDERED = [name for name, family in FAMILIES.items() if family.least == "hyperplane"]

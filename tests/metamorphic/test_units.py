@@ -17,7 +17,8 @@ from tests.metamorphic.families import FAMILIES, UNPRICED
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 CONVEX = [name for name, family in FAMILIES.items() if CATALOGUE[name].problem_class in
           ("LP", "QP", "SOCP", "SDP")]  # fmt: skip

@@ -34,7 +34,7 @@ from tests.support.cbf_reader import read
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.solvers.backends.clarabel import run_conic
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 

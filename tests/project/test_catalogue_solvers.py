@@ -31,7 +31,8 @@ from tightmargin.solvers.errors import (
     SizeLimitError,
     SolverNotInstalledError,
 )
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 

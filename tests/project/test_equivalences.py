@@ -28,7 +28,8 @@ from tightmargin.formulations.svc.soft_margin import (
 from tightmargin.formulations.zero_one.big_m_models import zero_one_hinge
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 SEEDS = (0, 1, 2)
 KINDS = ("overlapping", "unbalanced")

@@ -16,7 +16,7 @@ from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.zero_one.big_m_models import zero_one_relaxed
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 

@@ -25,7 +25,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.errors import NumberError, ProblemClassError, RefusedError
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAN, INF = math.nan, math.inf
 TRUTH = -1.5  # of small_lp: x_0 + x_1 <= 1.5 alone matters

@@ -18,7 +18,8 @@ from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 LARGE = points("overlapping", 2, n=1500)

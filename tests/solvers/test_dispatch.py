@@ -16,7 +16,8 @@ from tightmargin.solvers.errors import (
     SizeLimitError,
     SolverNotInstalledError,
 )
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 

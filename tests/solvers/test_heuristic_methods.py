@@ -26,7 +26,8 @@ from tightmargin.solvers.matrix import methods as matrix_methods
 from tightmargin.solvers.methods import automatic_method, method_names, methods
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.multiclass import methods as class_methods
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 CLASSES = class_points(1)
 RIDGE, S = 0.05, -0.5

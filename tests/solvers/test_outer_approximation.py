@@ -19,7 +19,8 @@ from tightmargin.solvers.execution import trace as progress_module
 from tightmargin.solvers.execution.interrupts import Finished
 from tightmargin.solvers.execution.trace import Progress, in_sense
 from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 DATA = reference_solutions.points("overlapping", 1, n=10)
 WIDE = reference_solutions.points("overlapping", 0, n=40, d=6)

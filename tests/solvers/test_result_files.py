@@ -24,7 +24,8 @@ from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import INLINE_LIMIT, Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import INLINE_LIMIT, Certificate, SolveResult, Status
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 finite = st.floats(allow_nan=False, allow_infinity=False)

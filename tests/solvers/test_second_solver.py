@@ -16,7 +16,8 @@ from tests.support.command_line import run, write_csv
 from tightmargin.solvers.backends import highs, scip
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 DATA = reference_solutions.points("overlapping", 5, n=12)
 

@@ -8,7 +8,8 @@ import pyomo.environ as pyo
 
 from tests.references.reference_solutions import points
 from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 CLUSTERED = {"n": 14, "d": 2, "sigma": 0.3}
 CLOSE = {"numerics/feastol": 1e-9}

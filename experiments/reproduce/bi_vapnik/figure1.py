@@ -27,7 +27,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 
 NAME = "bi-vapnik-figure1"

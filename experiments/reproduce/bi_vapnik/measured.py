@@ -11,7 +11,7 @@ import numpy as np
 from tightmargin.experiments.reproduce.bi_vapnik.samples import Sample
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
 

@@ -20,7 +20,7 @@ from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES, source_
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 METHOD = "interior"  # quickest by far for about a hundred features and C in the thousands
 BEYOND = 0.35  # one more H^2/l, so that the last row has a neighbour on either side

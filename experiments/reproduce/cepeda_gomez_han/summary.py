@@ -9,7 +9,7 @@ from statistics import mean, stdev
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import Pair
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import TIE, Found
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 
 @dataclass(frozen=True)

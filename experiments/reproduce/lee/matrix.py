@@ -18,7 +18,7 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     statement_claim,
     statement_table,
 )
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "lee-matrix"
 # Rows, columns, rank and points.

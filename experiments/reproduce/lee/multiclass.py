@@ -24,7 +24,7 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     statement_claim,
     statement_table,
 )
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "lee-multiclass"
 CASES, QUICK_CASES = ((20, 2), (30, 3), (40, 4)), ((20, 2), (30, 3))  # points, strays among them

@@ -30,7 +30,7 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     statement_table,
 )
 from tightmargin.solvers.probability.multiclass import EXACT, HINGE_MACHINE, TRUNCATED
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "lee-probabilities"
 SIZES, QUICK_SIZES = (100, 400, 1600, 6400), (100, 400, 1600)

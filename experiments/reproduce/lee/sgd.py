@@ -32,7 +32,7 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     statement_claim,
     statement_table,
 )
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.soft_margin.sgd_rate import RULES
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.local_search import LocalSolution, extended_nu_local
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 SCALE = math.sqrt(2)  # the norm of w in the paper
 SAME = 1e-6  # relative: a local solution that is no further above the optimum is that optimum

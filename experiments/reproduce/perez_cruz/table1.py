@@ -24,7 +24,8 @@ from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.nu.nu_svc import nu_svc_dual
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 NAME = "perez-cruz-table1"
 SEEDS, QUICK = 50, 8

@@ -28,7 +28,7 @@ from tightmargin.experiments.statistics.margin_errors import margin_errors, valu
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.min_cvar import min_cvar
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "takeda-sugiyama-figure1"
 NUS = {"wdbc": (0.5, 0.3, 0.1, 0.03), "liver": (0.8, 0.6, 0.3, 0.1)}

@@ -36,7 +36,7 @@ from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc_dual
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import NuRange, nu_range
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "takeda-sugiyama-figure2"
 INSIDE = 1 - 1e-10

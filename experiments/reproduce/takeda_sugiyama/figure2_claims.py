@@ -8,7 +8,7 @@ from typing import Any
 
 from tightmargin.experiments.reproduce.framework.report import PaperClaim
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import SOURCES
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 SAME = 1e-9  # relative: two values that a formula says are one
 CLOSE = 1e-8  # between proven bounds of nu_bar

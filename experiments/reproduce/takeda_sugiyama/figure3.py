@@ -32,7 +32,7 @@ from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "takeda-sugiyama-figure3"
 SHARE = 0.5  # of nu_bar

@@ -13,7 +13,8 @@ from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 
 @dataclass(frozen=True)

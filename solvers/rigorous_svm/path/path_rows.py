@@ -10,7 +10,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import (
     NormLimit,
     norm_limit,

@@ -36,7 +36,7 @@ from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 Array = np.ndarray
 MODES = ("free", "none")

@@ -29,7 +29,8 @@ from tightmargin.experiments.console.streams import stdout_to_stderr
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.result import SCHEMA, Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SCHEMA, Certificate, SolveResult, Status
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 SEPARABLE = reference_solutions.points("separable", 3, n=10)

@@ -32,7 +32,8 @@ from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.estimators import classifier, fitted, fitting
 from tightmargin.experiments.estimators.fitting import HYPERPARAMETERS
 from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 DATA = points("overlapping", 5, n=40)
 X, Y = DATA.X, DATA.y

@@ -46,7 +46,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
 from tightmargin.solvers.comparison.gap_table import Bound
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 SPEC = "synthetic:clustered,n=40,d=2,sigma=0.5,seed=0"

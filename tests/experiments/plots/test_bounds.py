@@ -22,7 +22,7 @@ from tightmargin.experiments.plots.style import LOOKS, new_figure
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
 from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search

@@ -11,7 +11,8 @@ from tests.support.command_line import run
 from tightmargin.experiments.plots.performance_profile import times_of
 from tightmargin.solvers.comparison.agreement import Agreement
 from tightmargin.solvers.comparison.solver_runs import Model, SolverRun
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 
 
 def test_only_proven_finished_and_agreeing_solves_count() -> None:

@@ -16,7 +16,8 @@ from tightmargin.experiments.gap_study.rungs import Rung
 from tightmargin.experiments.gap_study.study import RELAXATIONS, GapStudy, Instance
 from tightmargin.experiments.plots.gaps import MISSING, gap_figure, save_figure
 from tightmargin.experiments.plots.style import SUFFIXES
-from tightmargin.solvers.result import Certificate, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate
 
 SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
 LOOSE = Rung("zero_one_hinge", {"big_m": 1}, "hinge loss, M = 1")

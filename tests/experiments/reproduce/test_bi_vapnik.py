@@ -31,7 +31,7 @@ from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, Sample, 
 from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import misfit
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 
 # --- the print -----------------------------------------------------------------------------------

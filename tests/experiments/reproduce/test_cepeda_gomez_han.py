@@ -54,7 +54,7 @@ from tightmargin.experiments.reproduce.papers import chosen
 from tightmargin.experiments.validation.error_rates import Samples, synthetic_samples
 from tightmargin.formulations.conic.loss import conic_loss
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 Found = dict[str, Any]
 

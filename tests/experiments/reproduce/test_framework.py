@@ -41,7 +41,8 @@ from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.papers import chosen, everything
 from tightmargin.experiments.studies.result_store import opened
 from tightmargin.experiments.studies.runner import StudyError
-from tightmargin.solvers.result import SCHEMA, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SCHEMA
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME = "bi-vapnik-table2"

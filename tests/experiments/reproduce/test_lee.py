@@ -54,7 +54,7 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
 from tightmargin.experiments.reproduce.papers import LEE, chosen
 from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
 from tightmargin.solvers.probability.simplex_grid import simplex_grid
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 PARTS = (*LINEAR, *BINARY, *CLASSES, *MATRIX)
 

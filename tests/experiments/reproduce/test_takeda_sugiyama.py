@@ -47,7 +47,8 @@ from tightmargin.formulations.svc.c_svc import c_svc_dual
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 Numbers = dict[str, Any]
 

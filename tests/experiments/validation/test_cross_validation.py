@@ -28,7 +28,8 @@ from tightmargin.experiments.validation.folds import fold_numbers, splits
 from tightmargin.experiments.validation.loss_grids import Fit, fits, hinge_grid, papers_grid
 from tightmargin.experiments.validation.result import TIES, choose
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 GRID = [0.1, 0.5, 0.9]
 SPEC = "synthetic:clustered,n=60,d=2,sigma=0.3,seed=1"

@@ -29,10 +29,10 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.formulations.zero_one.conflicts import least_kept_norm
-from tightmargin.solvers.certificates.gap import closes, unit
 from tightmargin.solvers.conic.relaxation_bound import bound_of_strengthening
 from tightmargin.solvers.hinge_batch.binary import proven_bounds
 from tightmargin.solvers.matrix.closing_bounds import projection_value
+from tightmargin.solvers.proofs.gap import closes, unit
 from tightmargin.solvers.rigorous_svm.point import rsvm_point
 from tightmargin.solvers.soft_margin.sgd import _dual_at_least
 

@@ -21,7 +21,8 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import psd_entries
 from tightmargin.formulations.zero_one.big_m import derive_big_m
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 PENALTY = 1.3
 PRICED = ("penalised", "none")

@@ -20,7 +20,8 @@ from tightmargin.formulations.conic.sdp_dual import primal_point
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 PENALTY = 1.3
 PRICED = ("penalised", "none")

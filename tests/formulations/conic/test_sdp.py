@@ -31,7 +31,8 @@ from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.conic.strengthening import strengthening_values
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 PENALTY = 1.3

@@ -31,7 +31,8 @@ from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bound
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration

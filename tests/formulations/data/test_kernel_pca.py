@@ -27,7 +27,8 @@ from tightmargin.formulations.nu.extended import extended_nu_svc
 from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 DATA = reference_solutions.points("overlapping", 3, n=24, d=3)
 NEW = np.random.default_rng(31).normal(0.3, 1.5, (9, 3))

@@ -26,7 +26,8 @@ from tightmargin.formulations.matrix.shapes import (
     spread_norm,
 )
 from tightmargin.solvers.matrix.closing_bounds import projection_value
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 RIDGE, SQUARE = 0.5, (3, 3)
 DATA = matrix_points(2)  # 14 predictors 3 x 3 with the signs of a matrix of rank 1, and noise

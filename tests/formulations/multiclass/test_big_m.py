@@ -14,7 +14,7 @@ from tests.references.multiclass import Machine, class_points, truncated_by_sets
 from tests.references.reference_solutions import INTERCEPTS
 from tightmargin.formulations.multiclass.big_m import cap_of, class_reaches, derive_multiclass_big_m
 from tightmargin.formulations.multiclass.hinge import class_costs
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 # A class of one point far away, whose weight is next to nothing: it is given up altogether.
 GIVEN_UP = tm.MulticlassData(

@@ -15,7 +15,8 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.multiclass.hinge import smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 DATA = class_points(0, n=24, K=4)

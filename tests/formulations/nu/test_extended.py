@@ -40,7 +40,8 @@ from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu import nu_range as ranges
 from tightmargin.solvers.nu.nu_range import nu_bar_bounds, nu_range
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 # SCIP meets the norm row to 1e-6, and our check puts w onto it.
 GLOBAL = 2e-6

@@ -18,7 +18,8 @@ from tests.support.command_line import run, write_csv
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.nu.reduced_hull import MEET
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 

@@ -39,7 +39,7 @@ from tightmargin.formulations.svc.c_svc import c_svc, c_svc_dual
 from tightmargin.formulations.svc.hard_margin import hard_margin_svc
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 import tightmargin as tm
 from tests.references.reference_solutions import points
 from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 
 def counted(model: Any) -> Any:

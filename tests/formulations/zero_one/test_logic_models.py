@@ -20,7 +20,7 @@ from tightmargin.solvers.disjunctive import hull_cuts
 from tightmargin.solvers.disjunctive.transformation import transformed
 from tightmargin.solvers.errors import ProblemClassError, SolverNotInstalledError
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations import indicator_constraints as indicators_module
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration

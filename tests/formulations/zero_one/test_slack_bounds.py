@@ -25,7 +25,7 @@ from tightmargin.formulations.zero_one.slack_bounds import (
     other_class_reach,
 )
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 

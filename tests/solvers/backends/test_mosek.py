@@ -34,7 +34,8 @@ from tightmargin.solvers.errors import (
     ProblemClassError,
     SolverNotInstalledError,
 )
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 mosek = pytest.importorskip("mosek", reason="mosek is not installed")
 mosek_fusion = pytest.importorskip("mosek.fusion", reason="mosek is not installed")

@@ -12,7 +12,8 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import QP, SOLVERS
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 pytest.importorskip("piqp", reason="piqp is an extra")
 

@@ -10,7 +10,8 @@ import pytest
 import tightmargin as tm
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends import scip
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 DATA = TrainingData(np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0]]), np.array([1.0, -1.0, 1.0]))
 

@@ -17,7 +17,8 @@ from tightmargin.solvers.backends import scs as back_end
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 scs = pytest.importorskip("scs", reason="scs is an extra")
 

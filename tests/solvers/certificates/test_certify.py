@@ -29,7 +29,8 @@ from tightmargin.solvers.conic import relaxation_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.zero_one import closing_bounds
 

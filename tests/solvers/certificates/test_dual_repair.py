@@ -38,7 +38,7 @@ from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 

@@ -21,7 +21,8 @@ from tightmargin.solvers.attempts.second_solver import _joined
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.errors import DomainError, ProblemClassError
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 RELATIVE = 1e-5  # points may miss rows by 1e-6 of their size

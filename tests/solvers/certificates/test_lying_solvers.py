@@ -32,7 +32,8 @@ from tightmargin.solvers.certificates.claim_consistency import with_contradictio
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 CONVEX = ("LP", "QP", "SOCP", "SDP")

@@ -28,7 +28,8 @@ from tightmargin.solvers.certificates.safe_bound import limits_of_variables
 from tightmargin.solvers.certificates.weak_duality import METHOD
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 

@@ -23,7 +23,7 @@ from tightmargin.solvers.canonical_form.squares import complete_squares
 from tightmargin.solvers.certificates.dual_centre import dual_centre
 from tightmargin.solvers.certificates.safe_bound import limits_of_variables
 from tightmargin.solvers.exact_arithmetic import is_semidefinite, rounded_down
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Array = NDArray[np.float64]

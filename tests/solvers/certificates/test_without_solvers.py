@@ -22,8 +22,9 @@ from tightmargin.solvers.canonical_form.named_values import named_ray, named_val
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 SOLVER_PACKAGES = ("highspy", "clarabel", "pyscipopt", "gurobipy", "mosek", "scs", "piqp", "osqp")

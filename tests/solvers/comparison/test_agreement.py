@@ -28,7 +28,8 @@ from tightmargin.solvers.comparison.solver_runs import Model, SolverRun, solvers
 from tightmargin.solvers.doctor import TRIALS
 from tightmargin.solvers.errors import SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 
 NU_BELOW, NU, PENALTY, BIG_M, N = 0.3, 0.75, 1.3, 25.0, 10
 DATA = reference_solutions.points("overlapping", 1, n=N)

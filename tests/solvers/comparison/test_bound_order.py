@@ -30,7 +30,8 @@ from tightmargin.formulations.zero_one.big_m_models import (
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 

@@ -11,7 +11,8 @@ import pytest
 import tightmargin as tm
 from tests.references import reference_solutions
 from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 SETTINGS = {"penalty": 1.0, "big_m": "derived"}

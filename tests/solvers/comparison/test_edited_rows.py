@@ -15,7 +15,7 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.same_edit import OTHER
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 DATA = points("overlapping", 4, n=8)
 SETTINGS = {"penalty": 0.6, "big_m": 500.0}

@@ -20,7 +20,8 @@ from tests.support.command_line import Answer, run
 from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.plots import gaps
 from tightmargin.solvers.comparison import compare as comparing
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
 ROWS = ("conic_sdp", "zero_one_hinge:big_m=derived", "zero_one_hinge:big_m=1")

@@ -30,7 +30,7 @@ from tightmargin.solvers.conic.path_result import (
     ConicRow,
 )
 from tightmargin.solvers.errors import SolverNotInstalledError
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 PENALTIES = (0.02, 0.3, 1.3, 6.0, 40.0)
 BUDGETS = (0.5, 0.2, 0.02)

@@ -18,7 +18,7 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.conic import path_rows
 from tightmargin.solvers.conic.low_rank import LowRank
 from tightmargin.solvers.conic.path_result import ConicRow
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 SCALES = (1e-5, 3e-3, 1.0, 40.0, 1e5)
 

@@ -26,7 +26,8 @@ from tightmargin.solvers.dualization.layout import dual_size
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.names import Label
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form

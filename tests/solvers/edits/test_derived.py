@@ -20,7 +20,8 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 # Of the model as written: what keeps it from speaking of the problem was stated or is a choice.
 AS_WRITTEN = ("conic_fixed", "conic_sdp_literal")

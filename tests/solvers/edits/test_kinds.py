@@ -21,7 +21,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.derived import difference_of
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 # --- every other kind of edit --------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 DATA = points("overlapping", 4, n=8)
 FEW = points("overlapping", 4, n=6)

@@ -17,7 +17,8 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.exact.infeasibility import elastic_form, infeasibility_proof
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 OVERLAPPING = points("overlapping", 3)

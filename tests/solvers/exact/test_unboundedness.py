@@ -25,7 +25,8 @@ from tightmargin.solvers.exact.unboundedness import Unbounded, ray_proof, unboun
 from tightmargin.solvers.exact_arithmetic import is_semidefinite
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 Array = NDArray[np.float64]

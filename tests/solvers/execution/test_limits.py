@@ -20,7 +20,8 @@ from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

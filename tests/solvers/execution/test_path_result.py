@@ -14,7 +14,7 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 DATA = points("overlapping", 3, n=14)
 RIDGE = 0.05

@@ -20,7 +20,8 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.hinge_batch import cost_grid
 from tightmargin.solvers.hinge_batch.binary import Machines
 from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 Array = NDArray[np.float64]
 

@@ -26,7 +26,8 @@ from tests.support.lying_solver import DATA, SUBJECTS, telling
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.isolated.child import Answer, load_snapshot, packed, snapshot, unpacked
 from tightmargin.solvers.isolated.parent import solve_isolated
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 ABOUT_THE_RUN = ("seconds", "log")
 

@@ -19,7 +19,8 @@ from tightmargin.solvers.matrix import closing_bounds, direction_cells
 from tightmargin.solvers.matrix.alternating import fixed_columns
 from tightmargin.solvers.matrix.branch_and_bound import _halves, is_searchable, matrix_search
 from tightmargin.solvers.matrix.direction_cells import CellProblem
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 RIDGE = 0.5
 SMALL = matrix_points(1, n=10, shape=(2, 3))

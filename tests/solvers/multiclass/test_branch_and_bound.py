@@ -20,7 +20,7 @@ from tightmargin.solvers.multiclass import branch_and_bound as searching
 from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
 from tightmargin.solvers.multiclass.dca import truncated_dca
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 FIFTEEN = class_points(27, n=15)
 WORDS: dict[str, Any] = {"ridge": 0.02, "truncation": -0.5}

@@ -26,7 +26,8 @@ from tightmargin.solvers.model_building import build
 from tightmargin.solvers.multiclass import dca as module
 from tightmargin.solvers.multiclass.dca import Descent, truncated_dca
 from tightmargin.solvers.multiclass.dca_gap import certified_gap
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 Array = NDArray[np.float64]
 

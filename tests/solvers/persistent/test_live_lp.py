@@ -27,7 +27,8 @@ from tightmargin.solvers.persistent import highs_handle
 from tightmargin.solvers.persistent.highs_handle import SPRINT
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.persistent.primal import Answer, settled
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 INF = np.inf
 FORMS = ("primal", "dual")

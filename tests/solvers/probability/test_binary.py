@@ -25,7 +25,7 @@ from tightmargin.solvers.probability import weighted_machines
 from tightmargin.solvers.probability.binary import ClassProbabilities, class_probabilities
 from tightmargin.solvers.probability.sign_rule import SignReading, checked_grid
 from tightmargin.solvers.probability.weighted_machines import METHODS, WeightedMachine
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 Array = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.normalisation import fit_normaliser
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition import decomposition as module
 from tightmargin.solvers.rigorous_svm.decomposition import iterate as iterates
 from tightmargin.solvers.rigorous_svm.decomposition import kernel_rows as rows

@@ -18,7 +18,8 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.rigorous_svm import methods
 from tightmargin.solvers.rigorous_svm.methods import SEARCHED
 from tightmargin.solvers.rigorous_svm.path.path_result import METHODS

@@ -27,7 +27,8 @@ from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.checks import hinge_sum
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.norm_limit import search
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import (
     NormLimit,

@@ -18,7 +18,8 @@ from tests.references.reference_solutions import capacity_dual, least_loss, poin
 from tightmargin.formulations.data.kernels import kernel_matrix
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path import libsvm_fits, path_rows, single_bound
 from tightmargin.solvers.rigorous_svm.path.interior_point import interior_point

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.references.reference_solutions import points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.checks import hinge_sum
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.point import rsvm_point
 
 

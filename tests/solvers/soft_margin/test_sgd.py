@@ -23,7 +23,8 @@ from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.soft_margin.methods import DESCENDED, PROOF
 from tightmargin.solvers.soft_margin.sgd import sgd
 from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate

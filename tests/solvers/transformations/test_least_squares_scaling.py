@@ -25,7 +25,8 @@ from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Certificate, SolveResult, Status, Verdict, is_tiny
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Certificate, SolveResult, Status, is_tiny
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm, standard_form
 from tightmargin.solvers.transformations.least_squares_scaling import (

@@ -14,7 +14,8 @@ from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 

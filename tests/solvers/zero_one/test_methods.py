@@ -15,7 +15,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one import closing_bounds
 from tightmargin.solvers.zero_one import methods as searched_module
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration

@@ -15,7 +15,8 @@ from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
-from tightmargin.solvers.result import Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.enumeration import capped_sets as sets_module
 from tightmargin.solvers.zero_one.enumeration import ramp_enumeration as bound_module
 from tightmargin.solvers.zero_one.enumeration.active_sets import distinct_points

@@ -11,7 +11,8 @@ import pyomo.environ as pyo
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.report import PaperClaim
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult
 
 HOLDS, MISPRINT = "holds", "misprint"
 COUNTEREXAMPLE, NOT_CHECKABLE = "counterexample", "not checkable"

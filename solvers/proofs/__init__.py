@@ -1,0 +1,1 @@
+"""The kernel: what alone can make a proof, and the verdict that follows from proofs."""

@@ -1,0 +1,130 @@
+"""What is proven: four statements about a subject, which the kernel alone can make.
+
+Everything outside `solvers/proofs` may be wrong without a false verdict, as in the provers that
+keep their theorems behind a type (Gordon, Milner & Wadsworth, Edinburgh LCF, 1979). A statement is
+therefore made by the functions of this folder and by nothing else: its constructor asks for a seal
+that they alone hold, `dataclasses.replace` has none, and a test looks for others who do.
+
+The subject is a model as it stands (a `StandardForm`, whose doubles are taken as the exact numbers
+that they are), or a problem of which a family's lemma speaks. Statements about different subjects
+are never put together. Values are of the minimisation, the constant of the objective left out:
+beside a large constant they are what a small gap shows in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import InitVar, dataclass
+
+from tightmargin.formulations.data.arrays import Array
+
+SEAL = object()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Proof:
+    """A proven statement.
+
+    Attributes
+    ----------
+    subject : hashable
+        What it speaks of; compared by `==`, which is identity for models.
+    words : str
+        How it is proven, for people.
+
+    Raises
+    ------
+    TypeError
+        Made outside the kernel.
+    """
+
+    subject: Hashable
+    words: str
+    seal: InitVar[object]
+
+    def __post_init__(self, seal: object) -> None:
+        """Refuse everybody who does not hold the seal."""
+        if seal is not SEAL:
+            raise TypeError(
+                f"{type(self).__name__} is made by the functions of tightmargin.solvers.proofs, "
+                "which prove it, and by nothing else"
+            )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LowerBound(Proof):
+    """Every feasible point has an objective of at least `varying` + constant, without tolerance.
+
+    Attributes
+    ----------
+    varying : float
+        Finite.
+    """
+
+    varying: float
+
+    def __post_init__(self, seal: object) -> None:
+        """Refuse a bound that is no number."""
+        super().__post_init__(seal)
+        if not math.isfinite(self.varying):
+            raise ValueError(f"a lower bound of {self.varying} says nothing")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeasiblePoint(Proof):
+    """There is a feasible point with an objective of at most `varying` + constant.
+
+    Attributes
+    ----------
+    varying : float
+        Rounded up.
+    x : array (n,) or None
+        Its coordinates to the nearest doubles.
+    eps : float
+        0: feasible in exact arithmetic. Above 0 it is another statement: `x` misses no row by more
+        than this once the largest coefficient of each row is 1, and there need be no feasible
+        point at all.
+    worst : str
+        The row that is missed by most; empty for an exact point.
+    """
+
+    varying: float
+    x: Array | None
+    eps: float = 0.0
+    worst: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether a feasible point is proven to be there."""
+        return self.eps == 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Infeasible(Proof):
+    """There is no feasible point.
+
+    Attributes
+    ----------
+    multipliers : array (m,) or None
+        Farkas vector over the linear rows, positive at a lower side and negative at an upper one.
+    """
+
+    multipliers: Array | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Unbounded(Proof):
+    """The objective falls without end along a ray that starts at a feasible point.
+
+    Attributes
+    ----------
+    x, ray : arrays (n,)
+        The point, to the nearest doubles, and a direction in whole numbers where 53 bits hold them.
+    eps : float
+        As of a FeasiblePoint: above 0 the point is within tolerance only.
+    """
+
+    x: Array
+    ray: Array
+    eps: float = 0.0

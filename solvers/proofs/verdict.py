@@ -1,0 +1,134 @@
+"""The verdict: a pure function of proofs, and the only place that says CERTIFIED.
+
+CERTIFIED          an exactly feasible point of objective at most alpha, a lower bound beta, and
+                   alpha - beta <= 1e-6 * unit (gap.py); or no point, or no least value, proven
+WITHIN_TOLERANCE   the same bound and gap, and a point that misses rows by at most 1e-9 once the
+                   largest coefficient of each is 1: it is no feasible point and no cutoff
+SOLVER_BOUND       a point that is feasible as far as solvers promise, and a solver's bound
+NOT_CERTIFIED      everything else, with what is proven
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tightmargin.solvers.proofs import gap as gaps
+from tightmargin.solvers.proofs.statement import (
+    FeasiblePoint,
+    Infeasible,
+    LowerBound,
+    Proof,
+    Unbounded,
+)
+
+NEAR = 1e-9  # what WITHIN_TOLERANCE allows a row to be missed by
+
+
+class Verdict(StrEnum):
+    """How far our own computation confirms a result, best first."""
+
+    CERTIFIED = "CERTIFIED"
+    WITHIN_TOLERANCE = "WITHIN_TOLERANCE"
+    SOLVER_BOUND = "SOLVER_BOUND"
+    NOT_CERTIFIED = "NOT_CERTIFIED"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What proofs amount to.
+
+    Attributes
+    ----------
+    verdict : Verdict
+    reason : str
+        Why it is not CERTIFIED; empty where it is.
+    gap : float or None
+        (alpha - beta) / unit, at least 0; None without a point or a bound.
+    unit : float or None
+        What the gap is measured against, see gap.py.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    gap: float | None = None
+    unit: float | None = None
+
+
+def judged(
+    point: FeasiblePoint | None,
+    bound: LowerBound | None,
+    *,
+    tolerance: float = gaps.CLOSED,
+    absolute_gap: float = 0.0,
+) -> Judgement:
+    """The verdict on an optimum.
+
+    Parameters
+    ----------
+    point, bound : proofs of one subject, or None
+    tolerance : float
+        Of the unit: smaller than the project's 1e-6 where a caller promised more.
+    absolute_gap : float
+        In the units of the objective: a gap of so much is closed too.
+
+    Raises
+    ------
+    ValueError
+        The two speak of different subjects: what is true of one says nothing of the other.
+    """
+    if point is None:
+        return Judgement(Verdict.NOT_CERTIFIED, "no feasible point is proven")
+    if bound is None:
+        return Judgement(Verdict.NOT_CERTIFIED, "no bound is proven")
+    if point.subject != bound.subject:
+        raise ValueError(
+            "point and bound are proven of different models: together they say nothing"
+        )
+    alpha, beta = point.varying, bound.varying
+    if not math.isfinite(alpha):
+        return Judgement(Verdict.NOT_CERTIFIED, f"the objective is {alpha} at the point")
+    unit = gaps.unit(alpha, beta)
+    if alpha < beta:
+        # No exact point lies below a bound; one that is off its rows may.
+        words = f"off its rows the point lies {beta - alpha:.2e} below every feasible one"
+        if point.exact:
+            words = f"the exact point at {alpha!r} contradicts the bound {beta!r}: a proof is wrong"
+        if point.exact or beta - alpha > tolerance * unit:
+            return Judgement(Verdict.NOT_CERTIFIED, words, None, unit)
+    open_gap = max(0.0, alpha - beta)
+    share = open_gap / unit if open_gap else 0.0
+    if open_gap > tolerance * unit and open_gap > absolute_gap:
+        words = (
+            f"the proven gap is {open_gap:.2e}, {share:.2e} of the larger of objective and bound"
+        )
+        return Judgement(Verdict.NOT_CERTIFIED, words, share, unit)
+    if point.exact:
+        return Judgement(Verdict.CERTIFIED, "", share, unit)
+    words = f"{point.worst or 'a row'} is missed by {point.eps:.2e} of its largest coefficient"
+    near = point.eps <= NEAR
+    return Judgement(
+        Verdict.WITHIN_TOLERANCE if near else Verdict.NOT_CERTIFIED,
+        words if near else f"the point is not feasible: {words}",
+        share,
+        unit,
+    )
+
+
+def judged_without_optimum(proof: Infeasible | Unbounded) -> Judgement:
+    """The verdict on a model that has no point, or no least value."""
+    if isinstance(proof, Unbounded) and proof.eps > 0:
+        near = proof.eps <= NEAR
+        words = f"the ray is exact, and its first point misses a row by {proof.eps:.2e}"
+        return Judgement(Verdict.WITHIN_TOLERANCE if near else Verdict.NOT_CERTIFIED, words)
+    assert isinstance(proof, Proof)
+    return Judgement(Verdict.CERTIFIED)
+
+
+def weakest(verdicts: Iterable[Verdict | str]) -> Verdict:
+    """The verdict on several results together: that of the weakest; NOT_CERTIFIED of none."""
+    order = list(Verdict)
+    found = [Verdict(str(verdict)) for verdict in verdicts]
+    return max(found, key=order.index, default=Verdict.NOT_CERTIFIED)
