@@ -6,7 +6,7 @@ cone and the objective is first divided by its largest coefficient.
 It hears Ctrl-C itself, says so in a line of its own, and throws its iterate away; so it runs in
 parts of 500 iterations, each from where the last one ended (which costs nothing measurable), and
 the end of the last whole part is kept. It has one thread and draws no random numbers: neither can
-be set.
+be set. A failure it prints whatever "verbose" says, through sys.stdout.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from threading import Event
 from typing import Any
@@ -32,6 +33,7 @@ from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.output_capture import silenced
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -113,9 +115,12 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
         data |= {"A": sp.csc_matrix((1, len(conic.q))), "b": np.ones(1)}
         cones["l"] = 1
     pressed = Event()
-    finished = supervised(
-        lambda: _in_parts(data, cones, settings, pressed), pressed.set, log=limits.log
-    )
+
+    def work() -> dict[str, Any]:
+        with nullcontext() if limits.log else silenced():
+            return _in_parts(data, cones, settings, pressed)
+
+    finished = supervised(work, pressed.set, log=limits.log)
     found = finished.value
     info = found["info"]
     status = _STATUS.get(info["status_val"], Status.ERROR)

@@ -1,4 +1,4 @@
-"""What a solver prints, from C code too: passed on to sys.stdout as it comes, and kept."""
+"""What a solver prints, from C code too: passed on to sys.stdout as it comes, or dropped."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from threading import current_thread, main_thread
-from typing import TextIO
+from threading import Lock, current_thread, get_ident, main_thread
+from typing import Any, TextIO
 
 
 @contextmanager
@@ -70,3 +70,44 @@ def _beyond_the_descriptor(stream: TextIO, descriptor: int) -> TextIO:
         if stream.fileno() == 1:
             return open(descriptor, "w", buffering=1, closefd=False)
     return stream
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Drop what this thread writes to sys.stdout while the block runs.
+
+    For a solver that reports a failure there whatever its switches say. What other threads write
+    passes, so that a solve in the background takes nothing from the program around it.
+    """
+    if sys.stdout is None:
+        yield
+        return
+    with _changing:
+        stream = sys.stdout
+        if not isinstance(stream, _Filtered):
+            stream = sys.stdout = _Filtered(sys.stdout)
+        stream.silent.add(get_ident())
+    try:
+        yield
+    finally:
+        with _changing:
+            stream.silent.remove(get_ident())
+            if not stream.silent and sys.stdout is stream:
+                sys.stdout = stream.outside
+
+
+class _Filtered:
+    """A stream without what some threads write."""
+
+    def __init__(self, outside: TextIO) -> None:
+        self.outside = outside
+        self.silent: set[int] = set()
+
+    def write(self, text: str) -> int:
+        return len(text) if get_ident() in self.silent else self.outside.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.outside, name)
+
+
+_changing = Lock()

@@ -11,6 +11,7 @@ import threading
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -20,6 +21,8 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.backends.scip import without_lines
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.output_capture import silenced
+from tightmargin.solvers.result import Status
 
 SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
 # A word that only the solver's own log has.
@@ -105,6 +108,61 @@ def test_standard_output_of_a_command_is_the_result_alone(solver: str, tmp_path:
     )
     assert answer.json["status"] == "optimal"
     assert WORD[solver] in answer.stderr
+
+
+def undecided() -> pyo.ConcreteModel:
+    """A linear program over which SCS gives up after three iterations and says so."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.objective = pyo.Objective(expr=m.x + 3 * m.y)
+    m.rows = pyo.ConstraintList()
+    for expression, right in (
+        (-3e5 * m.y, -2e-6), (-1e5 * m.x - 2e5 * m.y, 1e-6), (-2e5 * m.x + 2e5 * m.y, -3e-6),
+        (-1e5 * m.x, -1e-6), (3e5 * m.y, -2e-6),
+    ):  # fmt: skip
+        m.rows.add(expression >= right)
+    return m
+
+
+GIVES_UP = "ERROR: could not determine problem status."
+
+
+def test_a_solver_that_fails_is_silent_too(capfd: pytest.CaptureFixture[str]) -> None:
+    """SCS prints the reason through sys.stdout whatever its switch for the log says."""
+    installed("scs")
+    before = sys.stdout
+    claim, _ = claim_of("scs", undecided(), Limits(options={"max_iters": 3}))
+    assert claim.status is Status.ERROR
+    assert capfd.readouterr() == ("", "")
+    assert sys.stdout is before
+    claim, _ = claim_of("scs", undecided(), Limits(options={"max_iters": 3}, log=True))
+    assert GIVES_UP in claim.log
+    assert capfd.readouterr().out == claim.log
+
+
+def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[str]) -> None:
+    """Two overlap, and whoever leaves last gives sys.stdout back."""
+    before = sys.stdout
+    inside, leave = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with silenced():
+            print("dropped")
+            inside.set()
+            leave.wait(60)
+            print("dropped as well")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait(60)
+    print("heard", flush=True)
+    with silenced():
+        leave.set()
+        thread.join(60)
+        print("not this")
+    assert sys.stdout is before
+    print("and again", flush=True)
+    assert capfd.readouterr().out == "heard\nand again\n"
 
 
 # --- the transcript -------------------------------------------------------------------------------
