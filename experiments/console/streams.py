@@ -7,9 +7,9 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-Say = Callable[[str], None]
+from tightmargin.experiments.progress import Say
 
 
 @contextlib.contextmanager

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.solvers.comparison.compare import label_of
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

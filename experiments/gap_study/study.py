@@ -22,8 +22,8 @@ from tightmargin.experiments.gap_study.rungs import (
     Outcomes,
     Problem,
     Rung,
-    Say,
 )
+from tightmargin.experiments.progress import Say
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.data.training_data import TrainingData

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
+from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.solvers.probability.binary import class_probabilities

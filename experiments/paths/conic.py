@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
+from tightmargin.experiments.progress import Say
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.path import conic_path

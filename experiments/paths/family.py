@@ -11,6 +11,7 @@ from typing import Any
 
 from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.execution.path_result import PathResult, RowT
 from tightmargin.solvers.plain_json import checksum
@@ -22,7 +23,6 @@ from tightmargin.solvers.versions import versions
 ARRAYS = ("w", "alpha", "z", "strengthening", "factor", "coefficients")
 
 Settings = dict[str, Any]
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
+from tightmargin.experiments.progress import Say
 from tightmargin.experiments.statistics.capacity_report import (
     RsvmReport,
     default_norm_bounds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-Say = Callable[[str], None]
+from tightmargin.experiments.progress import Say
 
 
 class StudyProgress:

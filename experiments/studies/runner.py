@@ -24,6 +24,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
+from tightmargin.experiments.progress import Say
 from tightmargin.experiments.studies.code_digest import (
     code_digest,
     data_digest,
@@ -32,7 +33,7 @@ from tightmargin.experiments.studies.code_digest import (
 )
 from tightmargin.experiments.studies.plain_values import task_text
 from tightmargin.experiments.studies.pools import LOKY, Pool, opened_pool, refuse_pool
-from tightmargin.experiments.studies.progress import Say, StudyProgress
+from tightmargin.experiments.studies.progress import StudyProgress
 from tightmargin.experiments.studies.result_store import Found, Key, ResultStore, opened
 from tightmargin.experiments.studies.study import Failure, Study, StudyError, Task
 from tightmargin.experiments.studies.task import Step, TaskOutcome

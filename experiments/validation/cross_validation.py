@@ -12,12 +12,12 @@ from typing import Any
 
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.progress import Say
 from tightmargin.experiments.validation.error_rates import ErrorRate, Samples, mistakes
 from tightmargin.experiments.validation.folds import splits
 from tightmargin.experiments.validation.loss_grids import (
     GRID,
     Fit,
-    Say,
     checked_grid,
     fits,
     papers_grid,

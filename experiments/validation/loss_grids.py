@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tightmargin.experiments.progress import Say
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.arrays import Array
@@ -22,7 +23,6 @@ from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, 
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Certificate, SolveResult, Status
 
-Say = Callable[[str], None]
 GRID = 100
 SYMBOLS = {"hinge": "beta", "conic": "kappa"}  # the hyperparameter in the paper
 METHODS = tuple(SYMBOLS)

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tightmargin.experiments.progress import Say
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.formulations.parameters import did_you_mean
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
