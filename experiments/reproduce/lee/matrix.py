@@ -13,11 +13,7 @@ from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.matrix_figure import matrices_figure
 from tightmargin.experiments.reproduce.lee.matrix_runs import CHECKS, FIT, RIDGE, STARTS, TAU, work
 from tightmargin.experiments.reproduce.lee.published import MATRIX, PAPER
-from tightmargin.experiments.reproduce.lee.statements.statements import (
-    SAME,
-    statement_claim,
-    statement_table,
-)
+from tightmargin.experiments.reproduce.lee.statements.statements import SAME, with_statements
 from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "lee-matrix"
@@ -68,18 +64,14 @@ def run(effort: Effort) -> Report:
     tasks: list[tuple[Any, ...]] = [(CHECKS,)]
     tasks += [(FIT, *case, seed) for case in cases for seed in range(seeds)]
     done = run_tasks(work, tasks, effort)
-    found = [one for result in done.results for one in result.get("findings", ())]
     fits = [result for result in done.results if result["task"][0] == FIT]
-    tables = (
-        Table(NAME, "matrices of bounded rank", KEYS, COLUMNS, tuple(map(fit_row, fits))),
-        statement_table(f"{NAME}-statements", "what sections 5 and 6 state", MATRIX, found),
-    )
-    return Report(
-        NAME, f"{PAPER}, section 5: matrix predictors", tables,
-        claims=(*_claims(fits), statement_claim(MATRIX, found)), notes=NOTES,
+    table = Table(NAME, "matrices of bounded rank", KEYS, COLUMNS, tuple(map(fit_row, fits)))
+    report = Report(
+        NAME, f"{PAPER}, section 5: matrix predictors", (table,), tuple(_claims(fits)), NOTES,
         figure=matrices_figure(fits) if fits else None,
         unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
     )  # fmt: skip
+    return with_statements(report, "what sections 5 and 6 state", MATRIX, done.results)
 
 
 def fit_row(one: Mapping[str, Any]) -> Row:

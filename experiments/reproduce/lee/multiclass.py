@@ -19,11 +19,7 @@ from tightmargin.experiments.reproduce.lee.multiclass_runs import (
     work,
 )
 from tightmargin.experiments.reproduce.lee.published import CLASSES, PAPER
-from tightmargin.experiments.reproduce.lee.statements.statements import (
-    SAME,
-    statement_claim,
-    statement_table,
-)
+from tightmargin.experiments.reproduce.lee.statements.statements import SAME, with_statements
 from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "lee-multiclass"
@@ -67,18 +63,15 @@ def run(effort: Effort) -> Report:
     tasks: list[tuple[Any, ...]] = [(CHECKS,)]
     tasks += [(FIT, *case, seed) for case in cases for seed in range(seeds)]
     done = run_tasks(work, tasks, effort)
-    found = [one for result in done.results for one in result.get("findings", ())]
     fits = [result for result in done.results if result["task"][0] == FIT]
-    tables = (
-        Table(NAME, "three classes with strays", KEYS, COLUMNS, tuple(map(fit_row, fits))),
-        statement_table(f"{NAME}-statements", "what section 3.2 states", CLASSES, found),
-    )
-    return Report(
-        NAME, f"{PAPER}, sections 3.2 and 4.1: the truncated hinge loss", tables,
-        claims=(*_claims(fits), statement_claim(CLASSES, found)), notes=NOTES,
+    table = Table(NAME, "three classes with strays", KEYS, COLUMNS, tuple(map(fit_row, fits)))
+    report = Report(
+        NAME, f"{PAPER}, sections 3.2 and 4.1: the truncated hinge loss", (table,),
+        tuple(_claims(fits)), NOTES,
         figure=regions_figure(fits[0]) if fits else None,
         unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
     )  # fmt: skip
+    return with_statements(report, "what section 3.2 states", CLASSES, done.results)
 
 
 def fit_row(one: Mapping[str, Any]) -> Row:

@@ -25,10 +25,7 @@ from tightmargin.experiments.reproduce.lee.probability_runs import (
     work,
 )
 from tightmargin.experiments.reproduce.lee.published import BINARY, PAPER
-from tightmargin.experiments.reproduce.lee.statements.statements import (
-    statement_claim,
-    statement_table,
-)
+from tightmargin.experiments.reproduce.lee.statements.statements import with_statements
 from tightmargin.solvers.probability.multiclass import EXACT, HINGE_MACHINE, TRUNCATED
 from tightmargin.solvers.proofs.verdict import Verdict
 
@@ -94,20 +91,16 @@ def run(effort: Effort) -> Report:
     """Errors beside the truth, and statements."""
     tasks = [(CHECKS,), (LIMIT,), SHOWN_TASK, *((IDEAL, N) for N in STEPS), *_tasks(effort.quick)]
     done = run_tasks(work, tasks, effort)
-    found = [one for result in done.results for one in result.get("findings", ())]
     rows = error_rows(done.results)
-    tables = (
-        Table(NAME, "distance from the true probabilities", KEYS, COLUMNS, tuple(rows)),
-        statement_table(f"{NAME}-statements", "what sections 3.1 and 4.1 state", BINARY, found),
-    )
+    table = Table(NAME, "distance from the true probabilities", KEYS, COLUMNS, tuple(rows))
     shown = [result for result in done.results if result["task"][0] == SHOWN]
-    return Report(
-        NAME, f"{PAPER}, sections 3.1 and 4.1: probabilities from machines", tables,
-        claims=(*_claims(rows, done.results), statement_claim(BINARY, found)),
-        notes=(*NOTES, *_unconverged(done.results)),
+    report = Report(
+        NAME, f"{PAPER}, sections 3.1 and 4.1: probabilities from machines", (table,),
+        tuple(_claims(rows, done.results)), (*NOTES, *_unconverged(done.results)),
         figure=errors_figure(rows, shown[0] if shown else None),
         unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
     )  # fmt: skip
+    return with_statements(report, "what sections 3.1 and 4.1 state", BINARY, done.results)
 
 
 def _tasks(quick: bool) -> list[tuple[Any, ...]]:

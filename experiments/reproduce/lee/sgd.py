@@ -29,8 +29,7 @@ from tightmargin.experiments.reproduce.lee.sgd_runs import (
 from tightmargin.experiments.reproduce.lee.statements.statements import (
     Finding,
     finding,
-    statement_claim,
-    statement_table,
+    with_statements,
 )
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.soft_margin.sgd_rate import RULES
@@ -84,19 +83,18 @@ def run(effort: Effort) -> Report:
     ]  # fmt: skip
     done = run_tasks(work, tasks, effort)
     all_walks = walks(done.results)
-    found = [one for result in done.results for one in result.get("findings", ())]
-    found += [average_finding(all_walks)] if all_walks else []
     rows = tuple(row for one in all_walks for row in _rows(one))
-    tables = (
-        Table(NAME, "gap of the averaged iterate after T steps", KEYS, COLUMNS, rows),
-        statement_table(f"{NAME}-statements", "what sections 1 and 2 state", LINEAR, found),
-    )
-    return Report(
-        NAME, f"{PAPER}, sections 1 and 2: descent by random points", tables,
-        claims=(*_claims(all_walks), statement_claim(LINEAR, found)), notes=NOTES,
+    table = Table(NAME, "gap of the averaged iterate after T steps", KEYS, COLUMNS, rows)
+    report = Report(
+        NAME, f"{PAPER}, sections 1 and 2: descent by random points", (table,),
+        tuple(_claims(all_walks)), NOTES,
         figure=walks_figure(all_walks) if all_walks else None,
         unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
     )  # fmt: skip
+    averages = [average_finding(all_walks)] if all_walks else []
+    return with_statements(
+        report, "what sections 1 and 2 state", LINEAR, done.results, more=averages
+    )
 
 
 def rules_of(name: str) -> tuple[str, ...]:

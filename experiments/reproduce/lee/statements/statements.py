@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyomo.environ as pyo
 
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
-from tightmargin.experiments.reproduce.framework.report import PaperClaim
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
@@ -158,3 +158,30 @@ def statement_claim(statements: Sequence[Statement], found: Iterable[Finding]) -
         "checked by a run"
     )
     return PaperClaim(text + (f"; BUT {'; '.join(wrong)}" if wrong else ""), not wrong)
+
+
+def with_statements(
+    report: Report,
+    title: str,
+    statements: Sequence[Statement],
+    results: Iterable[Mapping[str, Any]],
+    more: Sequence[Finding] = (),
+) -> Report:
+    """A report with the table of statements and the claim about them.
+
+    Parameters
+    ----------
+    title : str
+        Of the table.
+    results : iterable of mapping
+        Of tasks; some have findings.
+    more : sequence of Finding
+        What all results together say.
+    """
+    found = [one for result in results for one in result.get("findings", ())] + list(more)
+    table = statement_table(f"{report.name}-statements", title, statements, found)
+    return replace(
+        report,
+        tables=(*report.tables, table),
+        claims=(*report.claims, statement_claim(statements, found)),
+    )
