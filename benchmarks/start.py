@@ -1,5 +1,8 @@
 """The first second: importing tightmargin and asking its command for help, beside Pyomo's import.
 
+A fifth of "import and solve" is scipy.stats, which nothing here uses: Pyomo's hook imports it where
+SciPy is loaded beside Pyomo, in whichever order, and models need both.
+
 python -m benchmarks.start [repeats]
 """
 
