@@ -126,7 +126,7 @@ class ClosingBounds:
 
 
 @dataclass(frozen=True, eq=False)
-class Incumbents:
+class IncumbentHeuristic:
     """How a family finds a good point for "derived" hyperparameters, and starts a model from it.
 
     Attributes
@@ -161,7 +161,7 @@ class Word:
 _METHODS: list[Method] = []
 _BOUNDS: list[ClosingBounds] = []
 _REMARKS: list[tuple[tuple[str, ...], Callable[[Origin], str]]] = []
-_INCUMBENTS: list[Incumbents] = []
+_INCUMBENTS: list[IncumbentHeuristic] = []
 _WORDS: list[Word] = []
 
 
@@ -190,7 +190,7 @@ def register_remark(entries: Sequence[str], remark: Callable[[Origin], str]) -> 
     _REMARKS.append((tuple(entries), remark))
 
 
-def register_incumbents(incumbents: Incumbents) -> None:
+def register_incumbents(incumbents: IncumbentHeuristic) -> None:
     """Offer incumbents for what is derived from one."""
     _INCUMBENTS.append(incumbents)
 
@@ -332,7 +332,7 @@ def remark_on(origin: Origin | None) -> str:
     return "; ".join(words for words in said if words)
 
 
-def incumbents_of(entry: Entry) -> Incumbents | None:
+def incumbents_of(entry: Entry) -> IncumbentHeuristic | None:
     """How to find an incumbent for a formulation."""
     return next((found for found in _INCUMBENTS if found.applies(entry)), None)
 

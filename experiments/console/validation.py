@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tightmargin.experiments.console.tables import BAD, number, plain_table, verdict_text
 from tightmargin.experiments.gap_study.table import percent, seconds_text
-from tightmargin.experiments.validation.result import Choice, CrossValidation
+from tightmargin.experiments.validation.result import CrossValidation, SelectedModel
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.versions import versions
 
@@ -85,7 +85,7 @@ def to_json(found: CrossValidation, data: TrainingData) -> dict[str, Any]:
     }
 
 
-def _choice(found: CrossValidation, choice: Choice) -> dict[str, Any]:
+def _choice(found: CrossValidation, choice: SelectedModel) -> dict[str, Any]:
     fit = choice.fit
     test = choice.test_mistakes
     return {

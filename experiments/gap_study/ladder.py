@@ -145,7 +145,7 @@ def whole_ladder(settings: Mapping[str, Any]) -> tuple[Rung, ...]:
 
 def _for_free_intercept(rung: Rung) -> Rung:
     if rung.formulation == "conic_fixed":
-        return replace(rung, left_out=_worthless)
+        return replace(rung, reason_to_skip=_worthless)
     if rung.formulation == "conic_sdp":
         return replace(rung, parameters={"intercept_bound": "derived", **rung.parameters})
     return rung

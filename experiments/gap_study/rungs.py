@@ -88,7 +88,7 @@ class Rung:
     ----------
     need : Need or None
         Where further hyperparameters come from.
-    left_out : callable(data, effort) -> str, or None
+    reason_to_skip : callable(data, effort) -> str, or None
         Why the rung is not solved for this data; an empty string when it is.
     """
 
@@ -96,16 +96,16 @@ class Rung:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
     need: Need | None = None
-    left_out: Callable[[Any, GapEffort], str] | None = None
+    reason_to_skip: Callable[[Any, GapEffort], str] | None = None
 
     @property
     def name(self) -> str:
         """The label, or else the catalogue name with the parameters."""
         return self.label or label_of((self.formulation, self.parameters))
 
-    def why_left_out(self, data: Any, effort: GapEffort) -> str:
+    def why_skipped(self, data: Any, effort: GapEffort) -> str:
         """Why it is not solved for this data; an empty string when it is."""
-        return "" if self.left_out is None else self.left_out(data, effort)
+        return "" if self.reason_to_skip is None else self.reason_to_skip(data, effort)
 
 
 class Outcomes:

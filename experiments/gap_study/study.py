@@ -172,7 +172,7 @@ def run(
     raw = load_for(names, instance.spec, label=instance.label, positive=instance.positive)
     prepared = prepare(raw, preprocessing)
     spent = effort or GapEffort()
-    reasons = [rung.why_left_out(prepared.data, spent) for rung in rungs]
+    reasons = [rung.why_skipped(prepared.data, spent) for rung in rungs]
     left_out = tuple(f"{r.name}: {why}" for r, why in zip(rungs, reasons, strict=True) if why)
     rungs = [rung for rung, why in zip(rungs, reasons, strict=True) if not why]
     for rung in (exact, *rungs):

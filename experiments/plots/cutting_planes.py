@@ -44,7 +44,7 @@ LEFT, INSIDE, CIRCLE = "#FFFFFF", "#F4F4F4", "#555555"
 BEST = YELLOW
 
 
-class Look(NamedTuple):
+class CutStyle(NamedTuple):
     """How the cuts of a kind are drawn; Okabe and Ito's colours, and hatches that differ."""
 
     words: str
@@ -53,15 +53,15 @@ class Look(NamedTuple):
     hatch: str
 
 
-CORNER = Look("removed by a concavity cut at a corner", BLUE, "#C6DDEC", "")
-VERTEX = Look(
+CORNER = CutStyle("removed by a concavity cut at a corner", BLUE, "#C6DDEC", "")
+VERTEX = CutStyle(
     "removed by a concavity cut\nat a vertex that cuts have made", "#B87A00", "#F7E3B5", "..."
 )
-FACIAL = Look("face removed by a facial cut", "#A3366F", "#EBCBDC", "////")
-LOOKS = (CORNER, VERTEX, FACIAL)
+FACIAL = CutStyle("face removed by a facial cut", "#A3366F", "#EBCBDC", "////")
+CUT_STYLES = (CORNER, VERTEX, FACIAL)
 
 
-def look_of(cut: Cut) -> Look:
+def style_of(cut: Cut) -> CutStyle:
     """How a cut is drawn."""
     if cut.kind is Kind.FACIAL:
         return FACIAL
@@ -107,7 +107,7 @@ def save_cuts(result: CuttingPlaneResult, path: str | Path, title: str = "") -> 
 
 
 def _draw_piece(axes: Any, piece: Piece) -> None:
-    look = look_of(piece.cut)
+    look = style_of(piece.cut)
     if len(piece.polygon):
         axes.fill(
             *piece.polygon.T, fc=look.pale, ec=look.colour, lw=0.8, hatch=look.hatch, zorder=2
@@ -145,7 +145,7 @@ def _draw_polytope(axes: Any, run: PlaneRun) -> None:
 def _number(axes: Any, run: PlaneRun) -> None:
     """Numbers of the cuts outside P, each with a line to the vertex that the cut removes."""
     for piece, place in zip(run.pieces, number_places(run), strict=True):
-        colour, aim = look_of(piece.cut).colour, piece.cut.origin.vertex
+        colour, aim = style_of(piece.cut).colour, piece.cut.origin.vertex
         axes.annotate(
             str(piece.cut.round + 1), aim, place, color="white", fontsize=9, weight="bold",
             ha="center", va="center", zorder=9,
@@ -197,9 +197,9 @@ def _explain(axes: Any, result: CuttingPlaneResult, run: PlaneRun, shown: int | 
                    "reach the circle")
         )  # fmt: skip
     for look in (CORNER, VERTEX):
-        if any(look_of(piece.cut) is look for piece in run.pieces):
+        if any(style_of(piece.cut) is look for piece in run.pieces):
             handles.append(Patch(fc=look.pale, ec=look.colour, hatch=look.hatch, label=look.words))
-    if any(look_of(piece.cut) is FACIAL for piece in run.pieces):
+    if any(style_of(piece.cut) is FACIAL for piece in run.pieces):
         # The strip that goes with a face is too thin to be seen.
         handles.append(Line2D([], [], lw=4, color=FACIAL.colour, label=FACIAL.words))
     if len(run.left):

@@ -22,7 +22,13 @@ from tightmargin.experiments.validation.loss_grids import (
     fits,
     papers_grid,
 )
-from tightmargin.experiments.validation.result import TIES, Choice, CrossValidation, GridRow, choose
+from tightmargin.experiments.validation.result import (
+    TIES,
+    CrossValidation,
+    GridRow,
+    SelectedModel,
+    choose,
+)
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import one_of
@@ -80,7 +86,7 @@ def cross_validate(
     choices = {}
     for rule in TIES:
         row = rows[choose([r.mistakes for r in rows], rule)]
-        choices[rule] = _tested(Choice(row, row.fits[0]), prepared, samples.test, exact)
+        choices[rule] = _tested(SelectedModel(row, row.fits[0]), prepared, samples.test, exact)
     return CrossValidation(method, tuple(rows), choices, tie, samples.validation.n, samples.test.n)
 
 
@@ -135,7 +141,7 @@ def cross_validate_folds(
         fit.hyperparameter: fit
         for fit in fits(method, all_points, wanted, progress=tell, **settings)
     }
-    choices = {rule: Choice(row, again[row.hyperparameter]) for rule, row in chosen.items()}
+    choices = {rule: SelectedModel(row, again[row.hyperparameter]) for rule, row in chosen.items()}
     return CrossValidation(method, tuple(rows), choices, tie, data.n, folds=folds)
 
 
@@ -173,8 +179,8 @@ def _judged(row: GridRow, include_uncertified: bool) -> GridRow:
 
 
 def _tested(
-    choice: Choice, prepared: Prepared, test: TrainingData, exact: ErrorRate | None
-) -> Choice:
+    choice: SelectedModel, prepared: Prepared, test: TrainingData, exact: ErrorRate | None
+) -> SelectedModel:
     fit = choice.fit
     assert fit.w is not None
     return replace(

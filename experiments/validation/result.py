@@ -60,7 +60,7 @@ class GridRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class SelectedModel:
     """What a tie rule chooses, and how good it is.
 
     Attributes
@@ -101,14 +101,14 @@ class CrossValidation:
 
     method: str
     rows: tuple[GridRow, ...]
-    choices: Mapping[str, Choice]
+    choices: Mapping[str, SelectedModel]
     tie: str
     validation_points: int
     test_points: int = 0
     folds: int = 1
 
     @property
-    def chosen(self) -> Choice:
+    def chosen(self) -> SelectedModel:
         """The choice by the rule that was asked for."""
         return self.choices[self.tie]
 

@@ -29,7 +29,7 @@ def pair_number(i: Index, j: Index, count: int) -> Index:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PointPairs:
     """Ordered pairs (i, j) of points, i undecided, as matrices that pick their variables.
 
     Attributes

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented, augmented_weight
-from tightmargin.formulations.conic.pair_terms import Pairs, Terms, pair_number, picked
+from tightmargin.formulations.conic.pair_terms import PointPairs, Terms, pair_number, picked
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, equal_rows, rows_by_index
@@ -81,7 +81,7 @@ def add_products(
         return
     signed = data.y[:, None] * augmented(data, intercept)
     _add_variables(m, signed.shape[1])
-    here = Pairs(m, signed, at, at, np.arange(len(at)))
+    here = PointPairs(m, signed, at, at, np.arange(len(at)))
     m.own = equal_rows(m.O, [here.product(1.0), here.z(1.0), (-1.0, m.p)], 0.0)
     if len(at) > 1:
         _add_pairs(m, bounds, signed, at, room)
@@ -109,7 +109,7 @@ def _add_pairs(
 ) -> None:
     k = len(at)
     i, j = (side[~np.eye(k, dtype=bool)] for side in np.indices((k, k)))
-    pairs = Pairs(m, signed, at[i], at[j], i)
+    pairs = PointPairs(m, signed, at[i], at[j], i)
     far = np.maximum(bounds.upper[at[j]], room)
     near = np.maximum(-bounds.lower[at[j]], room)
 
@@ -149,7 +149,7 @@ def _add_decided(m: pyo.ConcreteModel, bounds: SlackBounds, signed: Array, at: I
         return
     m.IF = m.O * m.F
     i, j = (side.ravel() for side in np.meshgrid(np.arange(len(at)), decided, indexing="ij"))
-    pairs = Pairs(m, signed, at[i], j, i)
+    pairs = PointPairs(m, signed, at[i], j, i)
     low, high = bounds.lower[j], bounds.upper[j]
     m.within_high = AffineRows(m.IF, [pairs.product(1.0), pairs.z(1 - high)], upper=0.0)
     m.within_low = AffineRows(m.IF, [pairs.product(1.0), pairs.z(1 - low)], lower=0.0)

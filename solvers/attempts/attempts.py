@@ -14,7 +14,7 @@ from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.attempts import outer_approximation
 from tightmargin.solvers.backends import clarabel, highs, mosek, piqp, pyomo_interface, scip, scs
 from tightmargin.solvers.backends.base import refuse_huge_bounds
-from tightmargin.solvers.backends.choice import Choice
+from tightmargin.solvers.backends.choice import ChosenSolver
 from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import Case, Certified
@@ -93,7 +93,7 @@ def register_solver(
     _REGISTERED[info.name] = run
 
 
-def run_attempts(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
+def run_attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> Outcome:
     """Run the attempts until one is certified; the best one counts.
 
     Parameters
@@ -124,7 +124,7 @@ def run_attempts(choice: Choice, case: Case, *, automatic: bool) -> Outcome:
     return replace(best, seconds=running)
 
 
-def _attempts(choice: Choice, case: Case, *, automatic: bool) -> list[Attempt]:
+def _attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> list[Attempt]:
     name, form, classification = choice.info.name, case.form, case.classification
     unsure = name == "highs" and not form.integer.any() and "presolve" not in case.limits.options
     # Clarabel calls some bounded models unbounded whose rows alone differ much in size.

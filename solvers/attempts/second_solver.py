@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
-from tightmargin.solvers.backends.choice import Choice, choose
+from tightmargin.solvers.backends.choice import ChosenSolver, choose
 from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
@@ -23,8 +23,13 @@ _NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUND
 
 
 def second_choice(
-    name: str, first: Choice, classification: Classification, form: StandardForm, *, timed: bool
-) -> Choice:
+    name: str,
+    first: ChosenSolver,
+    classification: Classification,
+    form: StandardForm,
+    *,
+    timed: bool,
+) -> ChosenSolver:
     """Look the second solver up and check that it can take the model, before anything is solved.
 
     Raises
@@ -45,7 +50,9 @@ def second_choice(
     return found
 
 
-def with_second_opinion(first: Choice, second: Choice, case: Case, outcome: Outcome) -> Outcome:
+def with_second_opinion(
+    first: ChosenSolver, second: ChosenSolver, case: Case, outcome: Outcome
+) -> Outcome:
     """The outcome of the first solver after the second one was heard.
 
     The facts of the certificate say what the second one claims (fact_names.py). A better

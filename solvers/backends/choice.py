@@ -35,7 +35,7 @@ def _capable(problem_class: ProblemClass) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenSolver:
     """The solver that gets a model, and why.
 
     Attributes
@@ -59,7 +59,7 @@ class Choice:
 
 def choose(
     solver: str, problem_class: ProblemClass, form: StandardForm, *, timed: bool = False
-) -> Choice:
+) -> ChosenSolver:
     """Resolve "auto" or check a named solver against the model, before anything is started.
 
     Parameters
@@ -90,7 +90,7 @@ def choose(
     objection = _objection(info, problem_class, form)
     if objection is not None:
         raise objection
-    return Choice(info)
+    return ChosenSolver(info)
 
 
 def _refuse_mixed_semidefinite(problem_class: ProblemClass, form: StandardForm) -> None:
@@ -136,7 +136,9 @@ def _absence(info: SolverInfo) -> str:
     return ""
 
 
-def _choose_automatically(problem_class: ProblemClass, form: StandardForm, timed: bool) -> Choice:
+def _choose_automatically(
+    problem_class: ProblemClass, form: StandardForm, timed: bool
+) -> ChosenSolver:
     """The first free solver that is there and does not object; why the ones before it are not."""
     passed: list[str] = []
     objections: list[RefusedError] = []
@@ -150,7 +152,7 @@ def _choose_automatically(problem_class: ProblemClass, form: StandardForm, timed
         absent = _absence(info)
         objection = None if absent else _objection(info, problem_class, form)
         if not absent and objection is None:
-            return Choice(info, "; ".join([reason(name, problem_class, form), *passed]))
+            return ChosenSolver(info, "; ".join([reason(name, problem_class, form), *passed]))
         if objection is not None:
             objections.append(objection)
         passed.append((absent or str(objection)).partition(";")[0])

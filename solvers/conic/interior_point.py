@@ -19,7 +19,7 @@ from tightmargin.solvers.result import SolveResult, Status
 
 
 @dataclass(frozen=True, eq=False)
-class Interior:
+class ConicSolution:
     """What a solver found.
 
     Attributes
@@ -47,7 +47,7 @@ def by_penalty(
     intercept: str,
     solver: str,
     time_limit: float | None,
-) -> Interior:
+) -> ConicSolution:
     """The SDP at a penalty through its dual, with the bound of the multipliers in closed form."""
     result = _solved(conic_sdp_dual(data, penalty=penalty, intercept=intercept), solver, time_limit)
     said = f"{result.solver}: {result.status}"
@@ -61,7 +61,7 @@ def by_penalty(
     if outer is not None and outer[-1, -1] > 0:
         lifted = outer / outer[-1, -1]
         F = from_lifted(lifted[:-1, -1], lifted[:-1, :-1])
-    return Interior(F, said, proof)
+    return ConicSolution(F, said, proof)
 
 
 def by_budget(
@@ -70,7 +70,7 @@ def by_budget(
     intercept: str,
     solver: str,
     time_limit: float | None,
-) -> Interior:
+) -> ConicSolution:
     """The SDP with a budget itself, with the bound of its certificate."""
     result = _solved(conic_sdp_budget(data, budget=budget, intercept=intercept), solver, time_limit)
     said = f"{result.solver}: {result.status}"
@@ -82,7 +82,7 @@ def by_budget(
         F = from_lifted(weight, symmetric(W) if W.ndim == 1 else W)
     bound = result.bound if certified else None
     penalty = result.certificate.facts.get("penalty")
-    return Interior(F, said, bound=bound, penalty=penalty)
+    return ConicSolution(F, said, bound=bound, penalty=penalty)
 
 
 def _solved(model: object, solver: str, time_limit: float | None) -> SolveResult:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.conic.low_rank import LowRank, compressed
-from tightmargin.solvers.conic.trust_region import Descent, newton, quasi_newton
+from tightmargin.solvers.conic.trust_region import DescentResult, newton, quasi_newton
 
 NEGATIVE = -1e-9  # an eigenvalue of Q, whose other part is I
 LARGE = 1000  # numbers in F beyond which L-BFGS goes first
@@ -47,13 +47,13 @@ def refined(problem: LowRank, penalty: float, F: Array, deadline: float | None =
     return compressed(_newton(problem, penalty, F, deadline).point, SHORT)
 
 
-def _descend(problem: LowRank, penalty: float, F: Array, deadline: float | None) -> Descent:
+def _descend(problem: LowRank, penalty: float, F: Array, deadline: float | None) -> DescentResult:
     if F.size <= LARGE:
         return _newton(problem, penalty, F, deadline)
     return quasi_newton(lambda G: problem.value_and_gradient(G, penalty), F, deadline)
 
 
-def _newton(problem: LowRank, penalty: float, F: Array, deadline: float | None) -> Descent:
+def _newton(problem: LowRank, penalty: float, F: Array, deadline: float | None) -> DescentResult:
     return newton(
         lambda G: problem.value_and_gradient(G, penalty),
         lambda G: problem.hessian(G, penalty),

@@ -15,7 +15,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.budget_search import Spent, point_of_spend, within_budget
 from tightmargin.solvers.conic.hard_margin_limit import HardMargin, hard_margin_limit
-from tightmargin.solvers.conic.interior_point import Interior, by_budget, by_penalty
+from tightmargin.solvers.conic.interior_point import ConicSolution, by_budget, by_penalty
 from tightmargin.solvers.conic.low_rank import LowRank
 from tightmargin.solvers.conic.low_rank_minimum import LARGE, low_rank_minimum, refined
 from tightmargin.solvers.conic.path_result import HARD_MARGIN, INTERIOR, LOW_RANK, ConicRow
@@ -166,14 +166,16 @@ class ConicRows:
     def _start(self) -> Array | None:
         return self.known[-1].F if self.known else None
 
-    def _asked(self, ask: Callable[[float | None], Interior], deadline: float | None) -> Interior:
+    def _asked(
+        self, ask: Callable[[float | None], ConicSolution], deadline: float | None
+    ) -> ConicSolution:
         left = None if deadline is None else deadline - time.perf_counter()
         if left is not None and left <= 0:
-            return Interior(None, said="time limit")
+            return ConicSolution(None, said="time limit")
         try:
             return ask(left)
         except RefusedError as refusal:  # the row says so; the others may need no solver
-            return Interior(None, said=str(refusal))
+            return ConicSolution(None, said=str(refusal))
 
     def _closed(self, value: float, lower: float) -> bool:
         """Whether the row needs no more work."""

@@ -28,7 +28,7 @@ HALVINGS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class DescentResult:
     """Where a descent ended.
 
     Attributes
@@ -48,7 +48,7 @@ class Descent:
 
 def newton(
     function: Function, hessian: Hessian, start: Array, deadline: float | None = None
-) -> Descent:
+) -> DescentResult:
     """Minimise a smooth function of a small array.
 
     Parameters
@@ -65,14 +65,14 @@ def newton(
     radius = max(1.0, float(np.linalg.norm(point)))
     for step in range(STEPS):
         if deadline is not None and time.perf_counter() > deadline:
-            return Descent(point, value, step, False)
+            return DescentResult(point, value, step, False)
         e, basis = np.linalg.eigh(hessian(point))
         q = basis.T @ gradient.ravel()
         for _ in range(SHRINKS):
             move = _model_step(e, q, radius)
             promised = -float(q @ move + 0.5 * (e * move) @ move)
             if promised <= STILL * abs(value):
-                return Descent(point, value, step, True)
+                return DescentResult(point, value, step, True)
             length = float(np.linalg.norm(move))
             tried = point + (basis @ move).reshape(point.shape)
             new_value, new_gradient = function(tried)
@@ -81,16 +81,16 @@ def newton(
                 break
             radius = length / 4
         else:
-            return Descent(point, value, step, True)
+            return DescentResult(point, value, step, True)
         if new_value > value:  # by rounding only: the gradient decides
             if np.linalg.norm(new_gradient) >= np.linalg.norm(gradient):
-                return Descent(point, value, step, True)
+                return DescentResult(point, value, step, True)
         elif share > 0.75:
             radius = max(radius, 2 * length)
         elif share < 0.25:
             radius = length / 2
         point, value, gradient = tried, new_value, new_gradient
-    return Descent(point, value, STEPS, False)
+    return DescentResult(point, value, STEPS, False)
 
 
 def _model_step(e: Array, q: Array, radius: float) -> Array:
@@ -116,7 +116,7 @@ def _model_step(e: Array, q: Array, radius: float) -> Array:
     return step(high)
 
 
-def quasi_newton(function: Function, start: Array, deadline: float | None = None) -> Descent:
+def quasi_newton(function: Function, start: Array, deadline: float | None = None) -> DescentResult:
     """The same by L-BFGS, for arrays too large for a Hessian."""
     from scipy.optimize import minimize
 
@@ -134,6 +134,6 @@ def quasi_newton(function: Function, start: Array, deadline: float | None = None
         flat, start.ravel(), jac=True, method="L-BFGS-B", callback=watch,
         options=limits | {"gtol": 1e-10 * max(scale, 1e-300)},
     )  # fmt: skip
-    return Descent(
+    return DescentResult(
         answer.x.reshape(start.shape), float(answer.fun), int(answer.nit), bool(answer.success)
     )

@@ -78,13 +78,13 @@ def hinge_batch(
     room = max(1, AT_ONCE // (space.X.shape[0] * len(space.Q)))
     for start in range(0, len(costs), room):
         part = slice(start, start + room)
-        found[part] = _Interior(space, costs[part], slopes[part], labels[part], P[part]).solve(
-            deadline
-        )
+        found[part] = _InteriorPointMethod(
+            space, costs[part], slopes[part], labels[part], P[part]
+        ).solve(deadline)
     return found
 
 
-class _Interior:
+class _InteriorPointMethod:
     """Steps towards  a s = mu -> 0  with  s = xi - r + g A,  sum_k a_ik = c_i  at every step.
 
     The rows of a point are its K classes, its own with r = 0 and g = 0: that is xi_i >= 0.
@@ -221,7 +221,7 @@ def hinge_multipliers(space: Space, costs: Array, centre: Array) -> tuple[Array,
     room = max(1, AT_ONCE // (space.X.shape[0] * len(space.Q)))
     for start in range(0, len(costs), room):
         part = slice(start, start + room)
-        inner = _Interior(space, costs[part], slopes[part], labels[part], P[part])
+        inner = _InteriorPointMethod(space, costs[part], slopes[part], labels[part], P[part])
         A[part] = inner.solve(None)
         a[part] = inner.proof
     return A, a

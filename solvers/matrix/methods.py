@@ -33,7 +33,7 @@ from tightmargin.solvers.methods import (
     DIRECT,
     ClosingBounds,
     Finding,
-    Incumbents,
+    IncumbentHeuristic,
     Method,
     register_closing_bounds,
     register_incumbents,
@@ -159,4 +159,6 @@ def _start(model: pyo.ConcreteModel, data: Any, incumbent: tuple[Any, Any]) -> N
     """Nothing: solvers take no start of a bilinear model."""
 
 
-register_incumbents(Incumbents(lambda entry: "rank" in entry.parameters, _incumbent, _start))
+register_incumbents(
+    IncumbentHeuristic(lambda entry: "rank" in entry.parameters, _incumbent, _start)
+)

@@ -158,11 +158,11 @@ def truncated_dca(
     space = machine_space(data, ridge, intercept)
     began = time.perf_counter()
     deadline = None if limits.time_limit is None else began + limits.time_limit
-    found: list[Descent] = []
+    found: list[DcaBatch] = []
     interrupted = False
     try:
         for names, A in start_batches(space, costs, starts, seed, deadline):
-            descent = Descent(space, np.tile(costs, (len(A), 1)), truncation, A, names)
+            descent = DcaBatch(space, np.tile(costs, (len(A), 1)), truncation, A, names)
             found.append(descent)
             descent.run(deadline)
             if deadline is not None and time.perf_counter() > deadline:
@@ -187,7 +187,7 @@ def truncated_dca(
     )  # fmt: skip
 
 
-class Descent:
+class DcaBatch:
     """The searches of one batch, step by step together.
 
     Attributes

@@ -17,7 +17,7 @@ from tightmargin.solvers.hinge_batch.multiclass import LARGEST
 from tightmargin.solvers.methods import (
     ClosingBounds,
     Finding,
-    Incumbents,
+    IncumbentHeuristic,
     Method,
     register_closing_bounds,
     register_incumbents,
@@ -141,7 +141,7 @@ def _incumbent(entry: Entry, data: Any, parameters: Mapping[str, Any]) -> tuple[
 
 
 register_incumbents(
-    Incumbents(
+    IncumbentHeuristic(
         lambda entry: MulticlassData in entry.takes and "truncation" in entry.parameters,
         _incumbent,
         start_classes,

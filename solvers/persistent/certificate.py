@@ -13,13 +13,13 @@ from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.persistent.primal import Answer
+from tightmargin.solvers.persistent.primal import LpSolution
 from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 
 def certificate(
-    model: pyo.ConcreteModel, form: StandardForm, answer: Answer, limits: Limits
+    model: pyo.ConcreteModel, form: StandardForm, answer: LpSolution, limits: Limits
 ) -> Certificate:
     """Certificate of an answer with a point; its bound is in the model's own sense."""
     duals = None
@@ -31,7 +31,7 @@ def certificate(
 
 
 def proven_bound(
-    model: pyo.ConcreteModel, form: StandardForm, answer: Answer, limits: Limits
+    model: pyo.ConcreteModel, form: StandardForm, answer: LpSolution, limits: Limits
 ) -> float | None:
     """Bound from the multipliers alone: rational where that succeeds, else in double precision."""
     exact = None if answer.y is None else exact_lp_bound(form, answer.y)

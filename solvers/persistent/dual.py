@@ -24,7 +24,7 @@ from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.highs_handle import Handle
-from tightmargin.solvers.persistent.primal import Answer, PrimalSide, settled
+from tightmargin.solvers.persistent.primal import LpSolution, PrimalSide, settled
 from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.result import Status
 
@@ -160,7 +160,7 @@ class DualSide:
 
     # --- solving -------------------------------------------------------------------------------
 
-    def solve(self, time_limit: float | None) -> Answer:
+    def solve(self, time_limit: float | None) -> LpSolution:
         """Run; where the dual has no feasible point, ask the program itself what that means."""
         status, message = self.handle.run(time_limit)
         iterations = self.handle.iterations
@@ -168,17 +168,17 @@ class DualSide:
         if status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
             return self._asked_directly(message, time_limit)
         if status is Status.UNBOUNDED:
-            return Answer(Status.INFEASIBLE, message, iterations)
+            return LpSolution(Status.INFEASIBLE, message, iterations)
         feasible, stationary = self.handle.feasible()
         # A point of the program is multipliers of the dual, and the other way round.
-        answer = Answer(status, message, iterations)
+        answer = LpSolution(status, message, iterations)
         return settled(answer, self._recovered(), stationary, feasible)
 
-    def _asked_directly(self, message: str, time_limit: float | None) -> Answer:
+    def _asked_directly(self, message: str, time_limit: float | None) -> LpSolution:
         """Infeasible or unbounded: the program itself says which, if it can."""
         answer = PrimalSide(self.program, self.limits).solve(time_limit)
         if answer.status in (Status.LIMIT_NO_SOLUTION, Status.ERROR):
-            return Answer(Status.INFEASIBLE_OR_UNBOUNDED, message, answer.iterations)
+            return LpSolution(Status.INFEASIBLE_OR_UNBOUNDED, message, answer.iterations)
         return replace(answer, message=f"primal form: {answer.message}")
 
     def _recovered(self) -> tuple[Array, Array]:

@@ -33,7 +33,7 @@ from tightmargin.solvers.persistent import certificate
 from tightmargin.solvers.persistent.checked_numbers import coefficient, finite, interval, within
 from tightmargin.solvers.persistent.dual import DualSide
 from tightmargin.solvers.persistent.names import Directory
-from tightmargin.solvers.persistent.primal import Answer, PrimalSide
+from tightmargin.solvers.persistent.primal import LpSolution, PrimalSide
 from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.persistent.result import LiveResult
 from tightmargin.solvers.persistent.row_numbers import RowNumbers
@@ -111,7 +111,7 @@ class LiveLP:
         self._directory = Directory(model, self._program)
         self._rows = RowNumbers(model, self._program)
         self._inside: PrimalSide | DualSide | None = None
-        self._last: Answer | None = None
+        self._last: LpSolution | None = None
 
     # --- changes -------------------------------------------------------------------------------
 
@@ -305,7 +305,7 @@ class LiveLP:
         answer = self._solved()
         return certificate.proven_bound(self.model, self._program.form(), answer, self._limits)
 
-    def _solved(self) -> Answer:
+    def _solved(self) -> LpSolution:
         if self._last is None:
             raise ValueError("the program was changed since it was solved: call resolve() first")
         if self._last.x is None:

@@ -18,8 +18,8 @@ Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """What a run says, in terms of the program's rows and columns."""
+class LpSolution:
+    """Solution of a linear program as a run leaves it, on its rows and columns."""
 
     status: Status
     message: str
@@ -67,24 +67,24 @@ class PrimalSide:
         self.handle.set_entry(i, j, number, name)
         return True
 
-    def solve(self, time_limit: float | None) -> Answer:
+    def solve(self, time_limit: float | None) -> LpSolution:
         """Run, and report a point only if HiGHS calls it feasible."""
         status, message = self.handle.run(time_limit)
-        answer = Answer(status, message, self.handle.iterations)
+        answer = LpSolution(status, message, self.handle.iterations)
         feasible, stationary = self.handle.feasible()
         return settled(answer, self.handle.solution(), feasible, stationary)
 
 
 def settled(
-    answer: Answer, solution: tuple[Array, Array], feasible: bool, stationary: bool
-) -> Answer:
+    answer: LpSolution, solution: tuple[Array, Array], feasible: bool, stationary: bool
+) -> LpSolution:
     """An answer with its point, when there is one; "optimal" only with multipliers that agree."""
     status = answer.status
     with_point = (Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE, Status.INTERRUPTED)
     if status in with_point and feasible:
         if status is Status.OPTIMAL and not stationary:
             status = Status.INACCURATE
-        return Answer(status, answer.message, answer.iterations, *solution)
+        return LpSolution(status, answer.message, answer.iterations, *solution)
     if status in (Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE):
         status = Status.LIMIT_NO_SOLUTION
-    return Answer(status, answer.message, answer.iterations)
+    return LpSolution(status, answer.message, answer.iterations)

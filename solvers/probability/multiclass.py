@@ -43,7 +43,7 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space
 from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
-from tightmargin.solvers.multiclass.dca import Descent
+from tightmargin.solvers.multiclass.dca import DcaBatch
 from tightmargin.solvers.probability.multiclass_result import DirectProbabilities, DirectReading
 from tightmargin.solvers.probability.simplex_grid import SimplexGrid, simplex_grid
 
@@ -185,7 +185,9 @@ class _Fits:
         complete = converged = True
         try:
             for number, family, part in self._batches():
-                search = Descent(family.space, family.costs[part], truncation, self.A[number][part])
+                search = DcaBatch(
+                    family.space, family.costs[part], truncation, self.A[number][part]
+                )
                 try:
                     search.run(deadline)
                 finally:

@@ -27,7 +27,7 @@ from tightmargin.solvers.methods import (
     DIRECT,
     ClosingBounds,
     Finding,
-    Incumbents,
+    IncumbentHeuristic,
     Method,
     register_closing_bounds,
     register_incumbents,
@@ -190,6 +190,8 @@ def _of_points(entry: Entry, *words: str) -> bool:
 
 
 register_incumbents(
-    Incumbents(lambda entry: _of_points(entry, "penalty"), _zero_one_incumbent, _start)
+    IncumbentHeuristic(lambda entry: _of_points(entry, "penalty"), _zero_one_incumbent, _start)
 )
-register_incumbents(Incumbents(lambda entry: _of_points(entry, "C"), _ramp_incumbent, _start))
+register_incumbents(
+    IncumbentHeuristic(lambda entry: _of_points(entry, "C"), _ramp_incumbent, _start)
+)

@@ -40,7 +40,7 @@ STRATEGIES = ("literal", "concavity")
 
 
 @dataclass(frozen=True)
-class Instance:
+class DataSet:
     """Points whose run is looked at; every feature with mean 0 and deviation 1."""
 
     spec: str
@@ -48,12 +48,12 @@ class Instance:
 
 
 WDBC = "sklearn:breast_cancer,features=0+1"
-INSTANCES = {
-    "14": Instance(f"{WDBC},n=14,stratify,seed=3", "breast cancer, 14 points"),
-    "60": Instance(f"{WDBC},n=60,stratify,seed=0", "breast cancer, 60 points"),
-    "569": Instance(WDBC, "breast cancer, 569 points"),
-    "liver": Instance("uci:liver_disorders,features=2+5", "liver disorders, 345 points"),
-    "100-3": Instance(f"{WDBC}+4,n=100,stratify,seed=0", "breast cancer, 100 points, 3 features"),
+DATA_SETS = {
+    "14": DataSet(f"{WDBC},n=14,stratify,seed=3", "breast cancer, 14 points"),
+    "60": DataSet(f"{WDBC},n=60,stratify,seed=0", "breast cancer, 60 points"),
+    "569": DataSet(WDBC, "breast cancer, 569 points"),
+    "liver": DataSet("uci:liver_disorders,features=2+5", "liver disorders, 345 points"),
+    "100-3": DataSet(f"{WDBC}+4,n=100,stratify,seed=0", "breast cancer, 100 points, 3 features"),
 }
 DRAWN, QUICK = "14", ("14", "60")
 KEYS = (Column("cut", "cut"),)
@@ -94,7 +94,7 @@ Numbers = dict[str, Any]
 
 def points(name: str) -> TrainingData:
     """Points of an instance."""
-    return normalise(load(INSTANCES[name].spec), "zscore")[0]
+    return normalise(load(DATA_SETS[name].spec), "zscore")[0]
 
 
 def cut_run(name: str, strategy: str) -> Numbers:
@@ -129,23 +129,23 @@ def cut_run(name: str, strategy: str) -> Numbers:
 )
 def run(effort: Effort) -> Report:
     """Every run; the rounds of the one that is drawn."""
-    names = QUICK if effort.quick else tuple(INSTANCES)
+    names = QUICK if effort.quick else tuple(DATA_SETS)
     for name in names:
         points(name)
     tasks = [(name, strategy) for name in names for strategy in STRATEGIES]
-    reads = files_read(INSTANCES[name].spec for name in names)
+    reads = files_read(DATA_SETS[name].spec for name in names)
     done = run_tasks(cut_run, tasks, effort, reads=reads)
     runs = [(one, rebuilt(points(one["data"]), one["run"])) for one in done.results]
     tables = [Table(f"{NAME}-runs", "all runs", RUN_KEYS, RUN_COLUMNS, tuple(map(_run_row, runs)))]
     figure = None
     for one, result in runs:
         if (one["data"], one["strategy"]) == (DRAWN, "literal"):
-            title = f"rounds of {INSTANCES[DRAWN].words}, Algorithm 10 as printed"
+            title = f"rounds of {DATA_SETS[DRAWN].words}, Algorithm 10 as printed"
             tables.insert(0, Table(NAME, title, KEYS, COLUMNS, tuple(_rounds(one, result))))
-            figure = cut_figure(result, f"{INSTANCES[DRAWN].words}, nu = {result.problem.nu:.4f}")
+            figure = cut_figure(result, f"{DATA_SETS[DRAWN].words}, nu = {result.problem.nu:.4f}")
     return Report(
         NAME, f"{PAPER}, Figure 3", tuple(tables),
-        claims=tuple(claims(runs, {name: INSTANCES[name].words for name in names})),
+        claims=tuple(claims(runs, {name: DATA_SETS[name].words for name in names})),
         notes=(*NOTES, *((LIVER_NOTE,) if "liver" in names else ())), figure=figure,
         unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
     )  # fmt: skip
@@ -192,7 +192,7 @@ def _run_row(pair: tuple[Numbers, CuttingPlaneResult]) -> Row:
         "found at": Cell(found_at(result)),
     }  # fmt: skip
     cells |= {"corners": Cell(one["corners"])} if "corners" in one else {}
-    key = (INSTANCES[one["data"]].words, one["strategy"])
+    key = (DATA_SETS[one["data"]].words, one["strategy"])
     return Row(key, cells, _gap(result), _verdict(result))
 
 

@@ -21,7 +21,7 @@ from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.rigorous_svm.decomposition.kernel_rows import KernelRows
-from tightmargin.solvers.rigorous_svm.decomposition.pairs import Pairs
+from tightmargin.solvers.rigorous_svm.decomposition.pairs import SmoState
 from tightmargin.solvers.rigorous_svm.decomposition.subproblem import subproblem, working_set
 
 REFRESH = 5000  # steps after which f and S are computed anew, at most
@@ -40,7 +40,7 @@ class Iterate:
 
     Attributes
     ----------
-    pairs : Pairs
+    pairs : SmoState
         alpha, f, S and the floor under it, 0 as long as no corner was met.
     q : int
     floored : bool
@@ -67,7 +67,9 @@ class Iterate:
     def place(self, alpha: Array) -> None:
         """Go to other multipliers."""
         rows, f = self._rows, np.empty(len(alpha))
-        self.pairs = Pairs(self._norm_bound, self._y, rows.diagonal, rows.row, alpha.copy(), f, 0.0)
+        self.pairs = SmoState(
+            self._norm_bound, self._y, rows.diagonal, rows.row, alpha.copy(), f, 0.0
+        )
         self.refresh()
 
     def refresh(self) -> None:

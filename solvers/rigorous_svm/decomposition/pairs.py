@@ -33,8 +33,8 @@ from tightmargin.formulations.data.arrays import Array
 EQUAL = 1e-14  # of K_ii + K_jj: what eta is rounding below
 
 
-class Pairs:
-    """Multipliers alpha (n,) in [0, 1] that a step changes in two places.
+class SmoState:
+    """State of sequential minimal optimisation: alpha (n,) in [0, 1], two of which a step changes.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.rigorous_svm.decomposition.pairs import Pairs
+from tightmargin.solvers.rigorous_svm.decomposition.pairs import SmoState
 
 Index = NDArray[np.intp]
 
@@ -75,7 +75,7 @@ class Subproblem:
             At most, for each variable.
         """
         f = self.gram @ (self.y * self.alpha) + self.y * self.p
-        pairs = Pairs(
+        pairs = SmoState(
             self.norm_bound, self.y, np.diag(self.gram), self.gram.__getitem__,
             self.alpha.copy(), f, self.S(self.alpha), self.floor,
         )  # fmt: skip
@@ -87,7 +87,7 @@ class Subproblem:
         return pairs.alpha
 
 
-def subproblem(pairs: Pairs, index: Index, gram: Array) -> Subproblem:
+def subproblem(pairs: SmoState, index: Index, gram: Array) -> Subproblem:
     """(19) for a working set, from what is known of the whole."""
     y, alpha = pairs.y[index], pairs.alpha[index]
     own = gram @ (y * alpha)
@@ -96,7 +96,7 @@ def subproblem(pairs: Pairs, index: Index, gram: Array) -> Subproblem:
     return Subproblem(pairs.norm_bound, y, alpha, gram, p, rest, pairs.floor)
 
 
-def working_set(pairs: Pairs, q: int) -> Index:
+def working_set(pairs: SmoState, q: int) -> Index:
     """The q / 2 that violate the conditions most upwards along y, and the q / 2 most downwards.
 
     Fewer where there are not so many; empty where the conditions hold. Joachims 1999.

@@ -29,7 +29,7 @@ CLOSED = 1e-12  # of sum alpha: complementarity at which the point is as good as
 
 
 @dataclass(frozen=True, eq=False)
-class Interior:
+class InteriorPoint:
     """An iterate; alpha and loss multipliers on the scale [0, 1], w on that of the points.
 
     Attributes
@@ -69,7 +69,9 @@ class Interior:
         return np.where(self.alpha < self.excess, 0, capped).astype(np.int8)
 
 
-def interior_point(problem: Scaled, norm_bound: float, deadline: float | None = None) -> Interior:
+def interior_point(
+    problem: Scaled, norm_bound: float, deadline: float | None = None
+) -> InteriorPoint:
     """Solve a scaled problem approximately.
 
     Parameters
@@ -99,17 +101,17 @@ def interior_point(problem: Scaled, norm_bound: float, deadline: float | None = 
     return best
 
 
-def _start(points: Array, y: Array) -> Interior:
+def _start(points: Array, y: Array) -> InteriorPoint:
     alpha = 0.5 * even_multipliers(y)
     direction = points.T @ (y * alpha)
     length = max(float(np.linalg.norm(direction)), 1e-8 * float(alpha.sum()))
     v = 0.5 * direction / length
     u = y * (points @ v)
     xi = np.maximum(1 - u, 0.0) + 1
-    return Interior(v, 0.0, alpha, xi - 1 + u, 1 - alpha, xi, 2 * length, 0.375)
+    return InteriorPoint(v, 0.0, alpha, xi - 1 + u, 1 - alpha, xi, 2 * length, 0.375)
 
 
-def _residual(points: Array, y: Array, at: Interior) -> float:
+def _residual(points: Array, y: Array, at: InteriorPoint) -> float:
     """Largest violation of the equations, relative to the size of what they sum."""
     direction = points.T @ (y * at.alpha)
     reach = max(1.0, float(np.abs(points).max()))
@@ -121,7 +123,7 @@ def _residual(points: Array, y: Array, at: Interior) -> float:
     return max(float(dual), balance, float(np.abs(primal).max()) / reach, norm)
 
 
-def _next(points: Array, y: Array, at: Interior) -> Interior:
+def _next(points: Array, y: Array, at: InteriorPoint) -> InteriorPoint:
     n, d = points.shape
     weight = 1 / (at.xi / at.spare + at.excess / at.alpha)
     g, t, v = at.multiplier, at.slack, at.v
@@ -168,7 +170,7 @@ def _next(points: Array, y: Array, at: Interior) -> Interior:
     return _moved(at, corrected, min(1.0, TO_BOUNDARY * _room(at, corrected)))
 
 
-def _room(at: Interior, step: tuple[Array, ...]) -> float:
+def _room(at: InteriorPoint, step: tuple[Array, ...]) -> float:
     """Largest multiple, up to 1 / TO_BOUNDARY, of a step that keeps what is positive so."""
     _, _, da, dr, dxi, dg, dt = step
     now = np.concatenate(
@@ -179,9 +181,9 @@ def _room(at: Interior, step: tuple[Array, ...]) -> float:
     return float((now[falling] / -change[falling]).min(initial=1 / TO_BOUNDARY))
 
 
-def _moved(at: Interior, step: tuple[Array, ...], length: float) -> Interior:
+def _moved(at: InteriorPoint, step: tuple[Array, ...], length: float) -> InteriorPoint:
     dv, db, da, dr, dxi, dg, dt = step
-    return Interior(
+    return InteriorPoint(
         v=at.v + length * dv,
         b=at.b + length * float(db),
         alpha=at.alpha + length * da,

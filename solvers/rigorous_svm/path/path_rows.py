@@ -26,7 +26,7 @@ from tightmargin.solvers.rigorous_svm.path.path_result import (
 )
 from tightmargin.solvers.rigorous_svm.path.scaled_problem import Scaled, even_multipliers, scaled
 from tightmargin.solvers.rigorous_svm.path.single_bound import (
-    Attempt,
+    PointFound,
     Task,
     better,
     by_decomposition,
@@ -68,7 +68,7 @@ class _Best:
         price = self.point.norm_bound * self.point.length
         return self.point.relative_gap is None or price <= FLAT * float(self.point.alpha.sum())
 
-    def take(self, attempt: Attempt, method: str) -> None:
+    def take(self, attempt: PointFound, method: str) -> None:
         """Keep the attempt's point if it is better, or the first that is closed."""
         self.steps += attempt.steps
         self.said = attempt.said or self.said
@@ -197,7 +197,7 @@ class RsvmRows:
             if name not in order[:k] and (name == first or size <= WORK.get(name, np.inf))
         ]
 
-    def _attempt(self, name: str, task: Task, start: Array | None, best: _Best) -> Attempt:
+    def _attempt(self, name: str, task: Task, start: Array | None, best: _Best) -> PointFound:
         if name == INTERIOR:
             return by_interior(task)
         if name == SOCP:

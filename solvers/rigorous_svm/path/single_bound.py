@@ -67,7 +67,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Attempt:
+class PointFound:
     """What a method found.
 
     Attributes
@@ -97,7 +97,7 @@ def better(first: RsvmPoint, second: RsvmPoint) -> RsvmPoint:
     return first if first.gap <= second.gap else second
 
 
-def by_segments(task: Task, start: Array | None, patient: bool = False) -> Attempt:
+def by_segments(task: Task, start: Array | None, patient: bool = False) -> PointFound:
     """Follow the partition of a start; failing that, partitions of fits by libsvm."""
     problem, steps, gamma = task.problem, 0, None
     if start is not None:
@@ -105,38 +105,38 @@ def by_segments(task: Task, start: Array | None, patient: bool = False) -> Attem
     if start is not None and gamma is not None:
         found = follow(problem, task.H, labels_of(start, NEAR), gamma, task.deadline)
         if found is not None:
-            return Attempt(task.point(found.alpha, found.w, found.b), found.rounds)
+            return PointFound(task.point(found.alpha, found.w, found.b), found.rounds)
         steps = 1
     fits = by_fits(problem, task.H, gamma, task.deadline, patient)
     if fits.found is not None:
         found = fits.found
-        return Attempt(task.point(found.alpha, found.w, found.b), steps + fits.count)
+        return PointFound(task.point(found.alpha, found.w, found.b), steps + fits.count)
     last = rsvm_point(task.data, task.norm_bound, fits.alpha)
-    return Attempt(last, steps + fits.count, fits.settled)
+    return PointFound(last, steps + fits.count, fits.settled)
 
 
 def _length(problem: Scaled, alpha: Array) -> float:
     return float(np.linalg.norm(problem.factor.T @ (problem.y * alpha)))
 
 
-def by_interior(task: Task) -> Attempt:
+def by_interior(task: Task) -> PointFound:
     """Interior-point iterate, made exact by its partition where that is the right one."""
     at = interior_point(task.problem, task.H, task.deadline)
     point = task.point(at.alpha, at.v * task.H, at.b)
     gamma = at.multiplier / task.H**2
-    return Attempt(_polished(task, point, at.labels, gamma), at.steps)
+    return PointFound(_polished(task, point, at.labels, gamma), at.steps)
 
 
-def by_socp(task: Task) -> Attempt:
+def by_socp(task: Task) -> PointFound:
     """Dual second-order cone program (12) by Clarabel, made exact by its partition."""
     model = rsvm_dual(task.data, norm_bound=task.norm_bound)
     try:
         result = solve(model, "clarabel", time_limit=task.seconds_left)
     except RefusedError as refusal:
-        return Attempt(None, 0, said=str(refusal))
+        return PointFound(None, 0, said=str(refusal))
     said = "interrupted" if result.status is Status.INTERRUPTED else result.message
     if not {"weight", "balance"} <= set(result.duals):
-        return Attempt(None, 1, said=said)
+        return PointFound(None, 1, said=said)
     alpha = np.asarray(result.values["alpha"])
     w, b = -np.asarray(result.duals["weight"]), -float(result.duals["balance"])
     point = rsvm_point(task.data, task.norm_bound, alpha, (w, b))
@@ -146,7 +146,7 @@ def by_socp(task: Task) -> Attempt:
         inner = np.where(1 - alpha < 1 - margins, CAPPED, FREE)
         labels = np.where(alpha < margins - 1, ZERO, inner).astype(np.int8)
         point = _polished(task, point, labels, gamma)
-    return Attempt(point, 1, said=said)
+    return PointFound(point, 1, said=said)
 
 
 def _polished(task: Task, point: RsvmPoint, labels: Labels, gamma: float) -> RsvmPoint:
@@ -157,7 +157,7 @@ def _polished(task: Task, point: RsvmPoint, labels: Labels, gamma: float) -> Rsv
     return better(task.point(exact.alpha, exact.w, exact.b), point)
 
 
-def by_decomposition(task: Task, start: Array | None) -> Attempt:
+def by_decomposition(task: Task, start: Array | None) -> PointFound:
     """Pairs of variables by (19)-(21), see decomposition.py."""
     found = decomposition(
         task.data,
@@ -165,4 +165,4 @@ def by_decomposition(task: Task, start: Array | None) -> Attempt:
         start=start,
         time_limit=task.seconds_left,
     )
-    return Attempt(found.point, found.steps, said=found.message or str(found.stop))
+    return PointFound(found.point, found.steps, said=found.message or str(found.stop))

@@ -54,7 +54,7 @@ SOLVE_PASSES = 50  # passes over the points that one hard-margin solve is counte
 
 
 @dataclass(frozen=True, eq=False)
-class Incumbent:
+class ZeroOneIncumbent:
     """A point of the 0-1 loss problem.
 
     Attributes
@@ -75,7 +75,7 @@ class Incumbent:
 
 def zero_one_incumbent(
     data: TrainingData, *, penalty: float, intercept: str, seed: int = 0
-) -> Incumbent:
+) -> ZeroOneIncumbent:
     """Best point found; never worse than the best point with w = 0.
 
     Parameters
@@ -90,7 +90,7 @@ def zero_one_incumbent(
     """
     cost = positive("penalty", penalty)
     trivial = trivial_points(data, penalty=cost, intercept=intercept)[0]
-    best = Incumbent(trivial.w, trivial.b, trivial.objective, "point with w = 0")
+    best = ZeroOneIncumbent(trivial.w, trivial.b, trivial.objective, "point with w = 0")
     points = distinct_points(data, intercept)
     if points.radius == 0:
         return best
@@ -276,13 +276,13 @@ def _from_sample(search: _IncumbentSearch, rng: np.random.Generator) -> list[tup
 
 def _incumbent(
     search: _IncumbentSearch, data: TrainingData, members: Index, source: str
-) -> Incumbent:
+) -> ZeroOneIncumbent:
     """The point of an active set, stretched until what is on the margin is truly kept."""
     v = from_members(search.points, members[None, :]).v[0]
     w, b = search.points.hyperplane(v, members[0])
     stretched = scale_onto_margin(data, w, b, margins(data, w, b) >= 1 - ON_MARGIN)
     if stretched is None:
-        return Incumbent(w, b, np.inf, source)
+        return ZeroOneIncumbent(w, b, np.inf, source)
     intercept = search.points.intercept
     objective = zero_one_objective(data, *stretched, penalty=search.penalty, intercept=intercept)
-    return Incumbent(*stretched, objective, source)
+    return ZeroOneIncumbent(*stretched, objective, source)

@@ -16,10 +16,10 @@ from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.experiments.plots import cutting_planes
 from tightmargin.experiments.plots.cutting_planes import (
-    LOOKS,
+    CUT_STYLES,
     cut_figure,
-    look_of,
     save_cuts,
+    style_of,
     toy,
     toy_run,
 )
@@ -165,9 +165,9 @@ def test_the_picture_shows_every_cut_with_its_round_the_circle_and_the_optimum(
     (star,) = [line for line in axes.lines if line.get_marker() == "*"]
     np.testing.assert_array_equal(star.get_xydata()[0], run.best)
     assert figure.get_suptitle() == "Ten points"
-    assert {look_of(cut) for cut in result.cuts} == set(LOOKS)
+    assert {style_of(cut) for cut in result.cuts} == set(CUT_STYLES)
     words = legend_words(result)
-    for look in LOOKS:
+    for look in CUT_STYLES:
         assert " ".join(look.words.split()) in words
     assert any("proven optimal" in word for word in words)
 

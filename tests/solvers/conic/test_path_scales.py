@@ -162,7 +162,7 @@ def test_multipliers_that_travel_are_evaluated_at_the_new_penalty(
         return honest(problem, gamma, alpha, penalty)
 
     monkeypatch.setattr(LowRank, "bound", counted)
-    monkeypatch.setattr(path_rows, "by_penalty", lambda *_: path_rows.Interior(None, ""))
+    monkeypatch.setattr(path_rows, "by_penalty", lambda *_: path_rows.ConicSolution(None, ""))
     path = tm.paths.conic_path(data, penalties=[0.5, 1.0, 2.0])
     for row in path.rows:
         # Once for the multipliers that travelled, once for the row's own point at least.

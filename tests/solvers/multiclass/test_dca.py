@@ -24,7 +24,7 @@ from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import machine_space
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.multiclass import dca as module
-from tightmargin.solvers.multiclass.dca import Descent, truncated_dca
+from tightmargin.solvers.multiclass.dca import DcaBatch, truncated_dca
 from tightmargin.solvers.multiclass.dca_gap import certified_gap
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
@@ -107,7 +107,7 @@ def test_a_step_solves_the_program_with_the_tangent() -> None:
     space, costs = machine_space(data, ridge, mode), np.full((1, 15), 1 / 15)
     start = hinge_batch(space, costs)
     B0, b0 = (numbers[0] for numbers in space.machine(start))
-    descent = Descent(space, costs, s, start)
+    descent = DcaBatch(space, costs, s, start)
     descent.run(iterations=1)
     B, b = cp.Variable((3, 2)), cp.Variable(3)
     loss: Any = 0.0
@@ -297,15 +297,15 @@ def test_a_time_limit_keeps_what_was_found() -> None:
 
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_ctrl_c_keeps_the_runs_so_far(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, step = [], Descent._step
+    calls, step = [], DcaBatch._step
 
-    def pressed(self: Descent, *args: Any) -> None:
+    def pressed(self: DcaBatch, *args: Any) -> None:
         calls.append(1)
         if len(calls) > after:
             raise KeyboardInterrupt
         step(self, *args)
 
-    monkeypatch.setattr(Descent, "_step", pressed)
+    monkeypatch.setattr(DcaBatch, "_step", pressed)
     found = truncated_dca(wrong_labels(12), ridge=0.01, truncation=-0.5, starts=40)
     assert found.interrupted
     assert not found.complete

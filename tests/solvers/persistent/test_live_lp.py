@@ -26,7 +26,7 @@ from tightmargin.solvers.errors import NumberError, ProblemClassError
 from tightmargin.solvers.persistent import highs_handle
 from tightmargin.solvers.persistent.highs_handle import SPRINT
 from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.persistent.primal import Answer, settled
+from tightmargin.solvers.persistent.primal import LpSolution, settled
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 
@@ -623,7 +623,7 @@ def test_a_program_without_a_point_has_no_values(form: str) -> None:
 def test_a_point_needs_more_than_a_word(
     said: Status, feasible: bool, stationary: bool, meant: Status
 ) -> None:
-    answer = settled(Answer(said, "words", 3), (np.ones(2), np.zeros(1)), feasible, stationary)
+    answer = settled(LpSolution(said, "words", 3), (np.ones(2), np.zeros(1)), feasible, stationary)
     assert answer.status is meant
     with_point = (Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE)
     assert (answer.x is not None) == (meant in with_point)

@@ -24,7 +24,7 @@ from tightmargin.experiments.plots.simplex import save_simplex, simplex_figure
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.hinge import smallest_leads
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.multiclass.dca import Descent
+from tightmargin.solvers.multiclass.dca import DcaBatch
 from tightmargin.solvers.probability import multiclass as module
 from tightmargin.solvers.probability.multiclass import direct_probabilities
 from tightmargin.solvers.probability.simplex_grid import (
@@ -311,7 +311,7 @@ def test_ctrl_c_in_the_searches_keeps_the_hinge_machines(monkeypatch: pytest.Mon
     def pressed(*args: Any, **words: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Descent, "run", pressed)
+    monkeypatch.setattr(DcaBatch, "run", pressed)
     fit = direct_probabilities(data, ridge=0.02, grid=4)
     assert not fit.complete
     assert not fit.converged
@@ -327,13 +327,13 @@ def test_a_time_limit_ends_the_searches_or_says_that_too_few_machines_are_there(
     data, new, _ = gaussians(1, 60)
     with pytest.raises(TimeoutError, match=r"time_limit: 0 of \d+ hinge machines"):
         direct_probabilities(data, ridge=0.01, grid=8, time_limit=1e-6)
-    original, seen = Descent.run, []
+    original, seen = DcaBatch.run, []
 
-    def late(self: Descent, deadline: float | None = None, iterations: int = 100) -> None:
+    def late(self: DcaBatch, deadline: float | None = None, iterations: int = 100) -> None:
         seen.append(deadline)
         original(self, 0.0, iterations)
 
-    monkeypatch.setattr(Descent, "run", late)
+    monkeypatch.setattr(DcaBatch, "run", late)
     fit = direct_probabilities(data, ridge=0.01, grid=8, time_limit=500.0)
     assert not fit.complete
     assert not fit.converged
@@ -349,12 +349,12 @@ def test_searches_that_do_not_converge_are_complete_and_are_still_followed_by_pr
     data = class_points(2, n=9)
     words: dict[str, Any] = {"ridge": 0.02, "grid": 3, "time_limit": limit}
     proven = direct_probabilities(data, machine="exact", **words)
-    original = Descent.run
+    original = DcaBatch.run
 
-    def one_step(self: Descent, deadline: float | None = None, iterations: int = 100) -> None:
+    def one_step(self: DcaBatch, deadline: float | None = None, iterations: int = 100) -> None:
         original(self, deadline, min(1, iterations))
 
-    monkeypatch.setattr(Descent, "run", one_step)
+    monkeypatch.setattr(DcaBatch, "run", one_step)
     fit = direct_probabilities(data, **words)
     assert fit.complete
     assert not fit.converged

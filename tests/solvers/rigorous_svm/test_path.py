@@ -28,7 +28,7 @@ from tightmargin.solvers.rigorous_svm.path.path import METHODS, rsvm_path, solve
 from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
 from tightmargin.solvers.rigorous_svm.path.scaled_problem import even_multipliers, scaled
 from tightmargin.solvers.rigorous_svm.path.segment_newton import FREE, follow, segment
-from tightmargin.solvers.rigorous_svm.path.single_bound import Attempt
+from tightmargin.solvers.rigorous_svm.path.single_bound import PointFound
 from tightmargin.solvers.rigorous_svm.point import rsvm_point
 
 Array = NDArray[np.float64]
@@ -323,7 +323,9 @@ def test_a_program_that_fails_under_the_limit_is_told_in_the_row(
     data = points("separable", 2, n=24, d=2)
     monkeypatch.setattr(path_rows, "norm_limit", fails)
     for name in ("by_interior", "by_segments", "by_decomposition", "by_socp"):
-        monkeypatch.setattr(path_rows, name, lambda *given, **named: Attempt(None, 1, settled=True))
+        monkeypatch.setattr(
+            path_rows, name, lambda *given, **named: PointFound(None, 1, settled=True)
+        )
     row = solve_rsvm(data, norm_bound=1.0)
     assert row.verdict is Verdict.NOT_CERTIFIED
     assert "the linear program broke down" in row.stop
@@ -434,10 +436,10 @@ def test_a_path_starts_every_row_at_the_one_before(monkeypatch: pytest.MonkeyPat
     assert len(fits) == 1
 
 
-def interrupted_after(count: int) -> Callable[..., Attempt]:
+def interrupted_after(count: int) -> Callable[..., PointFound]:
     calls = []
 
-    def attempt(*given: Any, **named: Any) -> Attempt:
+    def attempt(*given: Any, **named: Any) -> PointFound:
         calls.append(given)
         if len(calls) > count:
             raise KeyboardInterrupt
@@ -465,7 +467,7 @@ def test_ctrl_c_leaves_a_single_solve_with_its_best_point(monkeypatch: pytest.Mo
     assert (row.stop, row.verdict) == ("interrupted", Verdict.NOT_CERTIFIED)
     optimum = capacity_dual(data.gram, data.y, 2.0, "free")
     assert row.point.bound <= optimum <= row.point.objective
-    said = Attempt(None, 3, said="interrupted")
+    said = PointFound(None, 3, said="interrupted")
     monkeypatch.setattr(path_rows, "by_decomposition", lambda *given: said)
     row = solve_rsvm(data, norm_bound=2.0, method="decomposition")
     assert (row.stop, row.steps) == ("interrupted", 3)
@@ -484,7 +486,7 @@ def test_a_time_limit_keeps_the_best_point(method: str) -> None:
 @pytest.mark.parametrize("first", ["interior", "segments", "socp", "decomposition"])
 def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = kernel("rbf")
-    failed = Attempt(None, 1, said="it failed")
+    failed = PointFound(None, 1, said="it failed")
     monkeypatch.setattr(path_rows, f"by_{first}", lambda *given, **named: failed)
     row = certified(solve_rsvm(data, norm_bound=2.0, method=first))
     assert row.method == ("segments" if first == "interior" else "interior")
