@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -22,6 +23,7 @@ from tightmargin.experiments.studies.task import Step, TaskOutcome
 LOKY, DASK = "loky", "dask"
 BACKENDS = (LOKY, DASK)
 PATIENCE = 10  # seconds to wait for a scheduler of dask, and for its first worker
+LOOK = 0.2  # seconds between two looks at whether it is still there
 
 Outcomes = Generator[TaskOutcome, None, None]
 Pool = Callable[[Sequence[Step]], Outcomes]  # a step that may have ended a process comes as lost
@@ -152,24 +154,52 @@ def _client(address: str) -> Iterator[Any]:
         yield client
 
 
-def _dask_backend(client: Any) -> Any:
-    from distributed import KilledWorker
-    from joblib._dask import DaskDistributedBackend
+class _Unheard:
+    """Steps that a cluster was given and of which nothing was heard yet, each of them once."""
 
-    def given_up(step: Step, reason: Any) -> TaskOutcome:
-        lost = isinstance(reason, KilledWorker) or client.status != "running"
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._waiting: dict[int, Callable[[Any], None]] = {}
+
+    def expect(
+        self, step: Step, callback: Callable[[list[TaskOutcome]], Any]
+    ) -> Callable[[Any], None]:
+        """What to call with a list of one outcome, or with what is said instead of it."""
+
+        def heard(out: Any) -> None:
+            if self._waiting.pop(step.index, None):
+                callback(out if isinstance(out, list) else [self._given_up(step, out)])
+
+        self._waiting[step.index] = heard
+        return heard
+
+    def _given_up(self, step: Step, reason: Any) -> TaskOutcome:
+        from distributed import KilledWorker
+
+        lost = isinstance(reason, KilledWorker) or self._client.status != "running"
         return TaskOutcome(step.index, error=f"{type(reason).__name__}: {reason}", lost=lost)
 
+    async def watch(self, goes_on: Callable[[], bool]) -> None:
+        """Give up all when the scheduler goes: of outcomes on their way nothing is said then."""
+        while goes_on():
+            if self._client.status != "running":
+                for heard in list(self._waiting.values()):
+                    heard(ConnectionError("the scheduler is gone"))
+            await asyncio.sleep(LOOK)
+
+
+def _dask_backend(client: Any) -> Any:
+    from joblib._dask import DaskDistributedBackend
+
+    unheard = _Unheard(client)
+
     class Backend(DaskDistributedBackend):
-        """joblib's, which waits for ever for a task that the scheduler has given up."""
+        """joblib's, which waits for ever for what the scheduler has given up or took with it."""
 
         def submit(self, func: Any, callback: Any = None) -> Any:
             """Send one step, and hear of it whatever becomes of it."""
             ((step, _, _),) = func.items
-
-            def heard(out: Any) -> None:
-                # A list of one outcome, or what the scheduler says instead of it.
-                callback(out if isinstance(out, list) else [given_up(step, out)])
+            heard = unheard.expect(step, callback)
 
             def told(sent: Future[Any]) -> None:
                 if sent.exception() is not None:
@@ -178,6 +208,11 @@ def _dask_backend(client: Any) -> Any:
             sent = super().submit(func, heard)
             sent.add_done_callback(told)
             return sent
+
+        def start_call(self) -> None:
+            """Watch the scheduler from now on."""
+            super().start_call()
+            client.loop.add_callback(unheard.watch, lambda: self._continue)
 
         def retrieve_result_callback(self, out: Any) -> Any:
             """Outcomes of one step: a list of one."""
