@@ -24,7 +24,7 @@ from tightmargin.experiments.plots.plane_polygons import (
     distance_to_boundary,
     plane_run,
 )
-from tightmargin.experiments.plots.style import BLUE, YELLOW, new_figure
+from tightmargin.experiments.plots.style import BLUE, LARGE, YELLOW, folded, new_figure
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.nu_range import nu_range
@@ -53,7 +53,7 @@ class CutStyle(NamedTuple):
     hatch: str
 
 
-CORNER = CutStyle("removed by a concavity cut at a corner", BLUE, "#C6DDEC", "")
+CORNER = CutStyle("removed by a concavity cut\nat a corner", BLUE, "#C6DDEC", "")
 VERTEX = CutStyle(
     "removed by a concavity cut\nat a vertex that cuts have made", "#B87A00", "#F7E3B5", "..."
 )
@@ -97,7 +97,7 @@ def cut_figure(result: CuttingPlaneResult, title: str = "") -> Figure:
         axes.spines[side].set_visible(False)
     _explain(axes, result, run, shown)
     if title:
-        figure.suptitle(title, parse_math=False)
+        figure.suptitle(folded(title, SIZE[0], LARGE), fontsize=LARGE, parse_math=False)
     return figure
 
 

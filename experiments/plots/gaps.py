@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import common_labels
-from tightmargin.experiments.plots.style import BLUE, DPI
+from tightmargin.experiments.plots.style import BLUE, DPI, folded
 from tightmargin.solvers.comparison.gap_table import Bound
 from tightmargin.solvers.proofs.verdict import Verdict
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WIDTH = 8.0  # inches; 100 dots an inch make 800 pixels
 ROW, HEAD, FOOT = 0.36, 0.95, 0.55  # inches for a bar, a title and the axis below the last panel
+NAMES = 2.0  # inches that the names of the rows take on the left
 SMALL = 9  # points, the least that is readable at the width of a page
 STACKED = 2  # as many panels stand below each other; more of them stand side by side
 TITLE = 22  # characters of a line of a title of panels side by side
@@ -57,8 +58,8 @@ def gap_figure(studies: Sequence[GapStudy]) -> Figure:
     for axes, study in zip(panels, studies, strict=True):
         _draw_bars(axes, study, [row.label for row in study.comparison.rows])
         axes.set_title(
-            study.instance.title, loc="left", fontsize=11, fontweight="bold", pad=20,
-            parse_math=False,
+            folded(study.instance.title, WIDTH - NAMES, 11), loc="left", fontsize=11,
+            fontweight="bold", pad=20, parse_math=False,
         )  # fmt: skip
         _write_above(axes, _subtitle(study), 10)
     panels[-1].set_xlabel(below)

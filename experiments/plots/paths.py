@@ -14,6 +14,7 @@ from tightmargin.experiments.plots.style import (
     LARGE,
     PALE,
     VERMILLION,
+    folded,
     new_figure,
     plain_logarithm,
     tidy,
@@ -70,7 +71,9 @@ def rsvm_path_figure(report: RsvmReport, title: str = "") -> Figure:
     for axes in panels:
         tidy(axes, LARGE)
     if title:
-        losses.set_title(title, pad=20, parse_math=False)
+        losses.set_title(
+            folded(title, RSVM_SIZE[0], LARGE), pad=20, fontsize=LARGE, parse_math=False
+        )
     return figure
 
 
@@ -148,7 +151,7 @@ def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
         axes.legend(frameon=False)
         tidy(axes, LARGE)
     if title:
-        upper.set_title(title, parse_math=False)
+        upper.set_title(folded(title, CONIC_SIZE[0], LARGE), fontsize=LARGE, parse_math=False)
     return figure
 
 
@@ -194,7 +197,8 @@ def profile_figure(profile: CvarProfile, title: str = "") -> Figure:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if title:
-        axes.set_title(title, pad=22, parse_math=False)
+        shown = folded(title, CVAR_SIZE[0], LARGE)
+        axes.set_title(shown, pad=22, fontsize=LARGE, parse_math=False)
     return figure
 
 

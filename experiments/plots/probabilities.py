@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tightmargin.experiments.plots.style import BLUE, GREEN, GREY, VERMILLION, new_figure
+from tightmargin.experiments.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LARGE,
+    VERMILLION,
+    folded,
+    new_figure,
+)
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
 from tightmargin.solvers.probability.sign_rule import SignReading
@@ -52,7 +60,7 @@ def probability_figure(path: ClassProbabilities, title: str = "") -> Figure:
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
     if title:
-        upper.set_title(title, pad=28, parse_math=False)
+        upper.set_title(folded(title, SIZE[0], LARGE), pad=28, fontsize=LARGE, parse_math=False)
     return figure
 
 

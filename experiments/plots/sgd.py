@@ -16,6 +16,7 @@ from tightmargin.experiments.plots.style import (
     SKY,
     SMALL,
     VERMILLION,
+    folded,
     new_figure,
     tidy,
 )
@@ -110,7 +111,8 @@ def sgd_figure(study: SgdStudy, title: str = "") -> Figure:
     words = (
         f"optimum {study.optimum.objective:.6g}, proven to {abs(study.optimum.absolute_gap):.0e}"
     )
-    axes.set_title(f"{title}\n{words}" if title else words, loc="left", fontsize=NORMAL + 1)
+    said = folded(f"{title}\n{words}" if title else words, SIZE[0], NORMAL + 1)
+    axes.set_title(said, loc="left", fontsize=NORMAL + 1, parse_math=False)
     axes.legend(frameon=False)
     return figure
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from math import isfinite
@@ -57,11 +58,17 @@ def new_figure(width: float = PAGE, height: float = 4.2) -> Figure:
     return figure
 
 
+class _TitleWrapper(textwrap.TextWrapper):
+    """Breaks lines after commas and slashes too: names of data sets have no blanks."""
+
+    wordsep_simple_re = re.compile(r"(\s+|(?<=[,/]))")
+
+
 def folded(title: str, width: float, size: float) -> str:
     """A title in lines that fit a figure of so many inches, in letters of so many points."""
     columns = int(POINTS_AN_INCH * width / (LETTER * size))
-    lines = [textwrap.fill(line, columns, break_on_hyphens=False) for line in title.splitlines()]
-    return "\n".join(lines)
+    wrapper = _TitleWrapper(columns, break_on_hyphens=False)
+    return "\n".join(wrapper.fill(line) for line in title.splitlines())
 
 
 def literal(name: str) -> str:

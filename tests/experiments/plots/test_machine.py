@@ -30,6 +30,7 @@ from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 Array = NDArray[np.float64]
 
 DATA = toy(0, 30)
+LONG = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
 NU_BELOW = 0.2  # of nu_bar = 0.42 and above: rho is negative
 
 
@@ -112,10 +113,11 @@ def test_names_are_drawn_as_they_are_spelt() -> None:
 
 
 def test_a_long_title_is_folded_into_the_picture() -> None:
-    title = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
-    figure = machine_figure(fit("c_svc", DATA, C=1.0), DATA, title)
+    figure = machine_figure(fit("c_svc", DATA, C=1.0), DATA, LONG)
     assert faults_of(figure) == []
-    assert figure.axes[0].get_title().replace("\n", "").replace(" ", "") == title.replace(" ", "")
+    lines = figure.axes[0].get_title().splitlines()
+    assert "".join(lines).replace(" ", "") == LONG.replace(" ", "")
+    assert all(line.endswith(",") for line in lines[:-1])
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -191,20 +193,20 @@ def test_one_value_of_a_conic_path_is_seen_with_its_bound_and_errors() -> None:
 def test_pictures_of_conic_paths_are_readable() -> None:
     for words in ({"penalties": (0.05, 1.0, 90.0)}, {"budgets": (0.1, 0.4)}):
         given: dict[str, Any] = words
-        assert faults_of(conic_path_figure(conic_path(DATA, **given), "30 points")) == []
+        assert faults_of(conic_path_figure(conic_path(DATA, **given), LONG)) == []
 
 
 @pytest.mark.parametrize("bounds", [(0.5, 1.0, 2.0), (0.01, 1.0, 2.0)])
 def test_pictures_of_the_rigorous_svm_are_readable(bounds: tuple[float, ...]) -> None:
     report = rsvm_report(rsvm_path(DATA, bounds), 0.05, "vapnik")
-    assert faults_of(rsvm_path_figure(report, "30 points")) == []
+    assert faults_of(rsvm_path_figure(report, LONG)) == []
 
 
 @pytest.mark.parametrize("columns", [[0], [0, 1]])
 def test_pictures_of_probabilities_are_readable(columns: list[int]) -> None:
     data = TrainingData(DATA.X[:, columns], DATA.y)
     found = class_probabilities(data, ridge=0.05, grid=5)
-    figure = probability_figure(found, "30 points")
+    figure = probability_figure(found, LONG)
     assert faults_of(figure) == []
     upper = figure.axes[0]
     box = upper.get_legend().get_window_extent()
@@ -213,7 +215,7 @@ def test_pictures_of_probabilities_are_readable(columns: list[int]) -> None:
 
 def test_pictures_of_cuts_are_readable() -> None:
     assert the_same is cut_figure
-    assert faults_of(cut_figure(toy_run(), "ten points")) == []
+    assert faults_of(cut_figure(toy_run(), LONG)) == []
 
 
 def test_pictures_of_the_cvar_are_readable() -> None:
@@ -221,7 +223,7 @@ def test_pictures_of_the_cvar_are_readable() -> None:
     from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 
     path = extended_nu_path(DATA, (0.9, 0.5, 0.3, 0.1))
-    figure = profile_figure(cvar_profile(path), "30 points")
+    figure = profile_figure(cvar_profile(path), LONG)
     assert faults_of(figure) == []
     solved = series(figure.axes[0])["solved"]
     assert not solved.get_clip_on(), "the last point stands on the edge"

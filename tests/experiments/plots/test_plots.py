@@ -87,8 +87,10 @@ def test_an_optimum_that_nobody_proved_is_not_called_one(study: GapStudy) -> Non
     assert any("best point known" in t.get_text() for t in figure.axes[0].texts)
 
 
-def test_every_text_lies_inside_and_none_on_another(study: GapStudy) -> None:
-    figure = drawn(gap_figure([study, study]))
+@pytest.mark.parametrize("name", ["Sixteen points", f"{SPEC},{'option=value,' * 9}last"])
+def test_every_text_lies_inside_and_none_on_another(study: GapStudy, name: str) -> None:
+    named = replace(study, instance=replace(study.instance, title=name))
+    figure = drawn(gap_figure([named, named]))
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame = figure.bbox
     for axes in figure.axes:
