@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.attempts.attempts import run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.backends.choice import choose
@@ -278,14 +279,16 @@ def _refuse_bad_params(model: pyo.ConcreteModel) -> None:
     for param in model.component_data_objects(pyo.Param, descend_into=True):
         number = pyo.value(param, exception=False)
         if isinstance(number, float) and not np.isfinite(number):
-            raise NumberError(f"Param {param.name} is {number}")
+            raise NumberError(f"Param {param.name} is {number}: set it to a finite number")
 
 
 def _set_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
     for name, array in start.items():
         component = model.find_component(name)
         if component is None or component.ctype is not pyo.Var:
-            raise ValueError(f"warm_start: the model has no variable {name!r}")
+            names = [variable.name for variable in model.component_objects(pyo.Var)]
+            hint = did_you_mean(name, names)
+            raise ValueError(f"warm_start: the model has no variable {name!r}{hint}")
         numbers = flat(component, array)
         if len(numbers) != len(component):
             raise ValueError(

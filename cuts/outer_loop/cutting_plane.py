@@ -87,7 +87,10 @@ def cutting_plane(
     if not 0 <= least_depth < 1:
         raise ValueError(f"least_depth must lie in [0, 1), got {least_depth!r}")
     if starts < 1 or round_limit < 0:
-        raise ValueError("starts must be at least 1, and round_limit not negative")
+        raise ValueError(
+            "starts must be at least 1, and round_limit not negative; got "
+            f"starts={starts!r}, round_limit={round_limit!r}"
+        )
     problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
     known = [
         problem.onto_boundary(point)

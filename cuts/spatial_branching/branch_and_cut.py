@@ -114,7 +114,10 @@ def branch_and_cut(
     limits = checked_limits(time_limit, None, seed)
     check_tolerances(tolerance, absolute)
     if starts < 1 or cut_limit < 0 or (node_limit is not None and node_limit < 1):
-        raise ValueError("starts and node_limit must be at least 1, and cut_limit not negative")
+        raise ValueError(
+            "starts and node_limit must be at least 1, and cut_limit not negative; got "
+            f"starts={starts!r}, node_limit={node_limit!r}, cut_limit={cut_limit!r}"
+        )
     began = time.perf_counter()
     problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
     search = _BoxSearch(

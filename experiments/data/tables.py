@@ -69,7 +69,7 @@ def read_table(path: Path) -> Table:
 def _complete_rows(table: Table) -> Table:
     kept = [k for k, row in enumerate(table.rows) if not any(cell in _MISSING for cell in row)]
     if not kept:
-        raise ValueError("no row is complete")
+        raise ValueError("no row is complete: fill cells, or leave out the columns that are empty")
     lines = [table.lines[k] for k in kept] if table.lines else None
     return Table(table.columns, [table.rows[k] for k in kept], lines)
 

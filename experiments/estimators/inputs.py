@@ -30,7 +30,9 @@ def refuse_strange(X: Any, y: Any = None) -> None:
     """
     kinds = [getattr(kind, "kind", "") for kind in _types(X)]
     if any(kind in TIMES for kind in kinds if kind):
-        raise ValueError("X must hold real numbers: dates or times")
+        raise ValueError(
+            "X must hold real numbers, not dates or times: give durations in a unit, as numbers"
+        )
     for name, values in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
             row = np.argwhere(np.ma.getmaskarray(values))[0][0]
@@ -59,7 +61,9 @@ def known_labels(y: ArrayLike) -> NDArray[Any]:
     if labels.dtype == object:
         missing = [k for k, label in enumerate(labels) if label is None]
         if missing:
-            raise ValueError(f"y is missing in row {missing[0]} ({len(missing)} such rows)")
+            raise ValueError(
+                f"y is missing in row {missing[0]} ({len(missing)} such rows): leave them out"
+            )
         if all(isinstance(label, Real) for label in labels):
             labels = np.array(labels.tolist())
         elif not all(isinstance(label, str) for label in labels):

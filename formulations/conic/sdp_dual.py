@@ -84,7 +84,10 @@ def primal_point(
     """
     multiplier = duals.get("outer")
     if multiplier is None or not multiplier[-1, -1] > 0:
-        raise ValueError("the point is in the multiplier of outer, and the result holds none")
+        raise ValueError(
+            "the point is in the multiplier of outer, and the result holds none: solve this dual "
+            "with clarabel, or solve conic_sdp"
+        )
     lifted = multiplier / multiplier[-1, -1]
     weight, W = lifted[:-1, -1], lifted[:-1, :-1]
     points = augmented(data, intercept)

@@ -33,9 +33,16 @@ def strengthening_values(points: Array, choice: ArrayLike | str) -> Array:
         return _by_rule(points, choice)
     gamma = np.asarray(choice, dtype=float)
     if gamma.shape != (n,):
-        raise ValueError(f"strengthening must be a word or an array ({n},), got {gamma.shape}")
-    if not np.all(np.isfinite(gamma)) or gamma.min() < 0:
-        raise ValueError("strengthening must be finite and not negative")
+        raise ValueError(
+            f"strengthening must be equal, inverse_norm, scaled or an array ({n},), got shape "
+            f"{gamma.shape}"
+        )
+    bad = np.flatnonzero(~(np.isfinite(gamma) & (gamma >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"strengthening must be finite and not negative, got {gamma[bad[0]]} at position "
+            f"{bad[0]}"
+        )
     smallest = 1 - _largest_eigenvalue(points, gamma)
     if smallest < -1e-12:
         raise ValueError(

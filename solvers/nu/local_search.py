@@ -178,7 +178,7 @@ def _directions(
             if start.shape != (width,) or not np.isfinite(start).all() or not start.any():
                 raise ValueError(f"starts: each must be {width} finite numbers, not all 0")
         if not given:
-            raise ValueError("starts: there is none")
+            raise ValueError("starts is empty: give a weight to start from, or how many to draw")
         return given
     if starts < 1:
         raise ValueError(f"starts must be at least 1, got {starts}")

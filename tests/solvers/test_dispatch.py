@@ -186,6 +186,8 @@ def test_a_warm_start_reaches_the_solver_and_a_wrong_name_is_refused():
     assert again.objective == pytest.approx(best.objective, rel=1e-7)
     with pytest.raises(ValueError, match="no variable 'v'"):
         tm.solve(model, warm_start={"v": 1.0})
+    with pytest.raises(ValueError, match="no variable 'alpah'; did you mean alpha"):
+        tm.solve(tm.c_svc_dual(data, C=1.0), warm_start={"alpah": 1.0})
     with pytest.raises(ValueError, match="z has 16 elements, got 3"):
         tm.solve(model, warm_start={"z": [0, 1, 0]})
 

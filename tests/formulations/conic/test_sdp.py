@@ -288,11 +288,11 @@ def test_strengthening_that_is_not_convex_is_refused_with_its_eigenvalue() -> No
     limit = 1 / np.linalg.eigvalsh(columns.T @ columns)[-1]
     with pytest.raises(ValueError, match=r"eigenvalue -0\.1.*divide it by 1\.1"):
         conic_fixed(data, penalty=1.0, strengthening=np.full(12, 1.1 * limit))
-    with pytest.raises(ValueError, match="finite and not negative"):
-        conic_fixed(data, penalty=1.0, strengthening=np.full(12, -1e-9))
+    with pytest.raises(ValueError, match="finite and not negative, got -1e-09 at position 7"):
+        conic_fixed(data, penalty=1.0, strengthening=np.where(np.arange(12) == 7, -1e-9, 0.0))
     with pytest.raises(ValueError, match="equal, inverse_norm, scaled or numbers, got 'best'"):
         conic_fixed(data, penalty=1.0, strengthening="best")
-    with pytest.raises(ValueError, match=r"an array \(12,\), got \(3,\)"):
+    with pytest.raises(ValueError, match=r"an array \(12,\), got shape \(3,\)"):
         conic_fixed(data, penalty=1.0, strengthening=[0.1, 0.1, 0.1])
     with pytest.raises(ValueError, match="needs intercept=penalised or none"):
         conic_fixed(data, penalty=1.0, strengthening="equal", intercept="free")

@@ -149,7 +149,7 @@ def test_the_wrong_side_of_nu_bar_is_refused_with_the_reason(update: str) -> Non
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"update": "newton"}, "update"), ({"starts": 0}, "at least 1"), ({"starts": []}, "none"),
+    [({"update": "newton"}, "update"), ({"starts": 0}, "at least 1"), ({"starts": []}, "is empty"),
      ({"starts": [[0.0, 0.0]]}, "not all 0"), ({"starts": [[1.0]]}, "2 finite numbers"),
      ({"starts": [[1.0, np.nan]]}, "2 finite numbers")],
 )  # fmt: skip
