@@ -30,6 +30,7 @@ from tightmargin.solvers.proofs.verdict import Verdict
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of
 STRETCH = 1e-12  # of w: what a hyperplane may gain that loses nothing but by rounding
+NOTICED = 1e-3  # of the gap: what rounding may take of it before the sum is extended
 EXTENDED_LIMIT = 4_000_000  # numbers of the points that are summed in extended precision
 NOTHING = 1e-12  # of the largest ||F'(y o alpha)|| there could be: multipliers that name no w
 
@@ -142,7 +143,7 @@ def rsvm_point(
         b=b,
         alpha=alpha,
         objective=value,
-        bound=_lower_bound(y, points, norm_bound, alpha, reach),
+        bound=_lower_bound(y, points, norm_bound, alpha, reach, value),
         length=length,
     )
 
@@ -200,7 +201,9 @@ def _into_ball(w: Array, radius: float) -> Array:
     return w if norm <= radius else w * (radius / norm)
 
 
-def _lower_bound(y: Array, points: Array, norm_bound: float, alpha: Array, reach: float) -> float:
+def _lower_bound(
+    y: Array, points: Array, norm_bound: float, alpha: Array, reach: float, value: float
+) -> float:
     """sum alpha - H sqrt(S) less what rounding can hide; at least 0, which E is.
 
     y'alpha is 0 to rounding only. An intercept of least loss sits at some y_i - <w, x_i>, so that
@@ -208,13 +211,23 @@ def _lower_bound(y: Array, points: Array, norm_bound: float, alpha: Array, reach
     of it for the points as they are placed: any shift of them has the same optimum.
     """
     n, double = len(y), float(np.finfo(float).eps)
-    real: Any = np.longdouble if points.size <= EXTENDED_LIMIT else np.float64
-    eps = float(np.finfo(real).eps)
-    mass = math.fsum(alpha.tolist())
-    direction = ((y * alpha).astype(real) @ points.astype(real)).astype(float)
-    length = float(np.linalg.norm(direction))
-    # The sum of n products, and what the placing of the points and the norm have rounded.
-    length += ((n + 4) * eps + 2 * double) * mass * reach + (len(direction) + 4) * double * length
-    left = abs(math.fsum((y * alpha).tolist())) * (1 + norm_bound * reach)
-    price = norm_bound * length + left
-    return max(0.0, mass - price - 4 * double * (mass + price))
+    signed, mass = y * alpha, math.fsum(alpha.tolist())
+    left = abs(math.fsum(signed.tolist())) * (1 + norm_bound * reach)
+
+    def bound(direction: Array, eps: float) -> float:
+        length = float(np.linalg.norm(direction))
+        # The sum of n products, and what the placing of the points and the norm have rounded.
+        length += ((n + 4) * eps + 2 * double) * mass * reach + (
+            len(direction) + 4
+        ) * double * length
+        price = norm_bound * length + left
+        return max(0.0, mass - price - 4 * double * (mass + price))
+
+    plain = bound(signed @ points, double)
+    rounding = norm_bound * (n + 4) * double * mass * reach
+    if rounding <= NOTICED * (value - plain) or points.size > EXTENDED_LIMIT:
+        return plain
+    # einsum converts the points piece by piece; a product would copy all of them first.
+    real: Any = np.longdouble
+    direction = np.einsum("i,ij->j", signed.astype(real), points, dtype=real).astype(float)
+    return bound(direction, float(np.finfo(real).eps))

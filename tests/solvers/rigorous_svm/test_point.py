@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import cvxpy as cp
@@ -98,6 +99,25 @@ def test_the_bound_of_points_far_from_0_is_that_of_the_same_points_around_it() -
     far = rsvm_point(TrainingData(X + 2.0**20, y), 0.5, alpha)
     assert near.bound > 1
     assert far.bound == pytest.approx(near.bound, rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [20, 2000])
+def test_the_bound_is_below_the_exact_one_by_a_small_part_of_the_gap(n: int) -> None:
+    """Numbers of few bits, so that integers give sum alpha - H sqrt(S) to any digit."""
+    rng = np.random.default_rng(n)
+    wholes = rng.integers(-(2**20), 2**20, size=(n, 3))
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    eighths = np.repeat(rng.integers(0, 9, n // 2), 2)  # y'alpha = 0 exactly
+    direction = (y * eighths) @ wholes
+    norm_bound = 0.25
+    found = rsvm_point(TrainingData(wholes / 2**20, y), norm_bound, eighths / 8)
+    with localcontext(prec=40):
+        length = Decimal(sum(int(entry) ** 2 for entry in direction)).sqrt() / 2**23
+        exact = Decimal(int(eighths.sum())) / 8 - Decimal(norm_bound) * length
+        lost = exact - Decimal(found.bound)
+    assert found.alpha == pytest.approx(eighths / 8, abs=0)
+    assert found.gap > 0.01
+    assert 0 <= lost <= 2e-3 * found.gap
 
 
 def test_a_kernel_matrix_and_its_points_agree() -> None:
