@@ -22,6 +22,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, one_of
 # Relative to features of length 1: below it, a combination of features is taken for constant.
 TOLERANCE = 1e-10
 SAFE_EIGENVALUE = 1e-8  # of the Gram matrix of the features: far above its rounding
+SAMPLE = 10  # points for each feature on which independence is looked for first
 
 
 def dependent_features(data: TrainingData, intercept: str) -> tuple[int, tuple[str, ...]]:
@@ -72,7 +73,21 @@ def _dependent(X: Array, centred: bool) -> tuple[int, tuple[str, ...]]:
 
 
 def _plainly_independent(X: Array, centred: bool) -> bool:
-    """Whether one product X'X settles it: no column and no combination of them near a constant.
+    """Whether products settle it: no column and no combination of them near a constant.
+
+    Features that are independent on some of the points are so on all of them, which is most of the
+    time where there are many points. They must not be so much larger on all points that what was
+    clear on some is near rounding there: with it the answer is the one for all of them.
+    """
+    step = len(X) // (SAMPLE * X.shape[1])
+    length = _plain_lengths(X[::step], centred) if step > 1 else None
+    if length is not None and (length > 1e-6 * np.linalg.norm(X)).all():
+        return True
+    return _plain_lengths(X, centred) is not None
+
+
+def _plain_lengths(X: Array, centred: bool) -> Array | None:
+    """Lengths of the columns where one product X'X shows them independent; None where it does not.
 
     The product loses the digits that a column's mean has more than its deviations, hence the
     second condition; what it leaves open is looked at again with centred columns.
@@ -84,9 +99,10 @@ def _plainly_independent(X: Array, centred: bool) -> bool:
         gram -= len(X) * np.outer(mean, mean)
     length = np.diag(gram).copy()
     if not (length > 1e-4 * size).all() or not (length > 0).all():
-        return False
+        return None
     root = np.sqrt(length)
-    return bool(np.linalg.eigvalsh(gram / np.outer(root, root))[0] > SAFE_EIGENVALUE * 1e4)
+    least = np.linalg.eigvalsh(gram / np.outer(root, root))[0]
+    return root if least > SAFE_EIGENVALUE * 1e4 else None
 
 
 def refuse_dependent_features(data: TrainingData, intercept: str) -> None:

@@ -312,6 +312,8 @@ def _local_quadratic(read: Polynomial) -> LocalQuadratic:
 def _quadratic(read: Polynomial, n: int, sense: int) -> Quadratic:
     index, coefficients = read.linear()
     a = np.bincount(index, weights=coefficients, minlength=n).astype(np.float64)
+    if not read.products:
+        return Quadratic(sp.csr_matrix((n, n)), sense * a, sense * read.constant)
     i, j, v = (np.array([p[k] for p in read.products]) for k in range(3))
     half = sp.coo_matrix((v / 2, (i.astype(int), j.astype(int))), shape=(n, n))
     Q = (half + half.T).tocsr()

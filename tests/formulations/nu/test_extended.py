@@ -679,6 +679,23 @@ def test_small_features_are_no_dependent_ones() -> None:
     assert dependent_features(near, "free") == (3, ())
 
 
+@pytest.mark.parametrize("kind", ["far point", "rare", "copy but one"])
+def test_what_features_depend_on_is_the_same_wherever_a_point_stands(kind: str) -> None:
+    """Of many points some are looked at first; each of these has one that decides."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((2000, 3))
+    special = {"far point": np.full(3, 1e13), "rare": [0.3, 0.2, 1.0], "copy but one": [1, 2, 3]}
+    X[:, 2] = {"far point": X[:, 2], "rare": 0.0, "copy but one": X[:, 0]}[kind]
+    y = np.where(np.arange(len(X)) % 2 == 0, 1, -1)
+    answers = []
+    for place in (0, 7, 1999):
+        X_placed = X.copy()
+        X_placed[place] = special[kind]
+        answers.append(dependent_features(TrainingData(X_placed, y), "free"))
+    assert [rank for rank, _ in answers] == [1 if kind == "far point" else 3] * 3
+    assert [bool(lines) for _, lines in answers] == [kind == "far point"] * 3
+
+
 def test_a_constant_feature_is_no_trap_without_an_intercept() -> None:
     data = TrainingData(np.c_[DATA.X, np.ones(DATA.n)], DATA.y)
     extended_nu_svc(data, nu=0.3, intercept="none")
