@@ -93,7 +93,10 @@ def _arrays(X: Array) -> tuple[int, Array, Array, tuple[Any, Any]]:
     n, d = X.shape
     points = np.hstack([X, np.ones((n, 1))])
     i, j = np.tril_indices(d + 1)
-    return n, points, points[:, i] * points[:, j] * np.where(i == j, 1.0, 2.0), (i, j)
+    outer = points[:, i]
+    outer *= points[:, j]
+    outer *= np.where(i == j, 1.0, 2.0)
+    return n, points, outer, (i, j)
 
 
 ROUTES = {OURS: tightmargin, "cvxpy": cvxpy, "MOSEK Fusion, model and task file": fusion}

@@ -15,7 +15,7 @@ that a bound keeps above -1e-12 is not kept nonnegative.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
@@ -74,6 +74,10 @@ class Cone:
     factors: tuple[Array, Array] | None = None
     exact: bool = False
 
+    def at(self, index: Index) -> Cone:
+        """The same cone over other columns; `replace` takes twice the time for a thousand."""
+        return Cone(self.A, self.b, index, self.excess, self.slope, self.factors, self.exact)
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -102,8 +106,7 @@ def read_rows(form: StandardForm) -> tuple[Reading, ...]:
             if reading.cone is not None:
                 known[key] = reading
         elif reading.cone is not None:
-            cone = reading.cone
-            reading = Reading(reading.shape, replace(cone, index=body.index))
+            reading = Reading(reading.shape, reading.cone.at(body.index))
         found.append(reading)
     return tuple(found)
 

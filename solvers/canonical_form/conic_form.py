@@ -90,7 +90,8 @@ def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
     high_bound = np.flatnonzero(np.isfinite(form.upper))
     identity = sp.identity(form.n, format="csr")
     parts = [
-        form.A[equal], -form.A[low], form.A[high], -identity[low_bound], identity[high_bound],
+        _rows(form.A, equal), -_rows(form.A, low), _rows(form.A, high),
+        -identity[low_bound], identity[high_bound],
     ]  # fmt: skip
     sides = [
         form.row_lower[equal], -form.row_lower[low], form.row_upper[high],
@@ -146,6 +147,16 @@ def without_own_bounds(conic: ConicForm, z: Array) -> tuple[ConicForm, Array]:
         high_bound=none,
     )
     return shorter, z[kept]
+
+
+def _rows(A: sp.csr_matrix, which: Index) -> sp.csr_matrix:
+    """Some rows, ascending; where they are consecutive, a view of them."""
+    if not len(which) or which[-1] - which[0] + 1 != len(which):
+        return A[which]
+    ends = A.indptr[which[0] : which[-1] + 2]
+    inside = slice(ends[0], ends[-1])
+    arrays = (A.data[inside], A.indices[inside], ends - ends[0])
+    return sp.csr_matrix(arrays, shape=(len(which), A.shape[1]))
 
 
 def _stacked(cones: list[Cone], n: int) -> sp.csr_matrix:

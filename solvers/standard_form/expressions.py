@@ -60,9 +60,14 @@ class Polynomial:
 
     def linear(self) -> tuple[Index, Array]:
         """All linear terms as arrays."""
-        columns = [np.array(self.index, dtype=np.int64), *(at for at, _ in self.arrays)]
-        numbers = [np.array(self.coefficient, dtype=np.float64), *(a for _, a in self.arrays)]
-        return np.concatenate(columns), np.concatenate(numbers)
+        columns = np.array(self.index, dtype=np.int64)
+        numbers = np.array(self.coefficient, dtype=np.float64)
+        if not self.arrays:
+            return columns, numbers
+        return (
+            np.concatenate([columns, *(at for at, _ in self.arrays)]),
+            np.concatenate([numbers, *(a for _, a in self.arrays)]),
+        )
 
 
 class _UnfamiliarError(Exception):

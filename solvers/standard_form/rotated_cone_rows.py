@@ -91,7 +91,7 @@ def _scaled_rows(
         return []
     order = np.argsort(pairs[0])
     x, s = np.argsort(order).tolist()
-    i, a = np.array([x]), np.zeros(2)
+    i, v, a = np.array([x]), np.ones(1), np.zeros(2)
     a[s] = -number(component.t)
     keys = component.row_keys(which)
     if not np.isfinite(a[s]):
@@ -99,7 +99,7 @@ def _scaled_rows(
         raise NumberError(f"row {row}: coefficient of {name} is {a[s]}")
     return [
         QuadraticRow(
-            LocalQuadratic(index, i, i, np.ones(1), a, 0.0), -np.inf, 0.0, RowHandle(component, key)
+            LocalQuadratic(index, i, i, v, a, 0.0), -np.inf, 0.0, RowHandle(component, key)
         )
         for index, key in zip(pairs[:, order], keys, strict=True)
     ]

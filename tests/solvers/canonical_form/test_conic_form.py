@@ -1,0 +1,37 @@
+"""Linear rows of the conic form: which row of the model stands where, and with which sign."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.canonical_form.conic_form import conic_form
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+# Kinds of the rows k * x0 + x1, in order: k tells them apart.
+ORDERS = {"together": "==<<>>", "apart": "=<>=<>", "one": "<", "ends": "=<<="}
+
+
+@pytest.mark.parametrize("kinds", ORDERS.values(), ids=ORDERS.keys())
+def test_rows_come_by_kind_in_the_order_of_the_model(kinds: str) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1])
+    m.rows = pyo.ConstraintList()
+    for k, kind in enumerate(kinds, start=2):
+        body = k * m.x[0] + m.x[1]
+        m.rows.add({"=": body == k, "<": body <= k, ">": body >= k}[kind])
+    m.objective = pyo.Objective(expr=m.x[0])
+    form = standard_form(m)
+    before = form.A.toarray()
+    conic = conic_form(form, classify(form))
+    expected = [
+        [sign * k, sign, sign * k]
+        for kind, sign in (("=", 1), (">", -1), ("<", 1))
+        for k, found in enumerate(kinds, start=2)
+        if found == kind
+    ]
+    assert np.column_stack([conic.A.toarray(), conic.b]).tolist() == expected
+    conic.A.data[:] = 0.0  # nobody's memory but its own
+    assert form.A.toarray().tolist() == before.tolist()
