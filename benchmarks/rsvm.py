@@ -43,6 +43,7 @@ LARGEST_SHARE = 0.8  # of the norm bound from which on nothing changes
 SAME = 1e-6  # relative: what Clarabel leaves of the loss
 SAME_BY_LIBSVM = 1e-4  # as much as a bisection leaves: at a large C libsvm ends at its limit
 TO_H = 1e-7
+REPEATS = 7
 TRIES = 200  # fits of a bisection at most
 NOTE = """CPU seconds on one thread, the kernel matrix and its factor given. H is evenly spaced
 up to {share:g} of {limit:.4g}, from which on the loss does not change; at the last H {free}
@@ -200,7 +201,7 @@ def _lines(
         routes,
         (data, bounds),
         (small, spread(small, 2)),
-        3,
+        REPEATS,
         at_most=few,
         measured=lambda route, *given: route(*given),
     )

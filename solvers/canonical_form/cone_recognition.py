@@ -98,8 +98,11 @@ def read_rows(form: StandardForm) -> tuple[Reading, ...]:
     found = []
     for row in form.quadratic:
         body = row.body
-        arrays = (body.i, body.j, body.v, body.a, form.lower[body.index], form.upper[body.index])
-        key = (row.lower, row.upper, body.constant, *(array.tobytes() for array in arrays))
+        key = (
+            row.lower, row.upper, body.constant, body.i.tobytes(), body.j.tobytes(),
+            body.v.tobytes(), body.a.tobytes(),
+            form.lower[body.index].tobytes(), form.upper[body.index].tobytes(),
+        )  # fmt: skip
         reading = known.get(key)
         if reading is None:
             reading = read_row(row, form)
