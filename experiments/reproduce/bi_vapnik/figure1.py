@@ -27,7 +27,6 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 
 NAME = "bi-vapnik-figure1"
@@ -121,12 +120,8 @@ def _facts(one: Curve) -> Row:
         "at": Cell(best.ratio),
     }
     cells |= {"advised": Cell(advised.test.errors)} if advised else {}
-    proven = one.proven and all(row.verdict is Verdict.CERTIFIED for row in one.rows)
-    gaps = [row.relative_gap for row in one.rows if row.relative_gap is not None]
-    return Row(
-        (str(one.size),), cells, max(gaps, default=None),
-        Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED,
-    )  # fmt: skip
+    gaps = [row.relative_gap for row in one.rows]
+    return Row.of_runs((str(one.size),), cells, gaps, [one.proven, *(r.verdict for r in one.rows)])
 
 
 def _best(rows: tuple[Measured, ...] | list[Measured]) -> Measured:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import Pair
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import TIE, Found
-from tightmargin.experiments.reproduce.framework.comparison import Cell, Column
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row
 
 
 @dataclass(frozen=True)
@@ -63,16 +62,13 @@ def cells(
     return mean_cell | {f"{name} sd": Cell(found.deviation, printed[1], None)}
 
 
-def largest_gap(runs: Iterable[Found], *methods: str) -> float | None:
-    """Of all fits of some runs."""
-    gaps = [run[method]["gap"] for run in runs for method in methods]
-    return max((gap for gap in gaps if gap is not None), default=None)
-
-
-def verdict(runs: Iterable[Found], *methods: str) -> Verdict:
-    """CERTIFIED where every fit of every grid is."""
-    proven = all(run[one]["certified"] == run[one]["fits"] for run in runs for one in methods)
-    return Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
+def row_of(
+    key: tuple[str | float, ...], found: Mapping[str, Cell], runs: Sequence[Found], method: str
+) -> Row:
+    """The row of a method: CERTIFIED where every fit of every grid is."""
+    mine = [run[method] for run in runs]
+    proofs = [one["certified"] == one["fits"] for one in mine]
+    return Row.of_runs(key, found, [one["gap"] for one in mine], proofs)
 
 
 def where(runs: Iterable[Found], **values: object) -> list[Found]:

@@ -28,10 +28,9 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     cells,
     columns,
-    largest_gap,
     rates,
+    row_of,
     spread,
-    verdict,
     where,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.table1_claims import claims, notes
@@ -151,7 +150,7 @@ def _mean_row(runs: list[Found], sigma: str, method: str, quick: bool) -> Row:
             pair = ("", "") if quick else table1(sigma, method, kind)
             allowed = float(pair[1]) if kind in JUDGED and not quick else None
             found |= cells(kind, spread(rates(part, method)), pair, allowed)
-    return Row((sigma, method), found, largest_gap(runs, method), verdict(runs, method))
+    return row_of((sigma, method), found, runs, method)
 
 
 def _shares(runs: list[Found], quick: bool) -> Table:
@@ -165,8 +164,7 @@ def _shares(runs: list[Found], quick: bool) -> Table:
                     found |= cells(f"n={n}", spread(rates(of_size, method)))
             pair = ("", "") if quick else table1(BOLD[1], method, BOLD[0])
             found |= cells("all n", spread(rates(part, method)), pair)
-            gap = largest_gap(part, method)
-            rows.append(Row((percent, method), found, gap, verdict(part, method)))
+            rows.append(row_of((percent, method), found, part, method))
     how = "the cell in bold, clustered and sigma 0.2, by share of outliers and n"
     return Table(f"{NAME}-shares", how, SHARE_KEYS, SHARE_COLUMNS, tuple(rows))
 
@@ -182,5 +180,5 @@ def _runs(runs: Iterable[Found]) -> Table:
             "parameter": found["chosen"]["first"], "away": float(run["away"]),
         }  # fmt: skip
         line = {name: Cell(value) for name, value in values.items()}
-        rows.append(Row((*key, method), line, found["gap"], verdict([run], method)))
+        rows.append(row_of((*key, method), line, [run], method))
     return Table(f"{NAME}-runs", "every run", RUN_KEYS, RUN_COLUMNS, tuple(rows), shown=False)

@@ -23,11 +23,10 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Foun
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     cells,
     columns,
-    largest_gap,
     machines,
+    row_of,
     seconds,
     spread,
-    verdict,
     where,
 )
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
@@ -86,7 +85,7 @@ def _row(runs: Sequence[Found], n: int, method: str) -> Row:
     for d in DIMENSIONS:
         if part := where(runs, d=d):
             found |= cells(f"p={d}", spread(seconds(part, method)), table2(n, d, method))
-    return Row((str(n), method), found, largest_gap(runs, method), verdict(runs, method))
+    return row_of((str(n), method), found, runs, method)
 
 
 def claims(runs: Sequence[Found]) -> list[PaperClaim]:

@@ -23,13 +23,12 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     cells,
     columns,
-    largest_gap,
     machines,
     rates,
+    row_of,
     seconds,
     spread,
     tie_note,
-    verdict,
     where,
 )
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
@@ -100,7 +99,7 @@ def _row(runs: Sequence[Found], data: str, method: str, quick: bool) -> Row:
     # A part of the grid takes a part of the time, and is shown without the print.
     printed = ("", "") if quick else table3_seconds(data, method)
     found |= cells("s", spread(seconds(runs, method)), printed)
-    return Row((data, method), found, largest_gap(runs, method), verdict(runs, method))
+    return row_of((data, method), found, runs, method)
 
 
 def _average(runs: Sequence[Found], method: str) -> Row:
@@ -110,7 +109,7 @@ def _average(runs: Sequence[Found], method: str) -> Row:
         overall = _overall(runs, method, tau)
         if overall is not None:
             found |= cells(f"tau={tau}", overall, table3(AVERAGE, method, tau))
-    return Row((AVERAGE, method), found, largest_gap(runs, method), verdict(runs, method))
+    return row_of((AVERAGE, method), found, runs, method)
 
 
 def _overall(runs: Sequence[Found], method: str, tau: str) -> Spread | None:

@@ -19,11 +19,10 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Foun
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     cells,
     columns,
-    largest_gap,
     rates,
+    row_of,
     spread,
     tie_note,
-    verdict,
     where,
 )
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
@@ -86,7 +85,7 @@ def _row(key: tuple[str, ...], runs: Sequence[Found], method: str, *, printed: b
         if part := where(runs, tau=float(tau)):
             pair = table4(method, tau) if printed else ("", "")
             found |= cells(f"tau={tau}", spread(rates(part, method)), pair)
-    return Row(key, found, largest_gap(runs, method), verdict(runs, method))
+    return row_of(key, found, runs, method)
 
 
 def claims(runs: Sequence[Found]) -> list[PaperClaim]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -94,10 +94,28 @@ class Row:
     relative_gap: float | None = None
     verdict: Verdict | None = None
 
+    @classmethod
+    def of_runs(
+        cls,
+        key: tuple[str | float, ...],
+        cells: Mapping[str, Cell],
+        gaps: Iterable[float | None],
+        proofs: Iterable[bool | Verdict | str],
+    ) -> Row:
+        """The row of several runs, each with its verdict or with whether it is proven."""
+        proven = all(proof in (True, Verdict.CERTIFIED) for proof in proofs)
+        verdict = Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
+        return cls(key, cells, largest(gaps), verdict)
+
     @property
     def words(self) -> tuple[str, ...]:
         """The key as it is written everywhere."""
         return tuple(word if isinstance(word, str) else f"{word:g}" for word in self.key)
+
+
+def largest(gaps: Iterable[float | None]) -> float | None:
+    """Of those that are known; None where none is."""
+    return max((gap for gap in gaps if gap is not None), default=None)
 
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")

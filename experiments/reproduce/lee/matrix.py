@@ -13,8 +13,11 @@ from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.matrix_figure import matrices_figure
 from tightmargin.experiments.reproduce.lee.matrix_runs import CHECKS, FIT, RIDGE, STARTS, TAU, work
 from tightmargin.experiments.reproduce.lee.published import MATRIX, PAPER
-from tightmargin.experiments.reproduce.lee.statements.statements import SAME, with_statements
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    SAME,
+    statement_claim,
+    statement_table,
+)
 
 NAME = "lee-matrix"
 # Rows, columns, rank and points.
@@ -86,13 +89,10 @@ def fit_row(one: Mapping[str, Any]) -> Row:
     }  # fmt: skip
     gaps = [(one["exact"] - one["bound"]) / max(1.0, one["exact"])]
     gaps += [one[name]["relative_gap"] for name in RELAXED]
-    certified = one["proven"] and all(
-        one[name]["verdict"] == str(Verdict.CERTIFIED) for name in RELAXED
-    )
-    return Row(
+    return Row.of_runs(
         (f"{rows}x{columns}", str(rank), str(n), str(seed)),
         {name: Cell(float(number)) for name, number in numbers.items()},
-        max(0.0, *gaps), Verdict.CERTIFIED if certified else Verdict.NOT_CERTIFIED,
+        [0.0, *gaps], [one["proven"], *(one[name]["verdict"] for name in RELAXED)],
     )  # fmt: skip
 
 

@@ -19,8 +19,11 @@ from tightmargin.experiments.reproduce.lee.multiclass_runs import (
     work,
 )
 from tightmargin.experiments.reproduce.lee.published import CLASSES, PAPER
-from tightmargin.experiments.reproduce.lee.statements.statements import SAME, with_statements
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.experiments.reproduce.lee.statements.statements import (
+    SAME,
+    statement_claim,
+    statement_table,
+)
 
 NAME = "lee-multiclass"
 CASES, QUICK_CASES = ((20, 2), (30, 3), (40, 4)), ((20, 2), (30, 3))  # points, strays among them
@@ -85,10 +88,9 @@ def fit_row(one: Mapping[str, Any]) -> Row:
         "excess, %": Cell(100 * excess(one)), "nodes": Cell(float(one["nodes"])),
         "err hinge": Cell(ideal[0]), "err trunc": Cell(ideal[1]), "err ideal": Cell(ideal[2]),
     }  # fmt: skip
-    proven = one["proven"] and one["hinge_verdict"] == str(Verdict.CERTIFIED)
     gap = max(1 - one["bound"] / one["exact"], one["hinge_gap"], 0.0)
-    verdict = Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
-    return Row((str(n), str(strays), str(seed)), cells, gap, verdict)
+    proofs = [one["proven"], one["hinge_verdict"]]
+    return Row.of_runs((str(n), str(strays), str(seed)), cells, [gap], proofs)
 
 
 def excess(one: Mapping[str, Any]) -> float:

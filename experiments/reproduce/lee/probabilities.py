@@ -27,7 +27,6 @@ from tightmargin.experiments.reproduce.lee.probability_runs import (
 from tightmargin.experiments.reproduce.lee.published import BINARY, PAPER
 from tightmargin.experiments.reproduce.lee.statements.statements import with_statements
 from tightmargin.solvers.probability.multiclass import EXACT, HINGE_MACHINE, TRUNCATED
-from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "lee-probabilities"
 SIZES, QUICK_SIZES = (100, 400, 1600, 6400), (100, 400, 1600)
@@ -143,12 +142,10 @@ def _row(case: tuple[str, str, int, int], runs: Sequence[Mapping[str, Any]]) -> 
     }
     scheme, machine, n, N = case
     proven = [one["certified"] for one in runs]
-    gaps = [one["gap"] for one in runs if one["gap"] is not None]
-    verdict = None
-    if None not in proven:
-        verdict = Verdict.CERTIFIED if all(proven) else Verdict.NOT_CERTIFIED
     key = (scheme, machine, str(n) if n else "-", str(N))
-    return Row(key, cells, max(gaps, default=None), verdict)
+    if None in proven:
+        return Row(key, cells)
+    return Row.of_runs(key, cells, [one["gap"] for one in runs], proven)
 
 
 def _unconverged(results: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -21,9 +21,8 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import FAR, NEAR, PANE
 from tightmargin.experiments.reproduce.perez_cruz.solved import (
     SCALE,
     Plain,
-    largest_gap,
+    row_of,
     solved,
-    verdict,
 )
 from tightmargin.solvers.nu.nu_range import nu_range
 
@@ -116,7 +115,7 @@ def _row(panel: str, found: Plain) -> Row:
         "lambda": Cell(found["lambda"]),
         "nu_bar": Cell(found["bounds"][1]),
     }
-    return Row((panel,), cells, largest_gap([found]), verdict([found]))
+    return row_of((panel,), cells, [found])
 
 
 def _counts(found: Plain) -> dict[str, int]:

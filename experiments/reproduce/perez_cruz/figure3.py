@@ -18,9 +18,8 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS, cluster
 from tightmargin.experiments.reproduce.perez_cruz.solved import (
     SAME,
     Plain,
-    largest_gap,
+    row_of,
     solved,
-    verdict,
 )
 
 NAME = "perez-cruz-figure3"
@@ -106,7 +105,7 @@ def _row(nu: str, shown: Plain, rows: Sequence[Plain]) -> Row:
     if searched:
         cells["local"] = Cell(sum(excess <= SAME for excess in searched) / len(searched))
         cells["excess"] = Cell(max(0.0, *searched))
-    return Row((nu,), cells, largest_gap(rows), verdict(rows))
+    return row_of((nu,), cells, rows)
 
 
 def _of_the_print() -> tuple[PaperClaim, PaperClaim]:

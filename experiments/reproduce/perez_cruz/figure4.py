@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, largest
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
@@ -28,7 +28,7 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import (
     clusters,
 )
 from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_error, error_of, grid
-from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, largest_gap, solved, verdict
+from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, row_of, solved
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernel_pca import KernelPca, fit_kernel_pca
 from tightmargin.formulations.data.kernels import kernel_matrix
@@ -61,7 +61,7 @@ def one_sample(seed: int) -> Plain:
         found[name] = {
             **{key: shown[key] for key in ("rho", "lambda", "sign", "vectors", "nu_property")},
             "certified": all(row["certified"] for row in path["rows"]),
-            "gap": largest_gap(path["rows"]),
+            "gap": largest(row["gap"] for row in path["rows"]),
             "nu_bar": path["nu_bar_bounds"],
             "variance": fitted.share_kept,
             "errors": errors,
@@ -178,7 +178,7 @@ def _row(name: str, shown: Plain, found: Sequence[Plain]) -> Row:
         "nu_bar": Cell(shown["nu_bar"][1]),
         "variance": Cell(shown["variance"]),
     }
-    return Row((name,), cells, largest_gap(found), verdict(found))
+    return row_of((name,), cells, found)
 
 
 def _claims(samples: Sequence[Plain]) -> tuple[PaperClaim, ...]:

@@ -7,7 +7,7 @@ and lambda is minus half the objective.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Row
 from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.local_search import LocalSolution, extended_nu_local
@@ -112,12 +113,7 @@ def _steps(solution: LocalSolution) -> int:
     return solution.iterations if solution.converged else 0
 
 
-def largest_gap(rows: Sequence[Plain]) -> float | None:
-    """Of several runs."""
-    gaps = [row["gap"] for row in rows if row["gap"] is not None]
-    return max(gaps, default=None)
-
-
-def verdict(rows: Sequence[Plain]) -> Verdict:
-    """CERTIFIED where every run is."""
-    return Verdict.CERTIFIED if all(row["certified"] for row in rows) else Verdict.NOT_CERTIFIED
+def row_of(key: tuple[str], cells: Mapping[str, Cell], runs: Sequence[Plain]) -> Row:
+    """The row of several runs with what proves it."""
+    proofs = [run["certified"] for run in runs]
+    return Row.of_runs(key, cells, [run["gap"] for run in runs], proofs)

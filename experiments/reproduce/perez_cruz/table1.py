@@ -17,7 +17,7 @@ from tightmargin.experiments.reproduce.perez_cruz.pictures import figure1
 from tightmargin.experiments.reproduce.perez_cruz.published import MARGIN, PAPER, SHARES, table1
 from tightmargin.experiments.reproduce.perez_cruz.samples import CIRCLES, WIDTH, circles_and_disks
 from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import sharp_dual
-from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, largest_gap, verdict
+from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, row_of
 from tightmargin.formulations.common.intercept_recovery import nu_margin
 from tightmargin.formulations.common.nu_property import HOLDS, margin_facts, multiplier_facts
 from tightmargin.formulations.data.kernels import gram_data
@@ -104,7 +104,7 @@ def _row(nu: str, found: Sequence[Plain]) -> Row:
     }
     cells["least"] = Cell(min(one[MARGIN] for one in found))
     cells["most"] = Cell(max(one[MARGIN] for one in found))
-    return Row((nu,), cells, largest_gap(found), verdict(found))
+    return row_of((nu,), cells, found)
 
 
 def points_behind(shares: Sequence[str], most: int = 100) -> list[int]:

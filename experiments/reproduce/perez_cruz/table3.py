@@ -22,9 +22,8 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import (
 from tightmargin.experiments.reproduce.perez_cruz.solved import (
     SAME,
     Plain,
-    largest_gap,
+    row_of,
     solved,
-    verdict,
 )
 from tightmargin.experiments.reproduce.perez_cruz.table3_notes import claims, definitions, findings
 
@@ -111,7 +110,7 @@ def _row(nu: str, rows: Sequence[Plain]) -> Row:
         cells["lambda local"] = Cell(mean(_local(row, "lambda") for row in rows))
         cells["local"] = Cell(sum(one <= SAME for one in excess) / len(excess))
         cells["excess"] = Cell(max(0.0, *excess))
-    return Row((nu,), cells, largest_gap(rows), verdict(rows))
+    return row_of((nu,), cells, rows)
 
 
 def _local(row: Plain, name: str) -> float:
@@ -139,4 +138,4 @@ def _errors(parts: Sequence[Plain], nu: float) -> Row:
         "test least": Cell(min(by_split)),
         "test most": Cell(max(by_split)),
     }
-    return Row((text,), cells, largest_gap(rows), verdict(rows))
+    return row_of((text,), cells, rows)

@@ -23,7 +23,6 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     points,
     relative_gap,
     source_notes,
-    together,
     trained,
 )
 from tightmargin.experiments.reproduce.takeda_sugiyama.published import (
@@ -36,7 +35,6 @@ from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc_dual
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import NuRange, nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "takeda-sugiyama-figure2"
 INSIDE = 1 - 1e-10
@@ -169,8 +167,9 @@ def run(effort: Effort) -> Report:
 
 def _row(one: Numbers, row: Numbers) -> Row:
     cells = {column.name: Cell(row[column.name]) for column in COLUMNS if column.name in row}
-    verdict = together([row["verdict"], row.get("nu-SVC verdict", Verdict.CERTIFIED)])
-    return Row((SOURCES[one["data"]].words, row["nu"]), cells, row["relative_gap"], verdict)
+    proofs = [row[name] for name in ("verdict", "nu-SVC verdict") if name in row]
+    key = (SOURCES[one["data"]].words, row["nu"])
+    return Row.of_runs(key, cells, [row["relative_gap"]], proofs)
 
 
 def _ends(one: Numbers) -> Row:
@@ -183,7 +182,7 @@ def _ends(one: Numbers) -> Row:
     }  # fmt: skip
     cells |= {} if low is None else {"from": Cell(low)}
     proven = [part["verdict"] for part in one["zeta"]]
-    return Row((SOURCES[one["data"]].words,), cells, None, together(proven))
+    return Row.of_runs((SOURCES[one["data"]].words,), cells, [], proven)
 
 
 def curve_of(one: Numbers) -> CvarProfile:

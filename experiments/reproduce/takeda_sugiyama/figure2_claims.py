@@ -97,7 +97,7 @@ def _convex(one: Numbers) -> PaperClaim:
     above = [row for row in one["rows"] if row["side"] > 0]
     off = max(abs(row["nu-SVC"] - row["CVaR"]) / abs(row["CVaR"]) for row in above)
     balls = sum(row["how"] == "ball" for row in above)
-    proven = all(row["nu-SVC verdict"] == str(Verdict.CERTIFIED) for row in above)
+    proven = all(row["nu-SVC verdict"] == Verdict.CERTIFIED for row in above)
     return PaperClaim(
         f"Lemma 6: above nu_bar one convex problem, (8), gives the CVaR at {balls} of "
         f"{len(above)} nu, and nu-SVC the same to {off:.1e} of it",

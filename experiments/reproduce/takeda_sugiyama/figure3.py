@@ -32,7 +32,6 @@ from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "takeda-sugiyama-figure3"
 SHARE = 0.5  # of nu_bar
@@ -170,7 +169,7 @@ def _rounds(one: Numbers, result: CuttingPlaneResult) -> list[Row]:
         "best": Cell(result.best.objective), "bound": Cell(result.bound),
         "LPs": Cell(result.lp_solves),
     }  # fmt: skip
-    return [*found, Row(("end",), cells, _gap(result), _verdict(result))]
+    return [*found, _row_of(("end",), cells, result)]
 
 
 def after_each_cut(rounds: Sequence[Round]) -> list[Round]:
@@ -192,8 +191,8 @@ def _run_row(pair: tuple[Numbers, CuttingPlaneResult]) -> Row:
         "found at": Cell(found_at(result)),
     }  # fmt: skip
     cells |= {"corners": Cell(one["corners"])} if "corners" in one else {}
-    key = (DATA_SETS[one["data"]].words, one["strategy"])
-    return Row(key, cells, _gap(result), _verdict(result))
+    key = (INSTANCES[one["data"]].words, one["strategy"])
+    return _row_of(key, cells, result)
 
 
 def found_at(result: CuttingPlaneResult) -> int:
@@ -202,9 +201,5 @@ def found_at(result: CuttingPlaneResult) -> int:
     return next(state.round for state in result.trace if state.upper <= best)
 
 
-def _gap(result: CuttingPlaneResult) -> float:
-    return max(0.0, result.gap)
-
-
-def _verdict(result: CuttingPlaneResult) -> Verdict:
-    return Verdict.CERTIFIED if result.proven else Verdict.NOT_CERTIFIED
+def _row_of(key: tuple[str, ...], cells: dict[str, Cell], result: CuttingPlaneResult) -> Row:
+    return Row.of_runs(key, cells, [max(0.0, result.gap)], [result.proven])

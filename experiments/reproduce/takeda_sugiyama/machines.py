@@ -13,7 +13,6 @@ from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 
 
@@ -96,9 +95,3 @@ def finished(result: SolveResult) -> SolveResult:
 def relative_gap(row: PathRow) -> float:
     """Gap between a value and its proven bound, over the value."""
     return row.gap / abs(row.objective) if row.objective else row.gap
-
-
-def together(verdicts: Iterable[Verdict | str]) -> Verdict:
-    """CERTIFIED where all are."""
-    every = all(str(verdict) == str(Verdict.CERTIFIED) for verdict in verdicts)
-    return Verdict.CERTIFIED if every else Verdict.NOT_CERTIFIED

@@ -15,7 +15,6 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     LIVER_NOTE,
     files_read,
     relative_gap,
-    together,
     trained,
 )
 from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
@@ -156,9 +155,8 @@ def _row(key: tuple[str, float, int], group: Sequence[Numbers]) -> Row:
     cells |= {"by CVaR": Cell((min if upper else max)(through))} if through else {}
     cells["c from"] = Cell(max(one["c from"] for one in group))
     cells["c to"] = Cell(min(one["c to"] for one in group))
-    gaps = [one["relative_gap"] for one in group if one["relative_gap"] is not None]
-    verdicts = [one["verdict"] for one in group if one["verdict"] is not None]
-    return Row(
-        (SAMPLED[name].words, nu, theorem), cells, max(gaps, default=None),
-        together(verdicts) if verdicts else None,
-    )  # fmt: skip
+    shown = (SAMPLED[name].words, nu, theorem)
+    if name == COIN:  # whose machine is given
+        return Row(shown, cells)
+    gaps, verdicts = ([one[word] for one in group] for word in ("relative_gap", "verdict"))
+    return Row.of_runs(shown, cells, gaps, verdicts)

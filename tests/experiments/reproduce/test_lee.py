@@ -107,14 +107,15 @@ def test_a_verdict_that_the_list_does_not_have_is_named() -> None:
 
 def test_what_is_not_certified_is_a_complaint_of_the_table() -> None:
     listed = (Statement("a", "sec 1", "", HOLDS),)
-    found = finding("a", stated=1, ours=1, holds=True) | {"proven": False, "gap": 0.1}
+    proof = {"proofs": ["NOT_CERTIFIED"], "gaps": [0.1]}
+    found = finding("a", stated=1, ours=1, holds=True) | proof
     (line,) = statement_table("t", "", listed, [found]).complaints()
     assert "NOT_CERTIFIED" in line
 
 
 def test_json_and_csv_have_the_finding_and_the_verdict_of_the_certificate(tmp_path: Path) -> None:
     listed = (Statement("a", "sec 1", "", HOLDS),)
-    found = finding("a", stated=1, ours=1, holds=True) | {"proven": True, "gap": 1e-9}
+    found = finding("a", stated=1, ours=1, holds=True) | {"proofs": ["CERTIFIED"], "gaps": [1e-9]}
     report = Report("r", "", (statement_table("t", "", listed, [found]),))
     (row,) = to_json(report, (), 0.0)["tables"][0]["rows"]
     assert (row["finding"], row["verdict"]) == (HOLDS, "CERTIFIED")
@@ -154,7 +155,7 @@ def test_every_statement_gets_the_verdict_that_is_listed(
     monkeypatch.setattr(soft_margin, "SAMPLES", 4)
     listed, checks = CHECKS[part]
     found = [one for check in checks for one in check()]
-    assert all(one["proven"] in (None, True) for one in found)
+    assert all(set(one["proofs"]) <= {"CERTIFIED"} for one in found)
     verdicts = {one["key"]: verdict_of(one) for one in found}
     wanted = {one.key: one.verdict for one in listed if one.shown}
     wanted.pop("average", None)  # it needs the walks

@@ -11,7 +11,6 @@ import pyomo.environ as pyo
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 
 HOLDS, MISPRINT = "holds", "misprint"
@@ -91,15 +90,13 @@ def finding(
     results : sequence of SolveResult
         What the numbers rest on; empty for closed forms.
     """
-    gaps = [result.relative_gap for result in results]
-    proven = all(result.certificate.verdict is Verdict.CERTIFIED for result in results)
     return {
         "key": key, "stated": float(stated), "ours": float(ours), "holds": bool(holds),
         "corrected": None if corrected is None else float(corrected),
         "corrected_holds": None if corrected_holds is None else bool(corrected_holds),
         "counterexample": bool(counterexample),
-        "gap": max((gap for gap in gaps if gap is not None), default=None),
-        "proven": proven if results else None,
+        "gaps": [result.relative_gap for result in results],
+        "proofs": [str(result.certificate.verdict) for result in results],
     }  # fmt: skip
 
 
@@ -134,10 +131,10 @@ def _row(one: Statement, found: Finding | None) -> Row:
     cells = {"as stated": Cell(found["stated"]), "ours": Cell(found["ours"])}
     if found["corrected"] is not None:
         cells["corrected"] = Cell(found["corrected"])
-    proven = found["proven"]
-    verdict = None if proven is None else Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
     key = (one.about, one.place, one.text, verdict_of(found))
-    return Row(key, cells, found["gap"], verdict)
+    if not found["proofs"]:
+        return Row(key, cells)
+    return Row.of_runs(key, cells, found["gaps"], found["proofs"])
 
 
 def statement_claim(statements: Sequence[Statement], found: Iterable[Finding]) -> PaperClaim:
