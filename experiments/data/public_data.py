@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +84,14 @@ def data_folder() -> Path | None:
     if not folder.is_dir():
         raise FileNotFoundError(f"TIGHTMARGIN_DATA names {named!r}, which is not a folder")
     return folder
+
+
+def files_of(specs: Iterable[str]) -> list[Path]:
+    """Files in the folder of real data that SPECs name; those that are fetched have none."""
+    folder = data_folder()
+    names = {spec.partition(",")[0].removeprefix("uci:") for spec in specs if spec[:4] == "uci:"}
+    paths = [] if folder is None else [folder / UCI[name].file for name in names]
+    return sorted(path for path in paths if path.is_file())
 
 
 def fetch(name: str, entry: UciEntry) -> tuple[Table, str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tightmargin.experiments.data.public_data import UCI, data_folder
+from tightmargin.experiments.data.public_data import data_folder
 from tightmargin.experiments.data.readers import refuse_damage
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.data.subsets import subset
@@ -140,16 +140,6 @@ SOURCES = {
     "wdbc": Source("sklearn:breast_cancer", 212, 357, 200, "malignant", "benign"),
     "adult": Source("uci:adult_a4a", 1188, 3593, 1000, "high incomes", "low incomes"),
 }
-
-
-def source_files(name: str) -> list[Path]:
-    """The file that a data set of Table 3 is read from; none for one of scikit-learn."""
-    kind, _, entry = SOURCES[name].spec.partition(":")
-    folder = data_folder()
-    if kind != "uci" or folder is None:
-        return []
-    path = folder / UCI[entry].file
-    return [path] if path.is_file() else []
 
 
 def whole(name: str) -> TrainingData:

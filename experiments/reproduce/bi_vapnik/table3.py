@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.bi_vapnik.measured import (
     Measured,
     Run,
@@ -16,7 +17,7 @@ from tightmargin.experiments.reproduce.bi_vapnik.measured import (
 )
 from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import proven_costs
 from tightmargin.experiments.reproduce.bi_vapnik.published import RATIO, table3
-from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES, source_files, split
+from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES, split
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
@@ -91,7 +92,9 @@ def one_split(name: str, seed: int) -> dict[str, Any]:
 def all_splits(name: str, count: int, effort: Effort) -> Splits:
     """Seeds 0 to count - 1."""
     tasks = [(name, seed) for seed in range(count)]
-    done = run_tasks(one_split, tasks, effort, stopped=cut_short, reads=source_files(name))
+    done = run_tasks(
+        one_split, tasks, effort, stopped=cut_short, reads=files_of([SOURCES[name].spec])
+    )
     whole_runs = tuple(as_run(run) for run in done.results if not cut_short(run))
     if not whole_runs:
         raise KeyboardInterrupt

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-
 import numpy as np
 
-from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import POINTS
 from tightmargin.experiments.validation.error_rates import Samples
@@ -37,15 +33,6 @@ def whole(name: str) -> TrainingData:
     if data.n != POINTS[name]:
         raise ValueError(f"{SPECS[name]}: the paper's data has {POINTS[name]} points, not {data.n}")
     return data
-
-
-def files(names: Iterable[str]) -> tuple[Path, ...]:
-    """Those of the data sets that are in the folder of real data."""
-    folder = data_folder()
-    if folder is None:
-        return ()
-    named = (folder / UCI[SPECS[name].removeprefix("uci:")].file for name in names)
-    return tuple(path for path in named if path.is_file())
 
 
 def noisy_split(name: str, tau: float, seed: int) -> Samples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import mean
 
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     AVERAGE,
     FEATURES,
@@ -17,7 +18,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     table3,
     table3_seconds,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import files, whole
+from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import SPECS, whole
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, real_run
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
@@ -73,7 +74,8 @@ def run(effort: Effort) -> Report:
     for data in (QUICK_DATA,) if effort.quick else POINTS:
         whole(data)
     tasks = tasks_of(effort.quick)
-    done = run_tasks(real_run, tasks, effort, reads=files(sorted({task[0] for task in tasks})))
+    reads = files_of(SPECS[data] for data, *_ in tasks)
+    done = run_tasks(real_run, tasks, effort, reads=reads)
     runs = list(done.results)
     rows = []
     for data in POINTS:

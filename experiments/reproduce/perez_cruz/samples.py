@@ -6,12 +6,10 @@ the order written in its docstring.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE4_NU
 from tightmargin.experiments.validation.folds import splits
@@ -86,13 +84,6 @@ def liver() -> TrainingData:
         The data are not here; the message says how to get them.
     """
     return normalise(load(LIVER), "zscore")[0]
-
-
-def liver_files() -> list[Path]:
-    """The file that `liver` reads; none where the data come from OpenML."""
-    folder = data_folder()
-    file = UCI[LIVER.removeprefix("uci:")].file
-    return [folder / file] if folder is not None and (folder / file).is_file() else []
 
 
 def liver_split(seed: int, fold: int) -> tuple[TrainingData, TrainingData]:

@@ -7,6 +7,7 @@ from statistics import mean
 
 import numpy as np
 
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Report
@@ -15,8 +16,8 @@ from tightmargin.experiments.reproduce.perez_cruz.figure5_plot import figure5
 from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE5, PAPER, table3
 from tightmargin.experiments.reproduce.perez_cruz.samples import (
     FOLDS,
+    LIVER,
     liver,
-    liver_files,
     liver_split,
 )
 from tightmargin.experiments.reproduce.perez_cruz.solved import (
@@ -70,7 +71,7 @@ def run(effort: Effort) -> Report:
     liver()
     seeds = range(QUICK if effort.quick else SEEDS)
     tasks = [(seed, fold) for seed in seeds for fold in range(FOLDS)]
-    done = run_tasks(one_split, tasks, effort, reads=liver_files())
+    done = run_tasks(one_split, tasks, effort, reads=files_of([LIVER]))
     parts = list(done.results)
     known = len({part["seed"] for part in parts})
     splits = "1 split" if known == 1 else f"{known} splits"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
@@ -15,7 +16,6 @@ from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure1_plot import distribution_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
-    files_read,
     finished,
     points,
     relative_gap,
@@ -114,7 +114,7 @@ def run(effort: Effort) -> Report:
     for name in names:
         points(name)
     tasks = [(name, *NUS[name]) for name in names]
-    reads = files_read(SOURCES[name].spec for name in names)
+    reads = files_of(SOURCES[name].spec for name in names)
     done = run_tasks(distributions, tasks, effort, reads=reads)
     found = [one for part in done.results for one in part]
     table = Table(

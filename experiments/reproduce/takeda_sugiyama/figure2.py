@@ -10,6 +10,7 @@ import numpy as np
 
 from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Report
@@ -18,7 +19,6 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_claims import cla
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
-    files_read,
     finished,
     points,
     relative_gap,
@@ -146,7 +146,7 @@ def run(effort: Effort) -> Report:
     names = ["wdbc"] if effort.quick else list(SOURCES)
     for name in names:
         points(name)
-    reads = files_read(SOURCES[name].spec for name in names)
+    reads = files_of(SOURCES[name].spec for name in names)
     done = run_tasks(profile, [(name,) for name in names], effort, reads=reads)
     found = done.results
     values = Table(

@@ -13,6 +13,7 @@ from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.trace import Round
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.plots.cutting_planes import cut_figure
 from tightmargin.experiments.plots.plane_polygons import corners_of
@@ -21,7 +22,7 @@ from tightmargin.experiments.reproduce.framework.registry import Effort, reprodu
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure3_claims import claims
-from tightmargin.experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE, files_read
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE
 from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import (
     faces_left,
     kept,
@@ -132,7 +133,7 @@ def run(effort: Effort) -> Report:
     for name in names:
         points(name)
     tasks = [(name, strategy) for name in names for strategy in STRATEGIES]
-    reads = files_read(DATA_SETS[name].spec for name in names)
+    reads = files_of(INSTANCES[name].spec for name in names)
     done = run_tasks(cut_run, tasks, effort, reads=reads)
     runs = [(one, rebuilt(points(one["data"]), one["run"])) for one in done.results]
     tables = [Table(f"{NAME}-runs", "all runs", RUN_KEYS, RUN_COLUMNS, tuple(map(_run_row, runs)))]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
-from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
@@ -61,14 +59,6 @@ def points(name: str) -> TrainingData:
         They are not here; the message says how to get them.
     """
     return normalise(load(SOURCES[name].spec), "zscore")[0]
-
-
-def files_read(specs: Iterable[str]) -> list[Path]:
-    """The files of the folder of real data among what the specs name."""
-    folder = data_folder()
-    named = [spec.partition(",")[0].removeprefix("uci:") for spec in specs if "uci:" in spec]
-    paths = [] if folder is None else [folder / UCI[name].file for name in named]
-    return sorted({path for path in paths if path.is_file()})
 
 
 def trained(data: TrainingData, nus: Iterable[float]) -> ExtendedNuPath:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     LIVER_NOTE,
-    files_read,
     relative_gap,
     trained,
 )
@@ -120,7 +120,7 @@ def run(effort: Effort) -> Report:
     for name in counts:
         sample(name, 0)
     tasks = [(name, split) for name, count in counts.items() for split in range(count)]
-    reads = files_read(SAMPLED[name].spec for name in counts)
+    reads = files_of(SAMPLED[name].spec for name in counts)
     done = run_tasks(bounds, tasks, effort, reads=reads)
     found = [one for part in done.results for one in part]
     title = "bounds on the risk and test errors"
