@@ -99,7 +99,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, Figure 1: l = {', '.join(map(str, sizes))}", (facts, points),
         claims=tuple(_claims(curves)), notes=NOTES,
         figure=risk_figure(curves) if curves else None,
-        unfinished=f"{len(done.results)} of {len(sizes)} curves" if done.interrupted else "",
+        unfinished=done.unfinished(len(sizes), "curves"),
     )  # fmt: skip
 
 

@@ -103,7 +103,7 @@ def run(effort: Effort) -> Report:
     return Report(
         NAME, f"{PAPER}, Table 1 and Figure 2", tables, tuple(claims(runs)), tuple(notes(runs)),
         figure=breakdown_figure(bold),
-        unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
 
 

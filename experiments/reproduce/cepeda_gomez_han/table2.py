@@ -76,7 +76,7 @@ def run(effort: Effort) -> Report:
     return Report(
         NAME, f"{PAPER}, Table 2", (Table(NAME, how, KEYS, COLUMNS, tuple(rows)),),
         claims=tuple(claims(runs)), notes=tuple(_notes(runs)), figure=time_figure(runs),
-        unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
 
 

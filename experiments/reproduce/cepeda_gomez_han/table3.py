@@ -88,7 +88,7 @@ def run(effort: Effort) -> Report:
     return Report(
         NAME, f"{PAPER}, Table 3", (Table(NAME, how, KEYS, COLUMNS, tuple(rows)),),
         claims=tuple(claims(runs)), notes=tuple(_notes(runs)),
-        unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def run(effort: Effort) -> Report:
     )
     return Report(
         NAME, f"{PAPER}, Table 4", tables, tuple(claims(runs)), tuple(_notes(runs)),
-        unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
 
 

@@ -7,9 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyomo.environ as pyo
+
 from tightmargin.experiments.reproduce.framework.printed import printed_files
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.studies.runner import Study, run_study
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult, Status
+
+
+def optimum(
+    model: pyo.ConcreteModel, solver: str = "auto", **words: Any
+) -> tuple[SolveResult, float]:
+    """The result of one model and its objective, unless Ctrl-C came or it has no point."""
+    result = solve(model, solver, **words)
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if result.objective is None:
+        raise RuntimeError(f"{result.formulation} ended with {result.status}: {result.message}")
+    return result, result.objective
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,10 @@ class Done:
 
     results: tuple[Any, ...]
     interrupted: bool = False
+
+    def unfinished(self, asked: int, words: str) -> str:
+        """What a report says of it; empty where Ctrl-C did not come."""
+        return f"{len(self.results)} of {asked} {words}" if self.interrupted else ""
 
 
 def run_tasks(

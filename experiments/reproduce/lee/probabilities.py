@@ -97,7 +97,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, sections 3.1 and 4.1: probabilities from machines", (table,),
         tuple(_claims(rows, done.results)), (*NOTES, *_unconverged(done.results)),
         figure=errors_figure(rows, shown[0] if shown else None),
-        unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
     return with_statements(report, "what sections 3.1 and 4.1 state", BINARY, done.results)
 

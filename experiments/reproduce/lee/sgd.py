@@ -89,7 +89,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, sections 1 and 2: descent by random points", (table,),
         tuple(_claims(all_walks)), NOTES,
         figure=walks_figure(all_walks) if all_walks else None,
-        unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
     averages = [average_finding(all_walks)] if all_walks else []
     return with_statements(

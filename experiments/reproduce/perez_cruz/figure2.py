@@ -88,7 +88,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, Figure 2", (Table(NAME, title, KEYS, COLUMNS, rows),),
         claims=(_largest(samples), _least_vectors(samples), _in_range(samples), _below(samples)),
         notes=NOTES, figure=figure2(first),
-        unfinished=f"{len(samples)} of {asked} samples" if done.interrupted else "",
+        unfinished=done.unfinished(asked, "samples"),
     )  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, Figure 4: nu = {FIGURE4_NU}", (Table(NAME, title, KEYS, COLUMNS, rows),),
         claims=_claims(samples), notes=(*NOTES, _share(tried), _flat(samples)),
         figure=figure4(shown),
-        unfinished=f"{len(samples)} of {asked} samples" if done.interrupted else "",
+        unfinished=done.unfinished(asked, "samples"),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, reaches
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
-from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.framework.runs import optimum, run_tasks
 from tightmargin.experiments.reproduce.perez_cruz.pictures import figure1
 from tightmargin.experiments.reproduce.perez_cruz.published import MARGIN, PAPER, SHARES, table1
 from tightmargin.experiments.reproduce.perez_cruz.samples import CIRCLES, WIDTH, circles_and_disks
@@ -23,9 +23,7 @@ from tightmargin.formulations.common.nu_property import HOLDS, margin_facts, mul
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.nu.nu_svc import nu_svc_dual
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.result import Verdict
 
 NAME = "perez-cruz-table1"
 SEEDS, QUICK = 50, 8
@@ -47,11 +45,7 @@ def one_sample(seed: int) -> list[Plain]:
 
 def _one(kernel: GramData, nu: float) -> Plain:
     """Shares, margin, and the machine sum_j a_j k(x, x_j) + b with its level rho."""
-    result = solve(nu_svc_dual(kernel, nu=nu))
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if result.objective is None:
-        raise RuntimeError(f"nu-SVC at nu = {nu:g} ended with {result.status}: {result.message}")
+    result, _ = optimum(nu_svc_dual(kernel, nu=nu))
     y, caps = kernel.y, np.full(kernel.n, 1 / kernel.n)
     alpha = sharp_dual(kernel.gram, y, 1 / kernel.n, nu, result.values["alpha"])
     scores = kernel.gram @ (alpha * y)
@@ -92,7 +86,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, Figure 1 and Table 1", (table,),
         claims=(*_of_the_print(), *_of_ours(samples)), notes=_notes(samples),
         figure=figure1(samples[0]),
-        unfinished=f"{len(samples)} of {asked} samples" if done.interrupted else "",
+        unfinished=done.unfinished(asked, "samples"),
     )  # fmt: skip
 
 

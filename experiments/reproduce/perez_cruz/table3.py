@@ -88,7 +88,7 @@ def run(effort: Effort) -> Report:
         claims=claims(table, parts),
         notes=(*definitions(ALLOWED, RHO_AT_LAST), *findings(table, errors, parts)),
         figure=figure5(table, errors, mean(part["nu_bar"] for part in parts)),
-        unfinished=f"{len(parts)} of {len(tasks)} parts" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "parts"),
     )  # fmt: skip
 
 

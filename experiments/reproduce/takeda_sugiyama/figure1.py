@@ -12,11 +12,10 @@ from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
-from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.framework.runs import optimum, run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure1_plot import distribution_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
-    finished,
     points,
     relative_gap,
     source_notes,
@@ -26,7 +25,6 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBE
 from tightmargin.experiments.statistics.margin_errors import margin_errors, value_at_risk
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.min_cvar import min_cvar
-from tightmargin.solvers.dispatch import solve
 
 NAME = "takeda-sugiyama-figure1"
 NUS = {"wdbc": (0.5, 0.3, 0.1, 0.03), "liver": (0.8, 0.6, 0.3, 0.1)}
@@ -87,15 +85,13 @@ def distributions(name: str, *nus: float) -> list[Numbers]:
     found = []
     for row in trained(data, nus).rows:
         errors = margin_errors(data, row.w, row.b)
-        model = finished(solve(min_cvar(data, beta=1 - row.nu)))
-        if model.objective is None:
-            raise RuntimeError(f"min_cvar at nu = {row.nu:g} has no point: {model.message}")
+        model, least = optimum(min_cvar(data, beta=1 - row.nu))
         found.append({
             "data": name, "nu": row.nu, "side": row.side, "errors": errors.tolist(),
             "rho": row.rho, "VaR": value_at_risk(errors, row.nu),
             "tail mean": tail_mean(errors, row.nu),
             "(12)": least_of_rockafellar(errors, row.nu),
-            "(6)": model.objective, "(3)/nu": row.cvar,
+            "(6)": least, "(3)/nu": row.cvar,
             "relative_gap": relative_gap(row),
             "proofs": [str(row.verdict), str(model.certificate.verdict)],
         })  # fmt: skip
@@ -126,7 +122,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, Figure 1", (table,),
         claims=tuple(claims(found)), notes=(*NOTES, *source_notes(names)),
         figure=distribution_figure(drawn),
-        unfinished=f"{len(done.results)} of {len(tasks)} data sets" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "data sets"),
     )  # fmt: skip
 
 

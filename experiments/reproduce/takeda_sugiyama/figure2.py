@@ -14,12 +14,11 @@ from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import Report
-from tightmargin.experiments.reproduce.framework.runs import run_tasks
+from tightmargin.experiments.reproduce.framework.runs import optimum, run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_claims import claims
 from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
-    finished,
     points,
     relative_gap,
     source_notes,
@@ -33,7 +32,6 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.published import (
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc_dual
-from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import NuRange, nu_range
 
 NAME = "takeda-sugiyama-figure2"
@@ -119,18 +117,14 @@ def through_nu_svc(data: TrainingData, nu: float) -> Numbers:
     model as written has a ray. So nu is taken just inside, which changes no digit that is printed.
     """
     largest = 2 * min(data.n_pos, data.n_neg) / data.n
-    result = finished(solve(nu_svc(data, nu=min(nu, largest * INSIDE))))
-    if result.objective is None:
-        raise RuntimeError(f"nu_svc at nu = {nu:g} ended with {result.status}: {result.message}")
-    least = -math.sqrt(max(0.0, -2 * result.objective)) / nu
+    result, value = optimum(nu_svc(data, nu=min(nu, largest * INSIDE)))
+    least = -math.sqrt(max(0.0, -2 * value)) / nu
     return {"nu-SVC": least, "nu-SVC verdict": str(result.certificate.verdict)}
 
 
 def least_share(data: TrainingData, C: float) -> Numbers:
     """zeta(C) = sum alpha / (C m) of C-SVC, which falls to nu_min as C grows."""
-    result = finished(solve(c_svc_dual(data, C=C)))
-    if result.objective is None:
-        raise RuntimeError(f"c_svc_dual at C = {C:g} ended with {result.status}")
+    result, _ = optimum(c_svc_dual(data, C=C))
     total = float(np.asarray(result.values["alpha"]).sum())
     return {"C": C, "zeta": total / (C * data.n), "verdict": str(result.certificate.verdict)}
 
@@ -161,7 +155,7 @@ def run(effort: Effort) -> Report:
         claims=tuple(claim for one in found for claim in claims(one)),
         notes=(*NOTES, *source_notes(names)),
         figure=profiles_figure([(SOURCES[one["data"]].words, curve_of(one)) for one in found]),
-        unfinished=f"{len(found)} of {len(names)} data sets" if done.interrupted else "",
+        unfinished=done.unfinished(len(names), "data sets"),
     )  # fmt: skip
 
 

@@ -147,7 +147,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, Figure 3", tuple(tables),
         claims=tuple(claims(runs, {name: DATA_SETS[name].words for name in names})),
         notes=(*NOTES, *((LIVER_NOTE,) if "liver" in names else ())), figure=figure,
-        unfinished=f"{len(runs)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import SolveResult, Status
 
 
 @dataclass(frozen=True)
@@ -73,13 +72,6 @@ def trained(data: TrainingData, nus: Iterable[float]) -> ExtendedNuPath:
     if path.interrupted:
         raise KeyboardInterrupt
     return path
-
-
-def finished(result: SolveResult) -> SolveResult:
-    """The result of one model, unless Ctrl-C came: then KeyboardInterrupt."""
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return result
 
 
 def relative_gap(row: PathRow) -> float:

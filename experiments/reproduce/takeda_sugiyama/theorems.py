@@ -129,7 +129,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, Theorems 3 to 5", (table,),
         claims=tuple(claims(found)), notes=(*HOW, constant_note(found), *NOTES, LIVER_NOTE),
         figure=bounds_figure(found),
-        unfinished=f"{len(done.results)} of {len(tasks)} splits" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "splits"),
     )  # fmt: skip
 
 

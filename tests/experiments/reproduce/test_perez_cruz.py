@@ -397,7 +397,7 @@ def liver(
             return found
 
         monkeypatch.setattr(table3, "liver", lambda: None)
-        monkeypatch.setattr(table3, "liver_files", list)
+        monkeypatch.setattr(table3, "files_of", list)
         monkeypatch.setattr(table3, "one_split", part)
         return reproduce("table3")
 

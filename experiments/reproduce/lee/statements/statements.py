@@ -8,9 +8,9 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from tightmargin.experiments.reproduce.framework import runs
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
-from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
-from tightmargin.solvers.dispatch import solve
+from tightmargin.experiments.reproduce.framework.report import PaperClaim
 from tightmargin.solvers.result import SolveResult
 
 HOLDS, MISPRINT = "holds", "misprint"
@@ -61,9 +61,7 @@ class Statement:
 
 def optimum(model: pyo.ConcreteModel) -> tuple[SolveResult, float]:
     """A model solved far beyond what its certificate asks for, and its objective."""
-    found = solve(model, "clarabel", options=CLOSELY)
-    assert found.objective is not None
-    return found, found.objective
+    return runs.optimum(model, "clarabel", options=CLOSELY)
 
 
 def finding(
