@@ -70,7 +70,7 @@ def _stream(
             outcomes.close()
 
 
-# --- processes of this machine -------------------------------------------------------------------
+# --- processes of this machine ------------------------------------------------------------------
 
 
 def _in_processes(jobs: int, steps: Sequence[Step]) -> Outcomes:
@@ -108,7 +108,7 @@ def _follow(parent: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-# --- a cluster -----------------------------------------------------------------------------------
+# --- a cluster ----------------------------------------------------------------------------------
 
 
 def _on_cluster(client: Any, address: str, steps: Sequence[Step]) -> Outcomes:
@@ -225,7 +225,7 @@ def _dask_backend(client: Any) -> Any:
     return Backend(client=client)
 
 
-# --- words ---------------------------------------------------------------------------------------
+# --- words --------------------------------------------------------------------------------------
 
 
 def refuse_pool(backend: str, jobs: int, scheduler: str | None) -> None:

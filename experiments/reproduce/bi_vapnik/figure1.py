@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import floor, isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tightmargin.experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
+from tightmargin.experiments.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    PURPLE,
+    VERMILLION,
+    Look,
+    new_figure,
+)
 from tightmargin.experiments.reproduce.bi_vapnik.measured import (
     Curve,
     Measured,
@@ -29,6 +37,9 @@ from tightmargin.experiments.reproduce.framework.report import PaperClaim, Repor
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NAME = "bi-vapnik-figure1"
 QUICK = (100, 200)
 FIRST, STEP = 3, 0.01  # H^2/l = 0.03, 0.04, ...
@@ -49,6 +60,11 @@ NOTES = (
     "the figure prints no numbers: 90 is in the text, and the sentences checked above are its own; "
     "'advised' is the least R_tst with H^2/l in the range that the paper recommends",
 )
+SIZE = (9.0, 4.2)  # inches
+LOOKS = (
+    Look(BLACK, "-", "o"), Look(VERMILLION, "--", "s"), Look(BLUE, "-.", "^"),
+    Look(GREEN, (0, (5, 1, 1, 1, 1, 1)), "D"), Look(PURPLE, ":", "v"),
+)  # fmt: skip
 
 
 def curve(size: int) -> dict[str, Any]:
@@ -185,3 +201,41 @@ def _errors_fall(curves: list[Curve]) -> PaperClaim:
     )
     more = f", by one training point ({where})" if rises else ""
     return PaperClaim(text + more, most <= 1)
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+
+def risk_figure(curves: Sequence[Curve]) -> Figure:
+    """Training risk on the left; test risk on the right with its least value and the advised H."""
+    figure = new_figure(*SIZE)
+    left, right = figure.subplots(1, 2)
+    for number, (one, look) in enumerate(zip(curves, LOOKS, strict=False)):
+        ratios = [row.ratio for row in one.rows]
+        tested = [row.test.errors for row in one.rows]
+        style: dict[str, Any] = {
+            "color": look.colour, "ls": look.line, "marker": look.mark, "ms": 4, "lw": 1.3,
+            "markevery": (number, 8), "label": f"$\\ell$ = {one.size}",
+        }  # fmt: skip
+        left.plot(ratios, [row.train.errors for row in one.rows], **style)
+        right.plot(ratios, tested, **style)
+        best = min(range(len(tested)), key=tested.__getitem__)
+        right.plot(
+            ratios[best], tested[best], "o", ms=11, mfc="none", mec=look.colour, mew=1.2, ls="none"
+        )
+    right.axvspan(*ADVISED, color="#EEEEEE", zorder=0, lw=0)
+    left.set_title("training risk", fontsize=11)
+    right.set_title("test risk", fontsize=11)
+    right.text(
+        0.98, 0.98, "ring: the least\ngrey: the range the paper advises",
+        transform=right.transAxes, ha="right", va="top", fontsize=9,
+    )  # fmt: skip
+    for axes in (left, right):
+        axes.set_xlabel(r"$H^2 / \ell$")
+        axes.set_ylabel("errors, %")
+        axes.set_xlim(0, 1.02)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    left.set_ylim(bottom=-0.2)
+    left.legend(frameon=False)
+    return figure

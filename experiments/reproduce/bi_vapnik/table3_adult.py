@@ -8,12 +8,14 @@ from tightmargin.experiments.reproduce.bi_vapnik.published import PAPER, RATIO, 
 from tightmargin.experiments.reproduce.bi_vapnik.samples import whole
 from tightmargin.experiments.reproduce.bi_vapnik.table3 import (
     BEYOND,
+    COSTS,
     RATIOS,
     Splits,
     all_splits,
+    definitions,
+    findings,
     side_by_side,
 )
-from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
 from tightmargin.experiments.reproduce.framework.comparison import within
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report

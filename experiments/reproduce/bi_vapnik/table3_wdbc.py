@@ -5,8 +5,14 @@ from __future__ import annotations
 from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost
 from tightmargin.experiments.reproduce.bi_vapnik.published import PAPER, RATIO, table3
 from tightmargin.experiments.reproduce.bi_vapnik.samples import SOURCES, whole
-from tightmargin.experiments.reproduce.bi_vapnik.table3 import Splits, all_splits, side_by_side
-from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import COSTS, definitions, findings
+from tightmargin.experiments.reproduce.bi_vapnik.table3 import (
+    COSTS,
+    Splits,
+    all_splits,
+    definitions,
+    findings,
+    side_by_side,
+)
 from tightmargin.experiments.reproduce.framework.comparison import within
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.experiments.data.public_data import files_of
+from tightmargin.experiments.plots.style import (
+    BLACK,
+    BLUE,
+    NORMAL,
+    PAGE,
+    PALE,
+    SKY,
+    SMALL,
+    VERMILLION,
+    new_figure,
+    shared_legend,
+    tidy,
+)
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import optimum, run_tasks
-from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_claims import claims
-from tightmargin.experiments.reproduce.takeda_sugiyama.figure2_plot import profiles_figure
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     SOURCES,
     points,
@@ -33,6 +45,10 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc_dual
 from tightmargin.solvers.nu.nu_range import NuRange, nu_range
+from tightmargin.solvers.result import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAME = "takeda-sugiyama-figure2"
 INSIDE = 1 - 1e-10
@@ -69,6 +85,12 @@ NOTES = (
 )
 
 Numbers = dict[str, Any]
+SAME = 1e-9  # relative: two values that a formula says are one
+CLOSE = 1e-8  # between proven bounds of nu_bar
+AGREE = 2e-6  # relative: two proven optima, each to half of it
+NEAR = 1e-3  # zeta(C) - nu_bar at the largest C
+TENFOLD = 0.11  # of it is left where C is ten times as large
+HEIGHT = 3.6  # inches
 
 
 def chosen_nus(ends: NuRange) -> list[float]:
@@ -188,3 +210,130 @@ def curve_of(one: Numbers) -> CvarProfile:
         np.array([row["nu"] for row in rising]), np.array([row["lower"] for row in rising]),
         np.array([row["CVaR"] for row in rising]),
     )  # fmt: skip
+
+
+# --- what section 3.2 says of the profile ---------------------------------------------------------
+
+
+def claims(one: Numbers) -> list[PaperClaim]:
+    """Every statement about one data set, its words first."""
+    return [
+        PaperClaim(f"{SOURCES[one['data']].words}: {claim.text}", claim.holds)
+        for claim in (_falls(one), _constant(one), _concave(one), _signs(one), _bar(one),
+                      _nu_min(one), _convex(one))
+    ]  # fmt: skip
+
+
+def _falls(one: Numbers) -> PaperClaim:
+    """The best value found at a larger nu is below the proven bound at the next smaller one."""
+    solved = [row for row in one["rows"] if row["nu"] >= one["constant_until"] * (1 - 1e-12)]
+    falls = [smaller["lower"] - larger["CVaR"] for larger, smaller in pairwise(solved)]
+    least = min(falls)
+    text = f"Lemma 2: from nu = 2/m on the CVaR falls with nu, proven at {len(falls)} steps: by "
+    return PaperClaim(f"{text}{least:.2g} or more", least > 0)
+
+
+def _constant(one: Numbers) -> PaperClaim:
+    """On (0, 2/m] the tail is one point of each class."""
+    zone = [row["CVaR"] for row in one["rows"] if row["nu"] <= one["constant_until"] * (1 + 1e-12)]
+    off = (max(zone) - min(zone)) / max(map(abs, zone))
+    text = f"up to nu = 2/m it does not: {len(zone)} values of it are {zone[0]:.9g}"
+    return PaperClaim(text, len(zone) > 1 and off <= SAME)
+
+
+def _concave(one: Numbers) -> PaperClaim:
+    """No slope of Phi is larger than the one before it, but for gaps of the values at its ends."""
+    at: Sequence[tuple[float, float, float]] = [
+        (0.0, 0.0, 0.0),
+        *((row["nu"], row["nu"] * row["lower"], row["Phi"]) for row in one["rows"][::-1]),
+    ]
+    bends = 0
+    for left, middle, right in zip(at, at[1:], at[2:], strict=False):
+        share = (middle[0] - left[0]) / (right[0] - left[0])
+        chord = (1 - share) * left[1] + share * right[1]
+        bends += middle[2] >= chord - SAME * abs(chord)
+    text = f"Phi = nu CVaR is nowhere below the chord of its neighbours at {bends} nu"
+    return PaperClaim(text, bends == len(at) - 2)
+
+
+def _signs(one: Numbers) -> PaperClaim:
+    right = [
+        row["CVaR"] < 0 if row["side"] > 0 else row["lower"] > 0
+        for row in one["rows"]
+        if row["side"]
+    ]
+    text = "the CVaR is negative above nu_bar and positive below, proven at "
+    return PaperClaim(f"{text}{sum(right)} of {len(right)} nu", all(right))
+
+
+def _bar(one: Numbers) -> PaperClaim:
+    low, high = one["nu_bar_bounds"]
+    if low is None:
+        return PaperClaim("nu_bar has no proven lower bound", False)
+    return PaperClaim(
+        f"nu_bar is proven to {max(high - low, 0.0):.1e}", -SAME <= high - low <= CLOSE
+    )
+
+
+def _nu_min(one: Numbers) -> PaperClaim:
+    """zeta(C) = mean hinge loss + ||w||^2 / (C m), so that it falls to its limit as 1 / C."""
+    off = [part["zeta"] - one["nu_bar"] for part in one["zeta"]]
+    falls = all(0 < later < sooner for sooner, later in pairwise(off))
+    steps = ", ".join(f"{distance:.1e}" for distance in off)
+    costs = ", ".join(f"{part['C']:g}" for part in one["zeta"])
+    return PaperClaim(
+        "nu_min, the limit of zeta(C), is nu_bar: zeta(C) - nu_bar falls as 1 / C, "
+        f"{steps} at C = {costs}",
+        falls and off[-1] <= min(NEAR, TENFOLD * off[-2]),
+    )
+
+
+def _convex(one: Numbers) -> PaperClaim:
+    """Lemma 6 and section 5: above nu_bar the ball problem and nu-SVC have one solution."""
+    above = [row for row in one["rows"] if row["side"] > 0]
+    off = max(abs(row["nu-SVC"] - row["CVaR"]) / abs(row["CVaR"]) for row in above)
+    balls = sum(row["how"] == "ball" for row in above)
+    proven = all(row["nu-SVC verdict"] == Verdict.CERTIFIED for row in above)
+    return PaperClaim(
+        f"Lemma 6: above nu_bar one convex problem, (8), gives the CVaR at {balls} of "
+        f"{len(above)} nu, and nu-SVC the same to {off:.1e} of it",
+        off <= AGREE and proven and balls == len(above),
+    )
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+
+def profiles_figure(profiles: Sequence[tuple[str, CvarProfile]]) -> Figure:
+    """A panel for each profile: the curve between its bounds, its solved nu, nu_bar, both sides."""
+    figure = new_figure(PAGE, HEIGHT)
+    if not profiles:
+        return figure
+    for axes, (words, profile) in zip(
+        figure.subplots(1, len(profiles), squeeze=False)[0], profiles, strict=True
+    ):
+        _panel(axes, profile)
+        axes.set_title(words, fontsize=NORMAL, pad=16)
+    shared_legend(figure, columns=3)
+    return figure
+
+
+def _panel(axes: Any, profile: CvarProfile) -> None:
+    axes.fill_between(
+        profile.nu, profile.lower, profile.upper, color=SKY, alpha=0.6,
+        label="between proven bounds",
+    )  # fmt: skip
+    axes.plot(profile.nu, profile.upper, color=BLUE, lw=1.4, label="best machine found")
+    axes.plot(profile.solved, profile.solved_upper, "o", ms=3.5, color=BLACK, label="solved")
+    axes.axhline(0.0, color=BLACK, lw=0.8)
+    axes.axvline(profile.nu_bar, color=VERMILLION, lw=1.2, ls="--", label="nu_bar")
+    top = float(profile.nu[-1])
+    axes.axvspan(profile.nu_bar, top, color=PALE, lw=0, zorder=0, label="above nu_bar: convex")
+    axes.set_xlim(0.0, 1.01 * top)
+    axes.text(
+        profile.nu_bar, 1.01, f"nu_bar = {profile.nu_bar:.4f}", ha="center", va="bottom",
+        transform=axes.get_xaxis_transform(), fontsize=SMALL, color=VERMILLION,
+    )  # fmt: skip
+    axes.set_xlabel("nu")
+    axes.set_ylabel("least CVaR of the margin error")
+    tidy(axes)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
 
 from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import Report
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     LIVER_NOTE,
@@ -18,23 +20,16 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     trained,
 )
 from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
-from tightmargin.experiments.reproduce.takeda_sugiyama.risk_limits import (
-    CONFIDENCE,
-    clopper_pearson,
-    largest_constant,
-    least_constant,
-    without_capacity,
-)
 from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import (
     COIN,
+    FLIPPED,
     NOTES,
     RADIUS,
     SAMPLED,
     sample,
 )
-from tightmargin.experiments.reproduce.takeda_sugiyama.theorem_claims import claims, constant_note
 from tightmargin.experiments.reproduce.takeda_sugiyama.theorems_plot import bounds_figure
-from tightmargin.experiments.statistics.risk_bounds import risk_bound
+from tightmargin.experiments.statistics.risk_bounds import RiskBound, risk_bound
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
@@ -43,7 +38,7 @@ from tightmargin.solvers.nu.nu_range import nu_range
 NAME = "takeda-sugiyama-theorems"
 QUICK = {"wdbc": 2, "liver": 2, COIN: 1}  # splits
 FULL = {"wdbc": 10, "liver": 10, "adult": 3, COIN: 3}
-CONSTANT, DELTA = 1.0, 0.05
+CONSTANT, DELTA, CONFIDENCE = 1.0, 0.05, 0.95
 KEYS = (Column("data", "data"), Column("nu", r"$\nu$"), Column("theorem", "theorem"))
 COLUMNS = (
     Column("splits", "splits", ".0f"), Column("VaR", r"$\alpha_{1-\nu}$", ".3f"),
@@ -160,3 +155,141 @@ def _row(key: tuple[str, float, int], group: Sequence[Numbers]) -> Row:
         return Row(shown, cells)
     gaps, verdicts = ([one[word] for one in group] for word in ("relative_gap", "verdict"))
     return Row.of_runs(shown, cells, gaps, verdicts)
+
+
+# --- limits of an error rate, and constants c for which a bound holds or says much ----------------
+
+
+def clopper_pearson(wrong: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Limits of a probability, exact and of the same error on both sides.
+
+    The lower one is the p at which `wrong` or more of n happen with probability
+    (1 - confidence) / 2, the upper one that at which `wrong` or fewer do.
+
+    Raises
+    ------
+    ValueError
+        wrong outside 0 to n, or a confidence outside (0, 1).
+    """
+    if not 0 <= wrong <= n or n < 1:
+        raise ValueError(f"wrong must lie between 0 and n = {n}, got {wrong}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    tail = (1 - confidence) / 2
+    low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
+    high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1 - tail))
+    return low, high
+
+
+def least_constant(bound: RiskBound, limit: float, *, m: int) -> float:
+    """Smallest c >= 0 at which a bound that was made with c = 1 reaches a limit.
+
+    nu + G >= limit for an upper bound, nu - G <= limit for a lower one, where
+    G = sqrt(2/m (c^2 capacity + confidence)).
+    """
+    distance = limit - bound.nu if bound.side == "upper" else bound.nu - limit
+    return _constant(bound, distance, m)
+
+
+def largest_constant(bound: RiskBound, *, m: int) -> float:
+    """Largest c at which the bound excludes any risk between 0 and 1; 0 where none does."""
+    return _constant(bound, 1 - bound.nu if bound.side == "upper" else bound.nu, m)
+
+
+def without_capacity(bound: RiskBound, *, m: int) -> float:
+    """The bound as c goes to 0: nu plus or minus sqrt(2/m (ln(2/delta) - 1))."""
+    far = math.sqrt(max(0.0, 2 / m * bound.confidence))
+    return bound.nu + far if bound.side == "upper" else bound.nu - far
+
+
+def _constant(bound: RiskBound, distance: float, m: int) -> float:
+    """The c at which G is a distance."""
+    if distance <= 0:
+        return 0.0
+    return math.sqrt(max(0.0, distance**2 * m / 2 - bound.confidence) / bound.capacity)
+
+
+# --- what section 3.2 says of the risk ------------------------------------------------------------
+
+
+def claims(found: Sequence[Numbers]) -> list[PaperClaim]:
+    """Every statement that the runs of a report can bear out."""
+    real = [one for one in found if one["data"] != COIN]
+    coin = [one for one in found if one["data"] == COIN]
+    return [
+        *(_right_side(real, theorem) for theorem in (3, 4, 5)),
+        *([_coin(coin)] if coin else []),
+        _vacuous(real),
+        _through_cvar(found),
+    ]
+
+
+def _holds(one: Numbers) -> bool:
+    """Whether the bound is beyond the limit of the test error."""
+    return bool(
+        one["bound"] >= one["high"] if one["side"] == "upper" else one["bound"] <= one["low"]
+    )
+
+
+def _right_side(real: Sequence[Numbers], theorem: int) -> PaperClaim:
+    own = [one for one in real if one["theorem"] == theorem]
+    held = sum(map(_holds, own))
+    word = "below the lower" if theorem == 5 else "above the upper"
+    nothing = sum(one["vacuous"] for one in own)
+    return PaperClaim(
+        f"Theorem {theorem}, c = 1: the bound is {word} limit of the test error for {held} of "
+        f"{len(own)} machines; {nothing} of these bounds exclude nothing",
+        held == len(own) and bool(own),
+    )
+
+
+def _coin(coin: Sequence[Numbers]) -> PaperClaim:
+    """The risk is known, and bounds with c = 1 that exclude something are asked for."""
+    right = sum(
+        one["bound"] >= FLIPPED if one["side"] == "upper" else one["bound"] <= FLIPPED
+        for one in coin
+    )
+    telling = [one for one in coin if not one["vacuous"]]
+    theorems = sorted({one["theorem"] for one in telling})
+    words = ", ".join(str(number) for number in theorems)
+    return PaperClaim(
+        f"coin, m = {coin[0]['m']}, risk {FLIPPED:g}: {right} of {len(coin)} bounds hold, and "
+        f"{len(telling)} of them, by Theorems {words}, exclude something",
+        right == len(coin) and theorems == [3, 4, 5],
+    )
+
+
+def _vacuous(real: Sequence[Numbers]) -> PaperClaim:
+    """How little the real data sets allow to be said with c = 1."""
+    nothing = sum(one["vacuous"] for one in real)
+    upper = [one for one in real if one["side"] == "upper"]
+    least = min((one["bound"] for one in upper), default=float("inf"))
+    where = next((SAMPLED[one["data"]].words for one in upper if one["bound"] == least), "-")
+    return PaperClaim(
+        f"on real data {nothing} of {len(real)} bounds with c = 1 exclude nothing; the smallest "
+        f"upper one is {least:.2f} ({where})",
+        nothing == len(real),
+    )
+
+
+def constant_note(found: Sequence[Numbers]) -> str:
+    """Bounds on real data that hold for every c, and the c that the others need."""
+    real = [one for one in found if one["data"] != COIN]
+    free = sum(one["c from"] == 0 for one in real)
+    text = (
+        f"on real data {free} of {len(real)} bounds are beyond the limit of the test error "
+        "whatever c is, by nu and delta alone"
+    )
+    most = max((one["c from"] for one in real), default=0.0)
+    return f"{text}; the least c that suffices for the others is {most:.2g}" if most else text
+
+
+def _through_cvar(found: Sequence[Numbers]) -> PaperClaim:
+    """Theorems 3 and 5: G falls with |level|, so that the CVaR gives the larger number in both."""
+    own = [one for one in found if one["by CVaR"] is not None and one["theorem"] != 4]
+    right = sum(one["bound"] <= one["by CVaR"] for one in own)
+    return PaperClaim(
+        f"nu + G(VaR) <= nu + G(CVaR) in Theorem 3 and nu - G(VaR) <= nu - G(CVaR) in Theorem 5 "
+        f"for {right} of {len(own)} machines",
+        right == len(own) and bool(own),
+    )

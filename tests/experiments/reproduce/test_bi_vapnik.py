@@ -24,11 +24,11 @@ from tightmargin.experiments.reproduce.bi_vapnik import (
     table3,
     table3_adult,
 )
-from tightmargin.experiments.reproduce.bi_vapnik.figure1_plot import risk_figure
+from tightmargin.experiments.reproduce.bi_vapnik.figure1 import risk_figure
 from tightmargin.experiments.reproduce.bi_vapnik.measured import Curve, Measured, Rates, Run, as_run
 from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
 from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, Sample, digits, split
-from tightmargin.experiments.reproduce.bi_vapnik.table3_notes import misfit
+from tightmargin.experiments.reproduce.bi_vapnik.table3 import misfit
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.proofs.verdict import Verdict

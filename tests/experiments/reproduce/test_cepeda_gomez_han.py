@@ -26,7 +26,6 @@ from tightmargin.experiments.data.outlier_generators import (
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.reproduce.cepeda_gomez_han import (
     figure1,
-    figure2_plot,
     published,
     real_data,
     replications,
@@ -430,12 +429,12 @@ def test_a_part_of_table_1_is_not_laid_beside_the_print(monkeypatch: pytest.Monk
 def test_the_picture_hides_no_run_behind_a_mean_or_beyond_its_axis() -> None:
     rates = [(90.0, 5.0), (10.0, 5.0), (50.0, 5.0)]
     runs = [outlier_found("clustered", 0.2, 100, 3, k, *pair) for k, pair in enumerate(rates)]
-    (panel,) = figure2_plot.breakdown_figure(runs).axes
+    (panel,) = table1.breakdown_figure(runs).axes
     marks = [line for line in panel.lines if line.get_linestyle() == "None"]
     others = [line for line in panel.lines if line.get_linestyle() != "None"]
     assert min(line.get_zorder() for line in marks) > max(line.get_zorder() for line in others)
     assert panel.get_ylim()[1] > 90
-    assert figure2_plot.breakdown_figure(runs[1:]).axes[0].get_ylim() == (-2, 62)
+    assert table1.breakdown_figure(runs[1:]).axes[0].get_ylim() == (-2, 62)
 
 
 def test_one_run_has_no_standard_deviation() -> None:

@@ -36,7 +36,6 @@ from tightmargin.experiments.reproduce.lee.statements import (
     soft_margin,
     statements,
 )
-from tightmargin.experiments.reproduce.lee.statements import matrices as matrix_checks
 from tightmargin.experiments.reproduce.lee.statements import probabilities as probability_checks
 from tightmargin.experiments.reproduce.lee.statements.statements import (
     COUNTEREXAMPLE,
@@ -144,7 +143,7 @@ CHECKS: dict[str, tuple[tuple[Statement, ...], list[Callable[[], list[Finding]]]
     "classes": (CLASSES, [
         consistency.consistency_findings, consistency.two_class_findings,
     ]),
-    "matrix": (MATRIX, [matrix_checks.population_findings, matrix_checks.matrix_findings]),
+    "matrix": (MATRIX, [matrix_runs.population_findings, matrix_runs.matrix_findings]),
 }  # fmt: skip
 
 
@@ -266,7 +265,7 @@ def test_the_dimension_of_low_rank_is_that_of_its_tangents() -> None:
         U, V = rng.standard_normal((rows, rank)), rng.standard_normal((columns, rank))
         moves = [np.outer(e, V[:, k]).ravel() for e in np.eye(rows) for k in range(rank)]
         moves += [np.outer(U[:, k], e).ravel() for e in np.eye(columns) for k in range(rank)]
-        assert matrix_checks.parameters(rows, columns, rank) == np.linalg.matrix_rank(moves)
+        assert matrix_runs.parameters(rows, columns, rank) == np.linalg.matrix_rank(moves)
 
 
 # --- walks ----------------------------------------------------------------------------------------

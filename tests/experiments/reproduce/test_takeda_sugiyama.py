@@ -24,22 +24,19 @@ from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.takeda_sugiyama import (
     figure1,
     figure2,
-    figure2_claims,
     figure3,
-    figure3_claims,
     machines,
-    theorem_claims,
     theorems,
 )
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import points
 from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import faces_left, rebuilt
-from tightmargin.experiments.reproduce.takeda_sugiyama.risk_limits import (
+from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import FLIPPED, sample
+from tightmargin.experiments.reproduce.takeda_sugiyama.theorems import (
     clopper_pearson,
     largest_constant,
     least_constant,
     without_capacity,
 )
-from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import FLIPPED, sample
 from tightmargin.experiments.statistics.risk_bounds import RiskBound, risk_bound
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import loss_weights
@@ -245,8 +242,8 @@ def small_profile(**changed: Any) -> Numbers:
     ({"at": {0: {"how": "search"}}}, "Lemma 6"),
 ])  # fmt: skip
 def test_a_number_of_figure_2_that_is_off_is_named(change: Numbers, complaint: str) -> None:
-    assert all(claim.holds for claim in figure2_claims.claims(small_profile()))
-    failed = [one.text for one in figure2_claims.claims(small_profile(**change)) if not one.holds]
+    assert all(claim.holds for claim in figure2.claims(small_profile()))
+    failed = [one.text for one in figure2.claims(small_profile(**change)) if not one.holds]
     assert any(text.startswith(f"breast cancer: {complaint}") for text in failed)
     assert len(failed) <= 2  # a wrong side is seen by two statements
 
@@ -369,7 +366,7 @@ def test_a_run_of_figure_3_that_is_off_is_named(
     other = {**one, "strategy": "concavity"}, replace(result, lp_solves=result.lp_solves - 1)
 
     def failed(facts: Numbers, run: CuttingPlaneResult) -> list[str]:
-        found = figure3_claims.claims([(facts, run), other], words)
+        found = figure3.claims([(facts, run), other], words)
         return [claim.text for claim in found if not claim.holds]
 
     assert failed(one, result) == []
@@ -532,10 +529,10 @@ def small_bounds() -> list[Numbers]:
     (5, {"by CVaR": 0.1}, "nu + G(VaR)"),
 ])  # fmt: skip
 def test_a_bound_on_the_wrong_side_is_named(place: int, change: Numbers, complaint: str) -> None:
-    assert all(claim.holds for claim in theorem_claims.claims(small_bounds()))
+    assert all(claim.holds for claim in theorems.claims(small_bounds()))
     changed = small_bounds()
     changed[place] |= change
-    (failed,) = [one for one in theorem_claims.claims(changed) if not one.holds]
+    (failed,) = [one for one in theorems.claims(changed) if not one.holds]
     assert failed.text.startswith(complaint)
 
 
@@ -563,9 +560,9 @@ def test_a_row_of_several_splits_has_the_worst_of_each(theorem: int, side: str, 
 
 def test_the_note_says_which_constants_are_asked_for() -> None:
     found = small_bounds()
-    assert "3 of 3 bounds" in theorem_claims.constant_note(found)
+    assert "3 of 3 bounds" in theorems.constant_note(found)
     found[1]["c from"] = 0.25
-    text = theorem_claims.constant_note(found)
+    text = theorems.constant_note(found)
     assert "2 of 3 bounds" in text
     assert text.endswith("the least c that suffices for the others is 0.25")
 
