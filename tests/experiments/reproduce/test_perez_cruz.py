@@ -17,6 +17,7 @@ from sklearn.svm import SVC, NuSVC
 
 from tests.conftest import folder_of_real_data
 from tests.support.command_line import Answer, run
+from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell
 from tightmargin.experiments.reproduce.perez_cruz import (
     figure2,
@@ -397,7 +398,7 @@ def liver(
             return found
 
         monkeypatch.setattr(table3, "liver", lambda: None)
-        monkeypatch.setattr(table3, "files_of", list)
+        monkeypatch.setattr(table3, "files_of", lambda specs: [])
         monkeypatch.setattr(table3, "one_split", part)
         return reproduce("table3")
 
@@ -477,7 +478,7 @@ def test_folds_are_five_and_hold_every_row_once(data_folder: Path) -> None:
     rows = np.vstack([test.X for _, test in parts])
     assert rows.shape == (345, 6)
     assert sorted(rows.tolist()) == sorted(samples.liver().X.tolist())
-    assert samples.liver_files() == [data_folder / "liver_disorders.csv"]
+    assert files_of([samples.LIVER]) == [data_folder / "liver_disorders.csv"]
 
 
 def test_without_the_livers_the_error_says_how_to_get_them(
@@ -491,4 +492,4 @@ def test_without_the_livers_the_error_says_how_to_get_them(
     answer = reproduce("table3")
     assert answer.code == 2
     assert "liver_disorders.csv" in answer.complaint
-    assert samples.liver_files() == []
+    assert files_of([samples.LIVER]) == []

@@ -19,6 +19,8 @@ from tests.references.polytope_corners import corners, levels
 from tests.support.command_line import run
 from tightmargin.cuts.cut.cut import InvalidCutError, Kind
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.experiments.data.public_data import files_of
+from tightmargin.experiments.reproduce.framework import runs
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.takeda_sugiyama import (
@@ -41,7 +43,6 @@ from tightmargin.experiments.statistics.risk_bounds import RiskBound, risk_bound
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.formulations.svc.c_svc import c_svc_dual
-from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 from tightmargin.solvers.proofs.verdict import Verdict
@@ -601,11 +602,16 @@ def test_a_path_that_ctrl_c_cut_short_is_no_result(
         machines.trained(data, [0.5, 0.1])
 
 
-def test_a_model_that_ctrl_c_cut_short_is_no_result() -> None:
-    result = solve(c_svc_dual(points("wdbc"), C=1.0))
-    assert machines.finished(result) is result
-    with pytest.raises(KeyboardInterrupt):
-        machines.finished(replace(result, status=Status.INTERRUPTED))
+def test_a_model_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = c_svc_dual(points("wdbc"), C=1.0)
+    result, value = runs.optimum(model)
+    assert value == result.objective
+    stopped = replace(result, status=Status.INTERRUPTED)
+    without = replace(result, status=Status.LIMIT_NO_SOLUTION, objective=None)
+    for found, error in ((stopped, KeyboardInterrupt), (without, RuntimeError)):
+        monkeypatch.setattr(runs, "solve", lambda *_, found=found, **__: found)
+        with pytest.raises(error):
+            runs.optimum(model)
 
 
 def test_results_of_other_files_are_other_results(
@@ -614,10 +620,10 @@ def test_results_of_other_files_are_other_results(
     """Which files a stored result depends on."""
     monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
     specs = ["sklearn:breast_cancer", "uci:liver_disorders,features=2+5", "uci:adult_a4a", ""]
-    assert machines.files_read(specs) == []
+    assert files_of(specs) == []
     monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
     (tmp_path / "liver_disorders.csv").write_text("")
-    assert machines.files_read(specs) == [tmp_path / "liver_disorders.csv"]
+    assert files_of(specs) == [tmp_path / "liver_disorders.csv"]
 
 
 def test_without_the_liver_data_the_full_figures_say_how_to_get_them(
