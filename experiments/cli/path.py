@@ -14,6 +14,7 @@ from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import parse_settings, refuse_unknown, split_preprocessing
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import working
+from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.paths import class_probabilities, conic, extended_nu, rigorous_svm
 from tightmargin.experiments.paths.family import (
     ARRAYS,
@@ -90,7 +91,8 @@ def path_command(
     asked = family.asked(name, own, method)
     with working(f"path of {name}") as progress:
         prepared = options.prepared_data([name], data, label, positive, preprocessing)
-        path = family.solve(name, points_or_kernel(prepared.data), asked, time_limit, progress)
+        points = points_or_kernel(prepared.data)
+        path = family.solve(points, asked, time_limit, lambda text: progress(f"{name}: {text}"))
         document = family.document(name, path, prepared, method)
         words = {"label": label, "positive": positive}
         document["data"] |= {word: value for word, value in words.items() if value is not None}
@@ -105,10 +107,8 @@ def path_command(
     if json:
         emit("path", document)
     else:
-        from tightmargin.experiments.console.tables import show
-
         show(family.page(path))
-    return family.judge(path)
+    return family.judge(name, path)
 
 
 def _family(name: str) -> Family:

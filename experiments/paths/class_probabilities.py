@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tightmargin.experiments.console.probabilities import probability_page
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
-from tightmargin.experiments.progress import Say
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.plots.probabilities import save_probabilities
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.solvers.probability.binary import class_probabilities
@@ -43,15 +43,9 @@ def _asked(name: str, own: Settings, method: str) -> Settings:
 
 
 def _solve(
-    name: str,
-    data: TrainingData | GramData,
-    asked: Settings,
-    time_limit: float | None,
-    progress: Say,
+    data: TrainingData | GramData, asked: Settings, time_limit: float | None, progress: Say
 ) -> ClassProbabilities:
-    return class_probabilities(
-        data, time_limit=time_limit, progress=lambda text: progress(f"{name}: {text}"), **asked
-    )
+    return class_probabilities(data, time_limit=time_limit, progress=progress, **asked)
 
 
 def _document(
@@ -77,20 +71,7 @@ def _document(
     }
 
 
-def _draw(path: ClassProbabilities, file: Path, title: str) -> None:
-    from tightmargin.experiments.plots.probabilities import save_probabilities
-
-    save_probabilities(path, file, title)
-
-
-def _page(path: ClassProbabilities) -> Any:
-    from tightmargin.experiments.console.probabilities import probability_page
-
-    return probability_page(path)
-
-
-def _judge(path: ClassProbabilities) -> int:
-    return judged(ENTRY, path)
-
-
-FAMILY = Family(lambda _: PARAMETER, _asked, _solve, _document, _draw, _page, _judge, (GRID,))
+FAMILY = Family(
+    lambda _: PARAMETER, _asked, _solve, _document, save_probabilities, probability_page, judged,
+    (GRID,),
+)  # fmt: skip

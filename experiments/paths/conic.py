@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from tightmargin.experiments.console.paths import conic_path_page
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
-from tightmargin.experiments.progress import Say
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.plots.paths import save_conic_path
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.path import conic_path
@@ -43,15 +43,9 @@ def _asked(name: str, own: Settings, method: str) -> Settings:
 
 
 def _solve(
-    name: str,
-    data: TrainingData | GramData,
-    asked: Settings,
-    time_limit: float | None,
-    progress: Say,
+    data: TrainingData | GramData, asked: Settings, time_limit: float | None, progress: Say
 ) -> ConicPath:
-    return conic_path(
-        data, time_limit=time_limit, progress=lambda text: progress(f"{name}: {text}"), **asked
-    )
+    return conic_path(data, time_limit=time_limit, progress=progress, **asked)
 
 
 def _document(name: str, path: ConicPath, prepared: Prepared, method: str) -> dict[str, Any]:
@@ -66,20 +60,4 @@ def _document(name: str, path: ConicPath, prepared: Prepared, method: str) -> di
     }
 
 
-def _draw(path: ConicPath, file: Path, title: str) -> None:
-    from tightmargin.experiments.plots.paths import save_conic_path
-
-    save_conic_path(path, file, title)
-
-
-def _page(path: ConicPath) -> Any:
-    from tightmargin.experiments.console.paths import conic_path_page
-
-    return conic_path_page(path)
-
-
-def _judge(path: ConicPath) -> int:
-    return judged(BUDGET if path.parameter == "budget" else PENALTY, path)
-
-
-FAMILY = Family(_parameter, _asked, _solve, _document, _draw, _page, _judge)
+FAMILY = Family(_parameter, _asked, _solve, _document, save_conic_path, conic_path_page, judged)

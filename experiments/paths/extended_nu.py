@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tightmargin.cuts.nu_path.cvar_profile import cvar_profile
 from tightmargin.cuts.nu_path.engines import METHODS
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
+from tightmargin.experiments.console.paths import extended_nu_path_page
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
-from tightmargin.experiments.progress import Say
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.plots.paths import save_profile
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.path_result import row_numbers
@@ -33,15 +35,11 @@ def _asked(name: str, own: Settings, method: str) -> Settings:
 
 
 def _solve(
-    name: str,
-    data: TrainingData | GramData,
-    asked: Settings,
-    time_limit: float | None,
-    progress: Say,
+    data: TrainingData | GramData, asked: Settings, time_limit: float | None, progress: Say
 ) -> ExtendedNuPath:
     if not isinstance(data, TrainingData):
         raise ValueError(
-            f"{name} reads points, not a kernel matrix: add kpca=full, or leave kernel out"
+            f"{ENTRY} reads points, not a kernel matrix: add kpca=full, or leave kernel out"
         )
     return extended_nu_path(data, time_limit=time_limit, **asked)
 
@@ -64,16 +62,7 @@ def _document(name: str, path: ExtendedNuPath, prepared: Prepared, method: str) 
 
 
 def _draw(path: ExtendedNuPath, file: Path, title: str) -> None:
-    from tightmargin.cuts.nu_path.cvar_profile import cvar_profile
-    from tightmargin.experiments.plots.paths import save_profile
-
     save_profile(cvar_profile(path), file, title)
-
-
-def _page(path: ExtendedNuPath) -> Any:
-    from tightmargin.experiments.console.paths import extended_nu_path_page
-
-    return extended_nu_path_page(path)
 
 
 def _shown(row: PathRow) -> float:
@@ -81,8 +70,8 @@ def _shown(row: PathRow) -> float:
     return row.bound if claimed is None else claimed
 
 
-def _judge(path: ExtendedNuPath) -> int:
-    return judged(ENTRY, path, _shown)
+def _judge(name: str, path: ExtendedNuPath) -> int:
+    return judged(name, path, _shown)
 
 
-FAMILY = Family(lambda _: "nu", _asked, _solve, _document, _draw, _page, _judge)
+FAMILY = Family(lambda _: "nu", _asked, _solve, _document, _draw, extended_nu_path_page, _judge)

@@ -35,12 +35,12 @@ class Family:
         The hyperparameter that is followed.
     asked : callable(name, settings, method) -> settings
         What the path is asked for; refuses what it cannot take.
-    solve : callable(name, data, asked, time_limit, say) -> path
+    solve : callable(data, asked, time_limit, progress) -> path
     document : callable(name, path, prepared, method) -> dict
         What --json prints.
     draw : callable(path, file, title)
     page : callable(path) -> something to print
-    judge : callable(path) -> exit code
+    judge : callable(name, path) -> exit code
         Says on standard error why it is not 0.
     words : tuple of str
         Settings of the path itself, which no formulation has.
@@ -48,11 +48,11 @@ class Family:
 
     parameter: Callable[[str], str]
     asked: Callable[[str, Settings, str], Settings]
-    solve: Callable[[str, TrainingData | GramData, Settings, float | None, Say], Any]
+    solve: Callable[[TrainingData | GramData, Settings, float | None, Say], Any]
     document: Callable[[str, Any, Prepared, str], dict[str, Any]]
     draw: Callable[[Any, Path, str], None]
     page: Callable[[Any], Any]
-    judge: Callable[[Any], int]
+    judge: Callable[[str, Any], int]
     words: tuple[str, ...] = ()
 
 

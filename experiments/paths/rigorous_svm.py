@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from tightmargin.experiments.console.paths import rsvm_path_page
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
-from tightmargin.experiments.progress import Say
+from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.plots.paths import save_rsvm_path
 from tightmargin.experiments.statistics.capacity_report import (
     RsvmReport,
     default_norm_bounds,
@@ -49,26 +49,18 @@ def _asked(name: str, own: Settings, method: str) -> Settings:
 
 
 def _solve(
-    name: str,
-    data: TrainingData | GramData,
-    asked: Settings,
-    time_limit: float | None,
-    progress: Say,
+    data: TrainingData | GramData, asked: Settings, time_limit: float | None, progress: Say
 ) -> RsvmReport:
     limit, norm_bounds = None, asked.get(PARAMETER)
     if SHARE in asked:
         norm_bounds = [(share * data.n) ** 0.5 for share in asked[SHARE]]
     if norm_bounds is None:
-        progress(f"{name}: the largest norm bound that matters")
+        progress("the largest norm bound that matters")
         limit = norm_limit(data, time_limit=time_limit)
         norm_bounds = default_norm_bounds(data, limit)
+    method = asked["method"]
     path = rsvm_path(
-        data,
-        norm_bounds,
-        method=asked["method"],
-        limit=limit,
-        time_limit=time_limit,
-        progress=lambda text: progress(f"{name}: {text}"),
+        data, norm_bounds, method=method, limit=limit, time_limit=time_limit, progress=progress
     )
     return rsvm_report(path, eta=asked["eta"], form=asked["form"])
 
@@ -86,22 +78,11 @@ def _document(name: str, report: RsvmReport, prepared: Prepared, method: str) ->
     }
 
 
-def _draw(report: RsvmReport, file: Path, title: str) -> None:
-    from tightmargin.experiments.plots.paths import save_rsvm_path
-
-    save_rsvm_path(report, file, title)
-
-
-def _page(report: RsvmReport) -> Any:
-    from tightmargin.experiments.console.paths import rsvm_path_page
-
-    return rsvm_path_page(report)
-
-
-def _judge(report: RsvmReport) -> int:
-    return judged("rsvm", report.path)
+def _judge(name: str, report: RsvmReport) -> int:
+    return judged(name, report.path)
 
 
 FAMILY = Family(
-    lambda _: PARAMETER, _asked, _solve, _document, _draw, _page, _judge, (SHARE, *RISK_WORDS)
-)
+    lambda _: PARAMETER, _asked, _solve, _document, save_rsvm_path, rsvm_path_page, _judge,
+    (SHARE, *RISK_WORDS),
+)  # fmt: skip
