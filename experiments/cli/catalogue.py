@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 
 from tightmargin.experiments.cli.options import Json
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
+from tightmargin.experiments.console.tables import BAD, GOOD, WARN, plain_table, show
+from tightmargin.experiments.data.loading import KINDS
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
 from tightmargin.solvers.backends.choice import capable
-from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.backends.registry import SOLVERS, UNSUPPORTED
+
+if TYPE_CHECKING:
+    from tightmargin.solvers.doctor import SolverReport
 
 
 def describe(entry: Entry) -> dict[str, Any]:
@@ -46,9 +55,6 @@ def list_command(json: Json = False) -> int:
     if json:
         emit("list", {"formulations": [describe(entry) for entry in CATALOGUE.values()]})
         return 0
-    from tightmargin.experiments.console.catalogue import catalogue_table
-    from tightmargin.experiments.console.tables import show
-
     able = {entry.name: capable(entry.problem_class) for entry in CATALOGUE.values()}
     show(catalogue_table(CATALOGUE.values(), able))
     return 0
@@ -65,16 +71,12 @@ def show_command(
     if json:
         emit("show", {"formulation": document | {"mathematics": mathematics}})
         return 0
-    from tightmargin.experiments.console.catalogue import entry_page
-    from tightmargin.experiments.console.tables import show
-
     show(entry_page(document, mathematics))
     return 0
 
 
 def solvers_command(json: Json = False) -> int:
     """The doctor: installed, version, licence, classes proven by a tiny solve, size limits."""
-    from tightmargin.solvers.backends.registry import UNSUPPORTED
     from tightmargin.solvers.doctor import examine
 
     with working("solving tiny models with every solver"):
@@ -86,9 +88,6 @@ def solvers_command(json: Json = False) -> int:
         }
         emit("solvers", document)
     else:
-        from tightmargin.experiments.console.catalogue import doctor_page
-        from tightmargin.experiments.console.tables import show
-
         show(doctor_page(reports, UNSUPPORTED))
     for report in reports:
         if report.broken:
@@ -123,3 +122,72 @@ def report_document(report: Any) -> dict[str, Any]:
         "tolerance_because": SOLVERS[report.name].tolerance_because,
         "install": report.install,
     }
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str]]) -> Table:
+    """All formulations: name, class, source, what it relaxes, solvers that can take it here."""
+    table = plain_table("name", "class", "source", "relaxes", "solvers here")
+    for entry in entries:
+        related = entry.relaxes or ""
+        if entry.dual_of:
+            related = f"dual of {entry.dual_of}"
+        if entry.restates:
+            related = f"= {entry.restates}"
+        able = ", ".join(solvers[entry.name]) or Text("none installed", style=BAD)
+        table.add_row(entry.name, str(entry.problem_class), entry.source, related, able)
+    return table
+
+
+def entry_page(document: Mapping[str, Any], mathematics: str) -> Group:
+    """One formulation: its docstring, then where it is from and what it takes."""
+    facts = plain_table("", "")
+    facts.show_header = False
+    for word in ("source", "problem_class", "relaxes", "restates", "dual_of"):
+        if document[word]:
+            facts.add_row(word.replace("_", " "), str(document[word]))
+    facts.add_row("solvers here", ", ".join(document["solvers"]) or "none installed")
+    facts.add_row("reads", " or ".join(KINDS.get(kind, kind) for kind in document["takes"]))
+    options = plain_table("--set", "default")
+    for parameter in document["parameters"]:
+        default = "required" if parameter["required"] else str(parameter["default"])
+        options.add_row(parameter["name"], default)
+    return Group(
+        Text(document["name"], style="bold"), Text(mathematics), Text(), facts, Text(), options
+    )
+
+
+def doctor_page(reports: Iterable[SolverReport], unsupported: Iterable[tuple[str, str]]) -> Group:
+    """Solvers, a few lines for each, then what has no back end here and why."""
+    table = plain_table("name", "version", "")
+    table.show_header = False
+    for report in reports:
+        version = report.version or Text(
+            "cannot be imported" if report.broken else "not installed",
+            style=BAD if report.broken else WARN,
+        )
+        table.add_row(Text(report.name, style="bold"), version, _doctor_cell(report))
+    others = plain_table("", "")
+    others.show_header = False
+    for names, why in unsupported:
+        others.add_row(names, why)
+    return Group(table, Text(), Text("Without a back end here", style="bold"), others)
+
+
+def _doctor_cell(report: SolverReport) -> Text:
+    """Classes proven a moment ago, licence, limits, how to install."""
+    cell = Text()
+    if report.broken:
+        cell.append(f"{report.broken}\n", BAD)
+    elif report.unlicensed:
+        cell.append(f"no licence: {report.unlicensed}\n", WARN)
+    elif report.installed:
+        cell.append("proven now:")
+        for trial in report.trials:
+            mark = "" if trial.proven else " FAILED"
+            cell.append(f" {trial.problem_class}{mark}", GOOD if trial.proven else BAD)
+        cell.append("\n")
+    cell.append("; ".join(part for part in (report.licence, report.limits) if part))
+    return cell.append(f"\n{report.install}")

@@ -12,7 +12,9 @@ from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.compare_solvers import Question, asks_for_several, compare_solvers
 from tightmargin.experiments.cli.settings import parse_row, parse_settings, refuse_unknown
 from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.gaps import gap_page
 from tightmargin.experiments.console.streams import complain, working
+from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
 from tightmargin.experiments.gap_study.rungs import GapEffort, Rung
@@ -27,6 +29,7 @@ from tightmargin.experiments.gap_study.study import (
 )
 from tightmargin.experiments.gap_study.table import to_frame, to_json, to_latex
 from tightmargin.experiments.paths.family import Settings
+from tightmargin.experiments.plots import save_figure
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.proofs.verdict import Verdict
@@ -124,9 +127,6 @@ def compare_command(
         for line in (f"{s.instance.name}: {why}" for s in studies for why in s.left_out):
             complain(line)
     else:
-        from tightmargin.experiments.console.gaps import gap_page
-        from tightmargin.experiments.console.tables import show
-
         show(*(gap_page(study) for study in studies))
     if interrupted:
         complain(f"interrupted: {sum(len(study.rungs) for study in studies)} rows are finished")
@@ -243,8 +243,6 @@ def _write(
     if latex is not None:
         latex.write_text(to_latex(studies), encoding="utf-8")
     if plot is not None and any(study.rungs for study in studies):
-        from tightmargin.experiments.plots import save_figure
-
         save_figure(studies, plot)
 
 

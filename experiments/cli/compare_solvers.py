@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.settings import refuse_unknown, split_preprocessing
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
+from tightmargin.experiments.console.tables import BAD, GOOD, WARN, fits, plain_table, show
 from tightmargin.experiments.data.loading import about
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.gap_study.rungs import Rung
+from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.paths.family import Settings
+from tightmargin.experiments.plots.performance_profile import save_solver_profile
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
 from tightmargin.solvers.comparison.compare import labelled_models
 from tightmargin.solvers.comparison.solver_runs import ALL, SolverRun, solver_runs, solvers_named
+
+NARROW = ("solver", "objective", "difference", "agrees", "seconds", "certificate")
+WIDE = 150  # characters that all columns need
+_RIGHT = ("objective", "proven bound", "difference", "tolerance", "seconds")
 
 
 def asks_for_several(solver: str) -> bool:
@@ -64,17 +74,12 @@ def compare_solvers(
     if latex is not None:
         latex.write_text(agreement.to_latex(), encoding="utf-8")
     if profile is not None:
-        from tightmargin.experiments.plots.performance_profile import save_solver_profile
-
         count = len(agreement.models())
         title = f"{question.spec}, {count} formulation{'s' * (count > 1)}"
         save_solver_profile(agreement, profile, title)
     if json:
         emit("compare", document(question, prepared, agreement))
     else:
-        from tightmargin.experiments.console.agreement import agreement_page
-        from tightmargin.experiments.console.tables import show
-
         words = ", ".join(f"{word} = {value}" for word, value in question.settings.items())
         title = f"{question.spec}{words and f' ({words})'}"
         show(agreement_page(title, agreement))
@@ -142,3 +147,60 @@ def judge(agreement: Agreement) -> int:
     if any(agreement.reference(row) is None for row in agreement.rows):
         return 3
     return 4 if any(row.stopped for row in agreement.rows) else 0
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def agreement_page(title: str, agreement: Agreement) -> Group:
+    """One row a model and solver, then what does not agree; a table a model on narrow screens."""
+    note = "difference from the best proven value of the entry, and tolerance of the solver, are "
+    footer = [Text(f"{note}relative to max(1, |value|)", style="dim")]
+    footer += [Text(f"NO: {line}", style=BAD) for line in agreement.disagreements()]
+    footer += [Text(line, style=BAD) for line in agreement.unproven()]
+    body = _one_table(agreement) if fits(WIDE) else _a_table_each(agreement)
+    return Group(Text(title, style="bold"), *body, *footer)
+
+
+def _one_table(agreement: Agreement) -> list[RenderableType]:
+    table = plain_table(*COLUMNS, right=_RIGHT)
+    for rows in agreement.models():
+        for row in rows:
+            cells = _cells(agreement, row)
+            table.add_row(*(cells[name] for name in COLUMNS))
+        table.add_section()
+    return [table]
+
+
+def _a_table_each(agreement: Agreement) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for rows in agreement.models():
+        table = plain_table(*NARROW, right=_RIGHT)
+        for row in rows:
+            cells = _cells(agreement, row)
+            table.add_row(*(cells[name] for name in NARROW))
+        parts += [Text(f"{rows[0].model.label} ({rows[0].model.problem_class})"), table, Text()]
+    return parts
+
+
+def _cells(agreement: Agreement, row: SolverRun) -> Mapping[str, RenderableType]:
+    record: dict[str, Any] = agreement.record(row)
+    style = {"yes": GOOD, "NO": BAD, "-": ""}[record["agrees"]]
+    if row.result is None:
+        style_of_certificate = BAD if row.failed else WARN
+    else:
+        style_of_certificate = GOOD if record["certificate"] == "CERTIFIED" else ""
+    return {
+        **{name: str(record[name]) for name in ("entry", "class", "solver", "version", "status")},
+        "objective": _number(record["objective"], ".9g"),
+        "proven bound": _number(record["proven bound"], ".9g"),
+        "difference": _number(record["difference"], ".1e"),
+        "tolerance": _number(record["tolerance"], ".0e"),
+        "agrees": Text(record["agrees"], style=style),
+        "seconds": "-" if record["seconds"] is None else seconds_text(record["seconds"]),
+        "certificate": Text(record["certificate"], style=style_of_certificate),
+    }
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

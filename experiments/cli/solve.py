@@ -15,7 +15,9 @@ from tightmargin.experiments.cli.settings import (
     split_preprocessing,
 )
 from tightmargin.experiments.console.documents import emit
+from tightmargin.experiments.console.result import result_page
 from tightmargin.experiments.console.streams import complain, working
+from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.fitted import fitted
 from tightmargin.experiments.paths.family import Settings
@@ -97,9 +99,6 @@ def solve_command(
     if json:
         emit("solve", result.to_json())
     else:
-        from tightmargin.experiments.console.result import result_page
-        from tightmargin.experiments.console.tables import show
-
         show(result_page(result))
     explain(result, out)
     title = f"{name} on {data}"

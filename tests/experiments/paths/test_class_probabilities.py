@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
-from tightmargin.experiments.console import probabilities as page
-from tightmargin.experiments.console.probabilities import probability_page
+from tightmargin.experiments.paths import class_probabilities as family
+from tightmargin.experiments.paths.class_probabilities import probability_page
 from tightmargin.experiments.plots.probabilities import probability_figure
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import TrainingData
@@ -151,7 +151,7 @@ def test_the_page_says_what_the_columns_mean(file: Path, monkeypatch: pytest.Mon
     assert wide.count("CERTIFIED") == 3
     assert f"SVC(C={1 / (2 * RIDGE * DATA.n):.6g})" in wide
     assert "||w||" in wide
-    monkeypatch.setattr(page, "fits", lambda characters: False)
+    monkeypatch.setattr(family, "fits", lambda characters: False)
     narrow = path(file, *WORDS).stdout
     assert narrow.count("CERTIFIED") == 3
     assert "||w||" not in narrow

@@ -17,7 +17,6 @@ import pytest
 
 from tests.support.command_line import Answer, run
 from tightmargin.experiments.cli import reproduce as reproducing
-from tightmargin.experiments.console import reproduction as page
 from tightmargin.experiments.console.streams import working
 from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.reproduce.bi_vapnik import table2
@@ -177,7 +176,7 @@ def test_latex_says_how_each_claim_ended_and_what_is_not_proven() -> None:
 def test_a_page_shows_a_dash_where_there_is_nothing_to_certify(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    show(page.report_page(Report("mixed", "", (MIXED,)), (), 1.0))
+    show(reproducing.report_page(Report("mixed", "", (MIXED,)), (), 1.0))
     lines = capsys.readouterr().out.splitlines()
     for start, end in (("50 % & a_b", "-"), ("[bold] ν", "1e-09"), ("sonar", "NOT_CERTIFIED")):
         (line,) = [line for line in lines if line.startswith(start)]
@@ -316,7 +315,7 @@ def test_files_have_the_print_as_printed_and_ours_in_full(
 def test_both_numbers_are_on_the_page(
     wide: bool, reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "fits", lambda characters: wide)
+    monkeypatch.setattr(reproducing, "fits", lambda characters: wide)
     text = reproduce(rows=(*ROWS[:8], replace(ROWS[8], support_vectors=101), *ROWS[9:])).stdout
     (line,) = [line for line in text.splitlines() if line.split()[:2] == ["200", "0.5"]]
     assert line.split()[2:5] == ["100", "101*", "1.5"]

@@ -240,8 +240,8 @@ def test_a_narrow_screen_keeps_difference_and_agreement(
 
     from rich.console import Console
 
+    from tightmargin.experiments.cli.compare_solvers import agreement_page
     from tightmargin.experiments.console import tables
-    from tightmargin.experiments.console.agreement import agreement_page
 
     written = io.StringIO()
     screen = Console(file=written, width=80, markup=False)
