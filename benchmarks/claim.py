@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.measuring import ROOT
-from tightmargin.cuts.bound_tightening.argument import tightened
+from tightmargin.cuts.methods import tightened
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tightmargin.cuts.bound_tightening.argument import TIGHTENED, with_tightened
+from tightmargin.cuts.bound_tightening.result import Tightened
+from tightmargin.cuts.bound_tightening.tighten import sdp_pays, tighten
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.model_directions import (
     lower_at_nu_bar,
@@ -33,8 +34,10 @@ from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.search.result import SearchResult
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
-from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.multiclass_data import BuilderData, points_or_kernel
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
@@ -61,6 +64,8 @@ BRANCH_AND_CUT, CUTTING_PLANE, HULL, LOCAL = "branch-and-cut", "cutting-plane", 
 TOLERANCE = GAP_TOLERANCE / 2  # the other half is for what a change of units rounds away
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 NU_BAR = "nu_bar from below in exact arithmetic, and the largest slope of the optimum in nu"
+TIGHTENED = "tightened"
+SECONDS = 60.0  # for all rounds together; what is proven by then is used
 
 
 # --- the searches --------------------------------------------------------------------------------
@@ -217,6 +222,46 @@ def _chosen(origin: Origin) -> str:
     """Measured: SCIP leaves most of these open that a search proves in seconds."""
     return "it proves the global optimum"
 
+
+# --- the word "tightened" for big_m and slack_bounds ----------------------------------------------
+
+
+def with_tightened(
+    entry: Entry, data: BuilderData, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Hyperparameters with tightened bounds in place of the word.
+
+    Raises
+    ------
+    ValueError
+        The entry takes no slack bounds, or no penalty is given.
+    """
+    own = dict(hyperparameters)
+    if "slack_bounds" not in entry.parameters:
+        raise ValueError(f"{entry.name} takes no tightened bounds: give big_m a number, or derived")
+    if "penalty" not in own:
+        raise ValueError(f"{entry.name} needs penalty: nothing is chosen for you")
+    if own.get("big_m") == TIGHTENED:
+        own["big_m"] = "derived"
+    intercept = own.get("intercept", entry.parameters["intercept"].default)
+    found = tightened(points_or_kernel(data).points, own["penalty"], intercept, SECONDS)
+    return own | {"slack_bounds": found.bounds, "incumbent": found.incumbent}
+
+
+def tightened(data: TrainingData, penalty: float, intercept: str, seconds: float) -> Tightened:
+    """Quick rounds, and rounds of the SDP in what is left of the time, where they pay."""
+    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept}
+    found = tighten(data, relaxation="qp", time_limit=seconds, **words)
+    left = seconds - found.seconds
+    if left <= 0 or not sdp_pays(found):
+        return found
+    return tighten(
+        data, relaxation="sdp", bounds=found.bounds, incumbent=found.incumbent, time_limit=left,
+        **words,
+    )  # fmt: skip
+
+
+# --- what the registry is told -------------------------------------------------------------------
 
 TITLES = {
     AUTO: "the hull up to three dimensions, and branch and cut beyond and where Qhull gives up",

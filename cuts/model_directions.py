@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.cuts.nu_path.boundary import bound_past_nu_bar, measured_points, radius_of
+from tightmargin.cuts.nu_path.family import bound_past_nu_bar, measured_points, radius_of
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.extended_checks import (

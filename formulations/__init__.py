@@ -6,7 +6,7 @@ from tightmargin.formulations.svc.hard_margin import (
     hard_margin_svc,
     max_margin_svc,
 )
-from tightmargin.formulations.svc.hard_margin_dual import hard_margin_svc_dual
+from tightmargin.formulations.svc.hard_margin import hard_margin_svc_dual
 from tightmargin.formulations.svc.c_svc import (
     c_svc,
     c_svc_dual,
@@ -16,7 +16,7 @@ from tightmargin.formulations.svc.soft_margin import (
     weighted_svc,
     kernel_soft_margin_svc,
 )
-from tightmargin.formulations.svc.soft_margin_dual import soft_margin_svc_dual
+from tightmargin.formulations.svc.soft_margin import soft_margin_svc_dual
 from tightmargin.formulations.nu.nu_svc import (
     nu_svc,
     nu_svc_dual,
@@ -41,7 +41,7 @@ from tightmargin.formulations.rigorous_svm.dual import (
     rsvm_dual,
     rsvm_dual_perspective,
 )
-from tightmargin.formulations.rigorous_svm.kernel import rsvm_kernel_relaxed
+from tightmargin.formulations.rigorous_svm.primal import rsvm_kernel_relaxed
 from tightmargin.formulations.zero_one.big_m_models import (
     zero_one_big_m,
     zero_one_relaxed,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.concavity import concavity_cut
 from tightmargin.cuts.generation.facial import facial_cut
-from tightmargin.cuts.generation.incumbent import BestWeight
 from tightmargin.cuts.generation.lifted_concavity import LiftedRows, lifted_cut, tight_basis
 from tightmargin.cuts.relaxation.faces import FaceProgram, extreme_face
 from tightmargin.cuts.relaxation.lifted_points import lifted_point, used_rows, values_at
@@ -108,3 +109,37 @@ class VertexCuts:
         if self.space == "lifted":
             return values_at(self.problem, found)
         return self.problem.point(cut.origin.vertex)
+
+
+@dataclass(eq=False)
+class BestWeight:
+    """The best weight so far; whoever finds a better one records it.
+
+    Attributes
+    ----------
+    problem : PolarProblem
+    tolerance : float
+        Relative: a solution better by less than that may be cut off.
+    weight : array (k,)
+        Of norm 1.
+    value : float
+        Its objective h.
+    """
+
+    problem: PolarProblem
+    tolerance: float
+    weight: Array
+    value: float
+
+    @property
+    def gamma(self) -> float:
+        """Norm up to which weights may be lost."""
+        return (1 + self.tolerance) / self.value
+
+    def record(self, weight: Array) -> None:
+        """Keep a weight (k,) of any length if its direction is better."""
+        length = float(np.linalg.norm(weight))
+        if length > 0:
+            value = self.problem.value(weight)
+            if value < self.value:
+                self.weight, self.value = weight / length, value

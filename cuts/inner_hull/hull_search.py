@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 
 from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
-from tightmargin.cuts.inner_hull.hull_surface import Surface, nearest_shares
-from tightmargin.cuts.search.result import SearchResult, closed_below
-from tightmargin.cuts.search.run import SearchRun, check_tolerances
-from tightmargin.cuts.search.start_points import given_directions
-from tightmargin.cuts.search.stop import StopError
+from tightmargin.cuts.search.result import SearchResult, StopError, closed_below
+from tightmargin.cuts.search.run import SearchRun, check_tolerances, given_directions
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, point_error
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
@@ -46,6 +44,7 @@ PROOF = (
     "the facets of an inner hull of U enclose a ball about 0: each ridge is shared, one direction "
     "is covered an odd number of times, distances are taken from the corners"
 )
+Index = NDArray[np.int64]
 
 
 def hull_search(
@@ -240,3 +239,54 @@ class _HullSearch(SearchRun):
 
     def _note(self) -> None:
         self.note(self._facets, self.lower)
+
+
+# --- the surface of the inner hull ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Facets of an inner hull.
+
+    Attributes
+    ----------
+    points : array (m, k)
+        Points of U.
+    simplices : array (f, k) of int
+    normals : array (f, k)
+        Outer, of norm 1.
+    offsets : array (f,)
+        Distance of each facet's plane from 0, negative where 0 is outside; Qhull's word.
+    """
+
+    points: Array
+    simplices: Index
+    normals: Array
+    offsets: Array
+
+    @classmethod
+    def of_hull(cls, hull: Any) -> Surface:
+        """A copy of the facets of a scipy.spatial.ConvexHull.
+
+        What Qhull could not finish is of no use, hence the copy.
+        """
+        return cls(
+            np.array(hull.points),
+            np.array(hull.simplices, dtype=np.int64),
+            np.array(hull.equations[:, :-1]),
+            -np.array(hull.equations[:, -1]),
+        )
+
+    @classmethod
+    def of_ends(cls, points: Array) -> Surface:
+        """The two ends of U in one dimension, points (m, 1)."""
+        ends = np.array([points.min(axis=0), points.max(axis=0)])
+        normals = np.array([[-1.0], [1.0]])
+        return cls(ends, np.array([[0], [1]]), normals, (ends * normals)[:, 0])
+
+
+def nearest_shares(points: Array) -> Array:
+    """Shares (m,), sum 1, of a point of the hull next to the one nearest to 0."""
+    system = np.vstack([points.T, np.ones(len(points))])
+    shares, _ = nnls(system, np.append(np.zeros(points.shape[1]), 1.0))
+    return np.asarray(shares / shares.sum())

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightmargin.cuts.nu_path.chords import chord
-from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 

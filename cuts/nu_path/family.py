@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import ReducedHulls, reduced_hulls, support_value
@@ -90,3 +91,29 @@ class KnownWeights:
     def _values(self, nu: float) -> Array:
         hulls = self.family.hulls(nu)
         return np.array([support_value(hulls, weight) for weight in self.weights])
+
+
+# --- a proven bound at nu_bar, which is known only up to two numbers that enclose it -------------
+
+
+def measured_points(data: TrainingData, intercept: str) -> Array:
+    """The points (n, k) that h is measured by: centred with a free intercept, else as w meets them.
+
+    A penalised intercept has a column of ones.
+    """
+    points = augmented(data, intercept if intercept == "penalised" else "none")
+    return points - points.mean(axis=0) if intercept == "free" else points
+
+
+def radius_of(points: Array) -> float:
+    """Length of the longest of the points (n, k)."""
+    return float(np.linalg.norm(points, axis=1).max())
+
+
+def bound_past_nu_bar(nu: float, least: float, radius: float) -> float:
+    """Lower bound of h on the unit sphere at a nu near nu_bar.
+
+    h is at least 0 up to a proven lower bound `least` of nu_bar, and falls no faster beyond it than
+    by rho, which is at most the radius of the points.
+    """
+    return -max(nu - least, 0.0) * radius

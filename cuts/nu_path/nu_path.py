@@ -27,11 +27,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
-from tightmargin.cuts.nu_path.boundary import bound_past_nu_bar, measured_points, radius_of
-from tightmargin.cuts.nu_path.chords import anchors_of, chord, ends_first
 from tightmargin.cuts.nu_path.engines import Engine, search_engine
-from tightmargin.cuts.nu_path.family import KnownWeights, NuFamily
-from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.cuts.nu_path.family import (
+    KnownWeights,
+    NuFamily,
+    bound_past_nu_bar,
+    measured_points,
+    radius_of,
+)
+from tightmargin.cuts.nu_path.result import ExtendedNuPath, anchors_of, chord, ends_first
 from tightmargin.cuts.nu_path.row import PathRow, path_row
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from numpy.typing import ArrayLike
 
-from tightmargin.cuts.nu_path.chords import anchors_of
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.nu.nu_range import NuRange
+
+ROUNDING = 1e-15  # of both ends: more than the formula of a chord loses
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +57,63 @@ class ExtendedNuPath(PathResult[PathRow]):
     def weights(self) -> tuple[Array, ...]:
         """The weights (k,) of all rows, of norm 1."""
         return tuple(row.unit_weight(self.intercept) for row in self.rows)
+
+
+def anchors_of(
+    bounds: Iterable[tuple[float, float]], bar: float | None
+) -> tuple[tuple[float, float], ...]:
+    """(nu, lower bound of Phi) by rising nu: 0 at 0 and at a proven lower bound of nu_bar.
+
+    Parameters
+    ----------
+    bounds : iterable of (float, float)
+        nu with proven lower bounds of Phi; those that are not finite are left out.
+    bar : float or None
+        A proven lower bound of nu_bar.
+    """
+    found = {0.0: 0.0}
+    if bar is not None and bar > 0:
+        found[bar] = 0.0
+    for nu, lower in bounds:
+        if math.isfinite(lower):
+            found[nu] = max(lower, found.get(nu, -math.inf))
+    return tuple(sorted(found.items()))
+
+
+def chord(anchors: Sequence[tuple[float, float]], nu: float) -> float:
+    """Proven lower bound of Phi at nu: the highest chord over it; -inf beyond the last anchor."""
+    best = -math.inf
+    for left, low in anchors:
+        for right, high in anchors:
+            if left == nu:
+                best = max(best, low)
+            elif left < nu <= right:
+                share = (nu - left) / (right - left)
+                value = (1 - share) * low + share * high
+                best = max(best, value - ROUNDING * (abs(low) + abs(high)))
+    return best
+
+
+def ends_first(nus: Sequence[float], caps: Array, y: Array, intercept: str) -> list[float]:
+    """Falling nu, but of those between two multiples of the caps the outer two first.
+
+    Parameters
+    ----------
+    nus : sequence of float
+        Falling.
+    caps, y : array (n,)
+        Weights of the loss, and labels.
+    """
+    sides = [y > 0, y < 0] if intercept == "free" else [y != 0]
+    steps = [caps[side] * len(sides) for side in sides]
+    if any(step.min() != step.max() for step in steps):
+        return list(nus)
+
+    def piece(nu: float) -> tuple[int, ...]:
+        return tuple(math.ceil(nu / float(step[0]) - 1e-9) for step in steps)
+
+    order: list[float] = []
+    for _, group in groupby(nus, key=piece):
+        inside = list(group)
+        order += [inside[0], *([inside[-1]] if len(inside) > 1 else []), *inside[1:-1]]
+    return order

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import LoopRun
-from tightmargin.cuts.search.start_points import given_weights
+from tightmargin.cuts.search.run import given_weights
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.limits import checked_limits

@@ -9,10 +9,8 @@ import numpy as np
 
 from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
-from tightmargin.cuts.generation.incumbent import BestWeight
-from tightmargin.cuts.generation.separation import VertexCuts
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.outer_loop.trace import Round, Trace
+from tightmargin.cuts.generation.separation import BestWeight, VertexCuts
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round, Trace
 from tightmargin.cuts.relaxation.emptiness import COLD, emptiness
 from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
 from tightmargin.cuts.relaxation.lifted_points import reach_of
@@ -24,7 +22,7 @@ from tightmargin.cuts.relaxation.relaxation import (
     Relaxation,
     TimeIsUpError,
 )
-from tightmargin.cuts.search.stop import Incumbent, StopError
+from tightmargin.cuts.search.result import Incumbent, StopError
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.solvers.execution.stop_reason import StopReason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
-from tightmargin.cuts.search.stop import Incumbent
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 
 
@@ -128,3 +129,30 @@ class SearchResult:
 def closed_below(value: float, tolerance: float, absolute: float) -> float:
     """A lower bound at which a best value counts as proven; `absolute` in units of the value."""
     return value - max(tolerance * value, absolute)
+
+
+@dataclass(frozen=True, eq=False)
+class Incumbent:
+    """The best point found.
+
+    Attributes
+    ----------
+    weight : array (k,)
+        w of norm 1, or (w, b) with a penalised intercept.
+    objective : float
+        h(weight), the objective of extended_nu_svc, by sorting.
+    values : mapping
+        w, b, rho, xi by name, as extended_nu_svc has them.
+    """
+
+    weight: Array
+    objective: float
+    values: Mapping[str, Array]
+
+
+class StopError(Exception):
+    """Raised inside a search to end it, and caught where its result is put together."""
+
+    def __init__(self, reason: StopReason, message: str, proof: str = "") -> None:
+        super().__init__(message)
+        self.reason, self.message, self.proof = reason, message, proof

@@ -9,11 +9,11 @@ from threading import Event
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
-from tightmargin.cuts.search.result import SearchResult, SearchState
-from tightmargin.cuts.search.stop import Incumbent, StopError
+from tightmargin.cuts.search.result import Incumbent, SearchResult, SearchState, StopError
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -145,3 +145,31 @@ class SearchRun:
             seconds=self.seconds,
             problem=self.problem,
         )
+
+
+def given_weights(problem: PolarProblem, given: ArrayLike | None, word: str) -> list[Array]:
+    """Weights (k,) or (m, k) of a caller one by one; none for None.
+
+    Parameters
+    ----------
+    word : str
+        The argument's name, for messages.
+
+    Raises
+    ------
+    ValueError
+        Another number of columns, a number that is not finite, a weight of 0.
+    """
+    if given is None:
+        return []
+    points = np.atleast_2d(np.asarray(given, dtype=np.float64))
+    if points.ndim != 2 or points.shape[1] != problem.hulls.k or not np.isfinite(points).all():
+        raise ValueError(f"{word} must hold {problem.hulls.k} finite numbers each")
+    if not points.any(axis=1).all():
+        raise ValueError(f"{word}: a weight of 0 has no direction")
+    return list(points)
+
+
+def given_directions(problem: PolarProblem, given: ArrayLike | None, word: str) -> list[Array]:
+    """The same, scaled to norm 1."""
+    return [point / np.linalg.norm(point) for point in given_weights(problem, given, word)]

@@ -27,12 +27,16 @@ from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import polar_problem
-from tightmargin.cuts.search.result import SearchResult, closed_below
-from tightmargin.cuts.search.run import SearchRun, check_tolerances
-from tightmargin.cuts.search.start_points import given_directions
-from tightmargin.cuts.search.stop import StopError
-from tightmargin.cuts.spatial_branching.boxes import OUTWARD, Box, branching, halves, on_sphere
-from tightmargin.cuts.spatial_branching.known_points import KnownInBoxes
+from tightmargin.cuts.search.result import SearchResult, StopError, closed_below
+from tightmargin.cuts.search.run import SearchRun, check_tolerances, given_directions
+from tightmargin.cuts.spatial_branching.boxes import (
+    OUTWARD,
+    Box,
+    KnownInBoxes,
+    branching,
+    halves,
+    on_sphere,
+)
 from tightmargin.cuts.spatial_branching.node_bound import EPS, Bound, point_error
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import as_cut, in_general_position, sphere_cut

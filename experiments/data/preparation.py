@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tightmargin.experiments.data.class_points import in_two, with_points
+import numpy as np
+
 from tightmargin.experiments.data.prepared import Prepared, Raw
 from tightmargin.formulations.data.kernel_centring import GramNormaliser, centred_gram
 from tightmargin.formulations.data.kernel_pca import TOLERANCE, KernelPca, fit_kernel_pca
 from tightmargin.formulations.data.kernels import KERNELS, gram_data
-from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
 from tightmargin.formulations.data.normalisation import (
     NORMALISERS,
     Normaliser,
@@ -181,3 +182,13 @@ def _components_again(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
         points, {} if isinstance(points, GramData) else how, record["components"]
     )
     return Prepared(raw, found.data, record, found, centring)
+
+
+def in_two(raw: MulticlassData) -> TrainingData:
+    """The points with the first class against the rest."""
+    return TrainingData(raw.X, np.where(raw.y == 0, 1.0, -1.0), spec=raw.spec)
+
+
+def with_points(raw: MulticlassData, data: BuilderData) -> MulticlassData:
+    """The classes with the coordinates of other data of the same points."""
+    return replace(raw, X=data.factor)

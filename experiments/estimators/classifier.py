@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tightmargin.experiments.data.loading import takes_classes
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.estimators.attributes import PARTS, parts_of
 from tightmargin.experiments.estimators.certification import (
     UncertifiedError,
     UncertifiedWarning,
@@ -24,7 +23,7 @@ from tightmargin.experiments.estimators.certification import (
     judge,
     judge_grid,
 )
-from tightmargin.experiments.estimators.fitted import FittedProbabilities
+from tightmargin.experiments.estimators.fitted import PARTS, FittedProbabilities, parts_of
 from tightmargin.experiments.estimators.fitting import (
     HYPERPARAMETERS,
     as_data,

@@ -18,6 +18,7 @@ from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.data.arrays import Array, finite_points
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
+from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.model_building import build
@@ -25,6 +26,9 @@ from tightmargin.solvers.result import SolveResult
 
 # Written in the variables alone: without a kernel, new points need no training data.
 IN_VARIABLES: tuple[Classifier, ...] = (weight_and_intercept, classes_and_intercepts)
+PARTS = ("coef_", "intercept_", "dual_coef_", "support_")
+SUPPORT = 1e-5  # of the largest: what interior points leave on a multiplier of 0 is below
+PARALLEL = 1e-9  # relative: w from multipliers and w itself
 
 
 @dataclass(frozen=True)
@@ -275,3 +279,49 @@ def fitted(result: SolveResult, prepared: Prepared) -> Fitted:
 def _needless() -> Prepared:
     """Training data that a machine in variables does not read, and so does not carry along."""
     raise RuntimeError("this machine is written in its variables alone: it keeps no training data")
+
+
+# --- the parts, under the names that scikit-learn gives them --------------------------------------
+
+
+def parts_of(machine: Fitted, prepared: Prepared) -> dict[str, Any]:
+    """Some of `PARTS`: coef_ without a kernel, dual_coef_ and support_ where there is one.
+
+    With w = sum_i c_i f_i, c is dual_coef_ and support_ are the points whose c_i is not 0. A dual
+    without a kernel has all four.
+    """
+    w, b = machine.hyperplane
+    weights, offsets = np.atleast_2d(w), np.atleast_1d(np.asarray(b, dtype=np.float64))
+    if isinstance(prepared.data, MulticlassData) and len(weights) == 2:
+        weights, offsets = weights[1:] - weights[:1], offsets[1:] - offsets[:1]
+    found: dict[str, Any] = {"intercept_": offsets}
+    if "kernel" not in machine.result.normalisation:
+        found["coef_"] = weights
+    coefficients = None
+    if not isinstance(prepared.data, MulticlassData) and prepared.components is None:
+        coefficients = _expansion(machine, prepared, weights[0])
+    if coefficients is not None:
+        largest = np.abs(coefficients).max()
+        found["dual_coef_"] = coefficients[None, :]
+        found["support_"] = np.flatnonzero(np.abs(coefficients) > SUPPORT * largest)
+    return found
+
+
+def _expansion(machine: Fitted, prepared: Prepared, w: Array) -> Array | None:
+    """Coefficients c (n,) with w = F'c: of the multipliers where w is along them.
+
+    None on points whose formulation has no multipliers among its variables. On a kernel matrix
+    the columns of F are orthogonal, and c = F w / ||column||^2 is the shortest.
+    """
+    data = prepared.data
+    alpha = machine.result.values.get("alpha")
+    if alpha is not None and np.shape(alpha) == (data.n,):
+        for signed in (data.y * alpha, np.asarray(alpha)):
+            along = data.factor.T @ signed
+            square = float(along @ along)
+            scale = float(w @ along) / square if square > 0 else 0.0
+            if np.linalg.norm(scale * along - w) <= PARALLEL * np.linalg.norm(w):
+                return scale * signed
+    if not isinstance(data, GramData):
+        return None
+    return data.factor @ (w / (data.factor**2).sum(axis=0))

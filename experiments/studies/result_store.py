@@ -7,19 +7,23 @@ One table, results, with a row for each finished task: study and work (its name,
 with its module), task and value (JSON, with NaN and Infinity), seconds (of the one run that made
 it), code and data (digests of the code and of the files that it was made from; rows of other code
 stay and are not read), identity (digest of study, work and task) and seal (digest of the row, by
-which a changed value is found out). `tightmargin.experiments.studies.frames.stored_frame` reads it
-with pandas.
+which a changed value is found out). `stored_frame` reads it with pandas.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tightmargin.experiments.studies.code_digest import digest
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _APPLICATION = 0x746D7231  # "tmr1", in the header of the file
 _TABLE = """
@@ -193,3 +197,38 @@ def _named(path: Path) -> Iterator[None]:
         raise OSError(f"{path}: {error}") from error
     except sqlite3.DatabaseError as error:
         raise ValueError(f"{path}: {error}; {_REMOVE}") from error
+
+
+def stored_frame(path: str | Path) -> DataFrame:
+    """All that stands in a store, one row a result, whatever code and data it was made by.
+
+    Columns study, work, task (a tuple), value, seconds, code and data, see the head of this module.
+    The file is only read.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        There is no such file; it is no store, or a run is writing to it.
+    """
+    from pandas import DataFrame
+
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    asked = "SELECT study, work, task, value, seconds, code, data FROM results ORDER BY rowid"
+    try:
+        with closing(
+            sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+        ) as store:
+            rows = store.execute(asked).fetchall()
+    except sqlite3.DatabaseError as error:
+        why = "a run is writing to it" if "locked" in str(error) else f"no store: {error}"
+        raise ValueError(f"{path}: {why}") from error
+    heads = ["study", "work", "task", "value", "seconds", "code", "data"]
+    table = DataFrame(rows, columns=heads)
+    table["task"] = [_tuple(json.loads(text)) for text in table["task"]]
+    table["value"] = [json.loads(text) for text in table["value"]]
+    return table
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import signal
 import socket
@@ -17,7 +19,6 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from tightmargin.experiments.studies.code_digest import sources_digest
-from tightmargin.experiments.studies.plain_values import encoded
 
 # What numerical libraries and solvers read; what is loaded already is told by threadpoolctl.
 THREADS = (
@@ -153,3 +154,59 @@ def _heard(reader: socket.socket) -> bool:
         return signal.SIGINT in reader.recv(4096)
     except BlockingIOError:
         return False
+
+
+def encoded(value: Any) -> str:
+    """JSON text of a plain value, with NaN and Infinity for what JSON has no word for.
+
+    Raises
+    ------
+    TypeError
+        It is not made of dict, list, str, int, float, bool and None only, naming the place.
+    """
+    _refuse_unless_plain(value, "the result")
+    return json.dumps(value)
+
+
+def _refuse_unless_plain(value: Any, place: str) -> None:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            _refuse_unless_plain(item, f"{place}[{number}]")
+        return
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"{place} has the key {name!r}: keys must be words, to be stored")
+            _refuse_unless_plain(item, f"{place}[{name!r}]")
+        return
+    raise TypeError(
+        f"{place} is a {type(value).__module__}.{type(value).__qualname__}: to be stored it must "
+        "be made of dict, list, str, int, float, bool and None"
+    )
+
+
+def task_text(task: tuple[Any, ...]) -> str:
+    """JSON text of a task.
+
+    Raises
+    ------
+    TypeError
+        It is no tuple of words and numbers.
+    """
+    if not isinstance(task, tuple) or not all(map(_is_word, task)):
+        raise TypeError(
+            f"a task must be a tuple of words and numbers, so that it can be named, got {task!r}"
+        )
+    return json.dumps(task)
+
+
+def _is_word(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_word, value))
+    return (
+        value is None
+        or isinstance(value, (bool, int, str))
+        or (isinstance(value, float) and not math.isnan(value))
+    )

@@ -23,9 +23,9 @@ from tightmargin.formulations.common.hyperplane import (
     augmented_weight,
     weight_and_intercept,
 )
+from tightmargin.formulations.conic.checks import check_strengthened
 from tightmargin.formulations.conic.lift_products import add_products
 from tightmargin.formulations.conic.lift_rows import Lift, add_cells, add_crossed, add_single
-from tightmargin.formulations.conic.strengthened_checks import check_strengthened
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, total

@@ -22,8 +22,8 @@ from tightmargin.formulations.common.hyperplane import (
     augmented_weight,
     weight_and_intercept,
 )
+from tightmargin.formulations.conic.checks import check_strengthened
 from tightmargin.formulations.conic.rlt import PRODUCTS, add_products
-from tightmargin.formulations.conic.strengthened_checks import check_strengthened
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, shared, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar

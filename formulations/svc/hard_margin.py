@@ -19,9 +19,16 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from tightmargin.formulations.common.nu_property import ON_MARGIN
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.modeling.affine_rows import AffineRows
+from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
+from tightmargin.formulations.common.nu_property import ON_CAP, ON_MARGIN
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.parameters import INTERCEPTS, one_of
+
+NO_NAME = 1e-12  # of the longest F'(y o alpha) there could be: no direction, but rounding
+NAMED = "weak duality: minus half the squared norm of the separating hyperplane that alpha names"
 
 
 def _check_hard_margin(origin: Origin, values: Values) -> PaperCheck:
@@ -104,4 +111,96 @@ def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.Concre
     m.margin = AffineRows(m.I, [*signed_score(m, data), (-1.0, m.rho)], lower=0.0)
     m.norm = pyo.Constraint(expr=squared_norm(m, intercept) <= 1)
     m.objective = pyo.Objective(expr=-m.rho)
+    return m
+
+
+# --- the dual -------------------------------------------------------------------------------------
+
+
+def _named(origin: Origin, values: Values) -> tuple[Array, float]:
+    """w = F'(y o alpha) and the intercept in the middle between the classes."""
+    data, intercept = origin.data, origin.parameters["intercept"]
+    w, b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
+    if intercept == "free":
+        scores = data.factor @ w
+        return w, -float(scores[data.y > 0].min() + scores[data.y < 0].max()) / 2
+    return w, b if intercept == "penalised" else 0.0
+
+
+def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
+    return _named(origin, values)
+
+
+def _least_margin(data: TrainingData | GramData, w: Array, b: float) -> float:
+    """The smallest y_i (<w, f_i> + b), with what rounding can hide taken off."""
+    sizes = np.abs(data.factor) @ np.abs(w) + abs(b)
+    rounding = 4 * np.finfo(float).eps * np.sqrt(data.d + 1) * sizes
+    return float((data.y * (data.factor @ w + b) - rounding).min())
+
+
+def _check(origin: Origin, values: Values) -> PaperCheck:
+    """alpha made feasible and scaled to its best length; the bound is that of its hyperplane.
+
+    Along t alpha the objective t^2 S / 2 - t sum alpha is least at t = sum alpha / S. A hyperplane
+    with all margins at least g > 0 is feasible for hard_margin_svc when divided by g.
+    """
+    data, intercept = origin.data, origin.parameters["intercept"]
+    given = np.asarray(values["alpha"], dtype=float)
+    alpha = balanced_alpha(given, data.y, np.full(data.n, np.inf), intercept)
+    S, mass = dual_norm(origin, alpha)[2], float(alpha.sum())
+    reach = np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0)
+    reach = float(np.sqrt(reach + (intercept == "penalised")))
+    named = np.sqrt(S) > NO_NAME * reach * mass
+    if named:
+        alpha = alpha * (mass / S)
+    v, v_b, norm = dual_norm(origin, alpha)
+    repaired = {"alpha": alpha, "v": v}
+    if intercept == "penalised":
+        repaired["v_b"] = np.array(v_b)
+    facts: dict[str, object] = {"support_vectors": int((alpha > ON_CAP * alpha.max()).sum())}
+    bound, method = None, ""
+    if named:
+        w, b = _named(origin, {"alpha": alpha})
+        margin = _least_margin(data, w, b)
+        facts["errors"] = int((data.y * (data.factor @ w + b) <= 0).sum())
+        if margin > 0:
+            bound, method = -norm_of(w, b, intercept) / (2 * margin**2) * (1 + 1e-14), NAMED
+    objective = norm / 2 - float(alpha.sum())
+    return PaperCheck(objective, repaired=repaired, bound=bound, bound_method=method, facts=facts)
+
+
+@formulation(
+    ProblemClass.QP,
+    "Lee 2020, dual of (3), printed after (6)",
+    dual_of="hard_margin_svc",
+    takes=(TrainingData, GramData),
+    check=_check,
+    classifier=_classifier,
+)
+def hard_margin_svc_dual(
+    data: TrainingData | GramData, *, intercept: str = "free"
+) -> pyo.ConcreteModel:
+    """Dual of hard_margin_svc, on points or on a kernel matrix.
+
+        min   1/2 ||v||^2 - sum_i alpha_i
+        s.t.  weight[j]    v = sum_i alpha_i y_i f_i,   alpha_i >= 0
+              balance      sum_i y_i alpha_i = 0
+
+    f_i are the rows of a factor F with kernel matrix F F' (the points themselves for the linear
+    kernel). v is the w of hard_margin_svc, and the margin is 1 / ||v||, where
+    ||v||^2 = sum_i alpha_i = -2 times the optimum; ||v|| is also the largest norm_bound of rsvm
+    that matters. The balance row belongs to the free intercept; a penalised one adds
+    v_b = sum_i y_i alpha_i to the norm instead, and without one (Lee's (3)) neither is there.
+    Where the classes overlap the model is unbounded, as hard_margin_svc has no point then.
+
+    This is the dual of 1/2 ||w||^2. The paper starts from ||w||^2 and goes on with 1/2 ||w||^2 in
+    the same line; the dual of ||w||^2 is sum_i alpha_i - 1/4 ||v||^2, with twice the optimum, twice
+    the multipliers and w = v / 2. Names here -> in the paper: n -> m.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    m = pyo.ConcreteModel()
+    m.I = pyo.RangeSet(0, data.n - 1)
+    m.alpha = ArrayVar(m.I, lower=0.0)
+    norm = add_dual_weight(m, data, intercept)
+    m.objective = pyo.Objective(expr=0.5 * norm - dot(1.0, m.alpha))
     return m

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from tightmargin.experiments.data.outlier_generators import label_flip_hyperplane
-from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS, TEST_POINTS
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import (
+    noisy_split,
     outlier_samples,
     sum_points_away,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS, TEST_POINTS
-from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import noisy_split
 from tightmargin.experiments.validation.cross_validation import cross_validate
 from tightmargin.experiments.validation.error_rates import Samples, synthetic_samples
 from tightmargin.experiments.validation.result import CrossValidation
@@ -77,7 +77,7 @@ def _record(found: CrossValidation, seconds: float) -> Found:
 def outlier_run(
     kind: str, n: int, d: int, sigma: float, seed: int, count: int, percent: int
 ) -> Found:
-    """One replication of Tables 1 and 2, see `outliers.outlier_samples`.
+    """One replication of Tables 1 and 2, see `samples.outlier_samples`.
 
     away: whether sum_i y_i x_i of the training points is on the wrong side.
     """
@@ -88,13 +88,13 @@ def outlier_run(
 
 
 def real_run(data: str, tau: float, seed: int, count: int) -> Found:
-    """One replication of Table 3, see `real_data.noisy_split`."""
+    """One replication of Table 3, see `samples.noisy_split`."""
     where: Found = {"data": data, "tau": tau, "seed": seed}
     return where | both_losses(noisy_split(data, tau, seed), count)
 
 
 def flip_run(n: int, d: int, tau: float, replication: int, count: int) -> Found:
-    """One replication of Table 4, see `separable.flip_samples`."""
+    """One replication of Table 4, see `flip_samples`."""
     samples, seed = flip_samples(n, d, tau, replication, test_points=TEST_POINTS)
     where: Found = {"n": n, "d": d, "tau": tau, "seed": seed}
     return where | both_losses(samples, count)

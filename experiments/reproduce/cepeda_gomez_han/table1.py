@@ -21,7 +21,6 @@ from tightmargin.experiments.plots.style import (
     shared_legend,
     tidy,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     BAYES,
     DIMENSIONS,
@@ -36,6 +35,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     table1,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     cells,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS, SIGMAS
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     rates,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tightmargin.experiments.plots.style import new_figure, shared_legend
 from tightmargin.experiments.plots.timings import draw_timings
-from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     DIMENSIONS,
     GRID,
@@ -20,6 +19,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     table2,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     cells,
     columns,

@@ -18,8 +18,8 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     table3,
     table3_seconds,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import SPECS, whole
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, real_run
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import SPECS, whole
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
     Spread,
     cells,

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.experiments.data.class_points import in_two
 from tightmargin.experiments.data.gaussian_classes import (
     gaussian_class_data,
     gaussian_class_probabilities,
 )
+from tightmargin.experiments.data.preparation import in_two
 from tightmargin.experiments.reproduce.lee.statements.probabilities import (
     border_findings,
     ideal_labels,

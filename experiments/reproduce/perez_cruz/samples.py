@@ -12,7 +12,7 @@ import numpy as np
 
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.reproduce.perez_cruz.published import FIGURE4_NU
-from tightmargin.experiments.validation.folds import splits
+from tightmargin.experiments.validation.cross_validation import splits
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData

@@ -26,13 +26,14 @@ from tightmargin.experiments.reproduce.framework.registry import Effort, reprodu
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import optimum, run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
+    NO_NUMBERS,
+    PAPER,
     SOURCES,
     points,
     relative_gap,
     source_notes,
     trained,
 )
-from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
 from tightmargin.experiments.statistics.margin_errors import margin_errors, value_at_risk
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.min_cvar import min_cvar

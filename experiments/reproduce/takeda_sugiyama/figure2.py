@@ -30,16 +30,14 @@ from tightmargin.experiments.reproduce.framework.registry import Effort, reprodu
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import optimum, run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
+    NO_NUMBERS,
+    NU_MAX_BALANCED,
+    PAPER,
     SOURCES,
     points,
     relative_gap,
     source_notes,
     trained,
-)
-from tightmargin.experiments.reproduce.takeda_sugiyama.published import (
-    NO_NUMBERS,
-    NU_MAX_BALANCED,
-    PAPER,
 )
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.nu_svc import nu_svc

@@ -11,8 +11,7 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Kind
 from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.outer_loop.trace import Round
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round
 from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.plots.cutting_planes import cut_figure
@@ -21,13 +20,12 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE
+from tightmargin.experiments.reproduce.takeda_sugiyama.machines import LIVER_NOTE, NO_NUMBERS, PAPER
 from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import (
     faces_left,
     kept,
     rebuilt,
 )
-from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason

@@ -9,8 +9,19 @@ from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.experiments.data.specs import load
+from tightmargin.experiments.reproduce.framework.printed import printed
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
+
+_PRINT = printed("takeda_sugiyama")
+
+PAPER: str = _PRINT["paper"]
+NU_MAX_BALANCED: str = _PRINT["nu_max_balanced"]
+
+NO_NUMBERS = (
+    "the paper names no data set and prints no measured number: its figures are sketches, and what "
+    "is checked here are its definitions and statements, on data of our choice"
+)
 
 
 @dataclass(frozen=True)

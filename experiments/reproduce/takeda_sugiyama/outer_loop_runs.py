@@ -8,9 +8,8 @@ import numpy as np
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import polar_problem
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.outer_loop.trace import Round, Trace
-from tightmargin.cuts.search.stop import Incumbent
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round, Trace
+from tightmargin.cuts.search.result import Incumbent
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason

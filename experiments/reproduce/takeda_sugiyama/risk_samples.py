@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightmargin.experiments.data.specs import load
-from tightmargin.experiments.validation.folds import splits
+from tightmargin.experiments.validation.cross_validation import splits
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 

@@ -16,10 +16,11 @@ from tightmargin.experiments.reproduce.framework.report import PaperClaim, Repor
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
     LIVER_NOTE,
+    NO_NUMBERS,
+    PAPER,
     relative_gap,
     trained,
 )
-from tightmargin.experiments.reproduce.takeda_sugiyama.published import NO_NUMBERS, PAPER
 from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import (
     COIN,
     FLIPPED,

@@ -22,8 +22,7 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts.inner_hull import hull_search as searching
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
-from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.inner_hull.hull_surface import Surface
+from tightmargin.cuts.inner_hull.hull_search import Surface, hull_search
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball

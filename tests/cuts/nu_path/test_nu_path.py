@@ -18,12 +18,11 @@ from tests.references import reference_solutions
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.nu_path import engines
 from tightmargin.cuts.nu_path import nu_path as extended_nu_path_module
-from tightmargin.cuts.nu_path.chords import chord
 from tightmargin.cuts.nu_path.cvar_profile import cvar_profile, widest_gap
 from tightmargin.cuts.nu_path.engines import METHODS, Search, search_engine
 from tightmargin.cuts.nu_path.multipliers import recover_multipliers
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
-from tightmargin.cuts.nu_path.result import ExtendedNuPath
+from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.experiments.data.specs import load

@@ -27,23 +27,24 @@ from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.reproduce.cepeda_gomez_han import (
     figure1,
     published,
-    real_data,
     replications,
+    samples,
     table1,
     table2,
     table3,
     table4,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.outliers import (
-    clustered_points,
-    outlier_samples,
-    sum_points_away,
-)
-from tightmargin.experiments.reproduce.cepeda_gomez_han.real_data import SPECS, noisy_split
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
     both_losses,
     machine,
     outlier_run,
+)
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import (
+    SPECS,
+    clustered_points,
+    noisy_split,
+    outlier_samples,
+    sum_points_away,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import cells, spread
 from tightmargin.experiments.reproduce.framework.registry import Effort
@@ -196,7 +197,7 @@ def test_a_split_without_both_classes_is_drawn_again(monkeypatch: pytest.MonkeyP
     y = np.ones(90)
     y[:3] = -1
     rare = TrainingData(np.arange(90.0)[:, None], y, spec="rare")
-    monkeypatch.setattr(real_data, "whole", lambda name: rare)
+    monkeypatch.setattr(samples, "whole", lambda name: rare)
     for seed in range(5):
         found = noisy_split("immunotherapy", 0.0, seed)
         assert [part.n_neg for part in (found.train, found.validation, found.test)] == [1, 1, 1]

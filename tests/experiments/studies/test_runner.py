@@ -21,12 +21,9 @@ from threadpoolctl import threadpool_info
 import tightmargin as tm
 from tests.support.long_runs import Process, data, finish, press, start, wait_for
 from tests.support.study_tasks import deadly, marked, marks, running
-from tightmargin.experiments.studies.frames import stored_frame
-from tightmargin.experiments.studies.plain_values import task_text
-from tightmargin.experiments.studies.progress import StudyProgress, time_text
-from tightmargin.experiments.studies.result_store import Key, ResultStore, opened
-from tightmargin.experiments.studies.runner import StudyError, run_study
-from tightmargin.experiments.studies.task import ctrl_c
+from tightmargin.experiments.studies.result_store import Key, ResultStore, opened, stored_frame
+from tightmargin.experiments.studies.runner import StudyError, StudyProgress, run_study, time_text
+from tightmargin.experiments.studies.task import ctrl_c, task_text
 
 SECONDS = 0.25
 

@@ -17,14 +17,18 @@ from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
 from tightmargin.experiments.data.outlier_generators import outlier_data, outlier_direction
 from tightmargin.experiments.validation import cross_validation, loss_grids
-from tightmargin.experiments.validation.cross_validation import cross_validate, cross_validate_folds
+from tightmargin.experiments.validation.cross_validation import (
+    cross_validate,
+    cross_validate_folds,
+    fold_numbers,
+    splits,
+)
 from tightmargin.experiments.validation.error_rates import (
     Samples,
     gaussian_error,
     mistakes,
     synthetic_samples,
 )
-from tightmargin.experiments.validation.folds import fold_numbers, splits
 from tightmargin.experiments.validation.loss_grids import Fit, fits, hinge_grid, papers_grid
 from tightmargin.experiments.validation.result import TIES, choose
 from tightmargin.formulations.data.training_data import TrainingData

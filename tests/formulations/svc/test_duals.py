@@ -18,9 +18,8 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import CATALOGUE, PaperCheck
 from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.svc import hard_margin_dual, soft_margin_dual
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations.svc import hard_margin, soft_margin
+from tightmargin.solvers.result import SolveResult, Status, Verdict
 
 RIDGE, WIDTH = 0.05, 0.6
 SEPARABLE, OVERLAPPING = points("separable", 5, n=12), points("overlapping", 5, n=12)
@@ -305,11 +304,11 @@ def test_the_length_of_the_multipliers_is_repaired_in_closed_form() -> None:
 def test_the_bounds_are_the_papers_own() -> None:
     assert (
         checked(tm.hard_margin_svc_dual(SEPARABLE), alpha=best_alpha("hard", "free")).bound_method
-        == hard_margin_dual.NAMED
+        == hard_margin.NAMED
     )
     assert (
         checked(
             tm.soft_margin_svc_dual(OVERLAPPING, ridge=RIDGE), alpha=best_alpha("soft", "free")
         ).bound_method
-        == soft_margin_dual.NAMED
+        == soft_margin.NAMED
     )

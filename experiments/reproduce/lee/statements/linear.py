@@ -16,8 +16,11 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
 from tightmargin.experiments.statistics.sample_complexity import hard_margin_bound
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.svc.hard_margin import hard_margin_svc, max_margin_svc
-from tightmargin.formulations.svc.hard_margin_dual import hard_margin_svc_dual
+from tightmargin.formulations.svc.hard_margin import (
+    hard_margin_svc,
+    hard_margin_svc_dual,
+    max_margin_svc,
+)
 from tightmargin.solvers.dispatch import solve
 
 SMALL = 1e-9  # of numbers of size 1 that only rounding moves away from 0
