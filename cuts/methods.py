@@ -101,7 +101,7 @@ def _told(found: Searched, origin: Origin) -> Finding:
     """A finished search in the words of this module."""
     if isinstance(found, CuttingPlaneResult):
         engine = "cutting_plane"
-        counts = {"rounds": len(found.trace.to_json())}
+        counts = {"rounds": len(found.trace)}
     else:
         engine = found.engine
         counts = {"nodes" if engine == "branch_and_cut" else "rounds": found.steps}

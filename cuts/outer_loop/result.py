@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ class CuttingPlaneResult:
     best : Incumbent
     bound : float
         Proven: by the finished loop, else by exact bounds on the box that holds what is left.
-    trace : Trace
+    trace : tuple of Round
     stop : StopReason
     message : str
         The reason in words.
@@ -37,7 +36,7 @@ class CuttingPlaneResult:
 
     best: Incumbent
     bound: float
-    trace: Trace
+    trace: tuple[Round, ...]
     stop: StopReason
     message: str
     proof: str
@@ -81,7 +80,7 @@ class CuttingPlaneResult:
             "seed": self.seed,
             "lp_solves": self.lp_solves,
             "seconds": self.seconds,
-            "trace": self.trace.to_json(),
+            "trace": [asdict(state) for state in self.trace],
             "cuts": [cut.to_json() for cut in self.cuts],
         }
 
@@ -117,27 +116,3 @@ class Round:
     depth: float
     lp_solves: int
     seconds: float
-
-
-@dataclass(eq=False)
-class Trace:
-    """Rounds in their order."""
-
-    rounds: list[Round] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.rounds)
-
-    def __iter__(self) -> Iterator[Round]:
-        return iter(self.rounds)
-
-    def __getitem__(self, k: int) -> Round:
-        return self.rounds[k]
-
-    def add(self, entry: Round) -> None:
-        """Append a round."""
-        self.rounds.append(entry)
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """One plain dictionary a round."""
-        return [asdict(entry) for entry in self.rounds]

@@ -10,7 +10,7 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.separation import BestWeight, VertexCuts
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round, Trace
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round
 from tightmargin.cuts.relaxation.emptiness import COLD, emptiness
 from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
 from tightmargin.cuts.relaxation.lifted_points import reach_of
@@ -56,7 +56,7 @@ class LoopRun:
     seed: int
     known: list[Array]
     cuts: list[Cut] = field(default_factory=list)
-    trace: Trace = field(default_factory=Trace)
+    trace: list[Round] = field(default_factory=list)
     lower: float = -np.inf
     at_corners: int = 0
     ctrl_c: CtrlC = field(default_factory=CtrlC)
@@ -263,7 +263,7 @@ class LoopRun:
 
     def _note(self, length: float, depth: float) -> None:
         facial = sum(cut.kind is Kind.FACIAL for cut in self.cuts)
-        self.trace.add(
+        self.trace.append(
             Round(
                 round=len(self.cuts),
                 upper=self.best.value,
@@ -286,8 +286,8 @@ class LoopRun:
         weight = self.best.weight
         best = Incumbent(weight, self.best.value, self.problem.point(weight))
         return CuttingPlaneResult(
-            best, self.lower, self.trace, stop, message, proof, tuple(self.cuts), self.tolerance,
-            self.strategy, self.space, self.seed, self._solves(),
+            best, self.lower, tuple(self.trace), stop, message, proof, tuple(self.cuts),
+            self.tolerance, self.strategy, self.space, self.seed, self._solves(),
             time.perf_counter() - self.started, self.problem,
         )  # fmt: skip
 

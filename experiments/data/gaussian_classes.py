@@ -10,6 +10,10 @@ from numpy.typing import ArrayLike
 from tightmargin.experiments.data.outlier_generators import stream, whole_number
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import TrainingData
+
+# Of `clusters`: class +1 from two normal distributions at these means, class -1 around 0.
+CLUSTER_MEANS = ((2.0, 0.0), (0.0, 2.0))
 
 
 def gaussian_class_means(*, d: int, classes: int) -> Array:
@@ -84,3 +88,18 @@ def gaussian_class_probabilities(X: ArrayLike, *, classes: int, sigma: float) ->
     exponents = -((points[:, None, :] - means) ** 2).sum(axis=2) / (2 * sigma**2)
     weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def clusters(seed: int, n: int) -> TrainingData:
+    """Perez-Cruz et al. 2003, section 6: n / 2 points of each class, variance 1 along both axes.
+
+    Draws: for each of the n / 2 points labelled +1 which of its two means; their (n / 2, 2) block
+    of standard normals; the block of the others.
+    """
+    rng, half = np.random.default_rng(seed), n // 2
+    which = rng.integers(0, 2, half)
+    plus = np.array(CLUSTER_MEANS)[which] + rng.standard_normal((half, 2))
+    X = np.vstack([plus, rng.standard_normal((n - half, 2))])
+    return TrainingData(
+        X, np.repeat([1.0, -1.0], [half, n - half]), spec=f"section 6, n={n}, seed={seed}"
+    )

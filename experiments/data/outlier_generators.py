@@ -13,16 +13,18 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 
+FAR, NARROW = -10.0, math.sqrt(0.001)  # where the cluster of outliers is, and its width
 OUTLIERS = ("none", "clustered", "spread")
 
 # Upper ends of the unit interval, then for each piece: factor of the positive centroid, factor of
 # sigma, label. The cluster of outliers sits beyond the negative class and is labelled +1.
-_MIXTURES: dict[str, tuple[tuple[float, float, float, float], ...]] = {
+Mixture = tuple[tuple[float, float, float, float], ...]
+_MIXTURES: dict[str, Mixture] = {
     "none": ((0.5, 1.0, 1.0, 1.0), (1.0, -1.0, 1.0, -1.0)),
     "clustered": (
         (0.45, 1.0, 1.0, 1.0),
         (0.9, -1.0, 1.0, -1.0),
-        (1.0, -10.0, math.sqrt(0.001), 1.0),
+        (1.0, FAR, NARROW, 1.0),
     ),
     "spread": (
         (0.45, 1.0, 1.0, 1.0),
@@ -132,17 +134,24 @@ def outlier_data(
     seed, sample = whole_number("seed", seed, 0), whole_number("sample", sample, 0)
     if not (math.isfinite(sigma) and sigma > 0):
         raise ValueError(f"sigma must be a positive number, got {sigma!r}")
+    X, y = mixture_points(_MIXTURES[kind], n=n, d=d, sigma=sigma, seed=seed, sample=sample)
+    spec = f"synthetic:{kind},n={n},d={d},sigma={float(sigma)!r},seed={seed}"
+    return _labelled(X, y, spec, seed, sample)
+
+
+def mixture_points(
+    mixture: Mixture, *, n: int, d: int, sigma: float, seed: int, sample: int
+) -> tuple[Array, Array]:
+    """Points (n, d) and labels (n,) of any mixture, in the order of draws of `outlier_data`."""
     shared = np.random.default_rng(seed)
     direction = shared.uniform(-1.0, 1.0, d)
     centroid = 0.5 * direction / np.linalg.norm(direction)
     rng = stream(seed, sample, shared)
     chance = rng.uniform(size=n)
     noise = rng.standard_normal((n, d))
-    ends, factors, widths, labels = np.array(_MIXTURES[kind]).T
+    ends, factors, widths, labels = np.array(mixture).T
     piece = np.searchsorted(ends, chance, side="right")
-    X = factors[piece, None] * centroid + (widths[piece] * sigma)[:, None] * noise
-    spec = f"synthetic:{kind},n={n},d={d},sigma={float(sigma)!r},seed={seed}"
-    return _labelled(X, labels[piece], spec, seed, sample)
+    return factors[piece, None] * centroid + (widths[piece] * sigma)[:, None] * noise, labels[piece]
 
 
 def outlier_test_data(*, n: int, d: int, sigma: float, seed: int) -> TrainingData:

@@ -72,7 +72,7 @@ def bound_trace(source: Any, name: str = "") -> BoundTrace:
 
 
 def _cutting_planes(source: CuttingPlaneResult) -> BoundTrace:
-    rows = list(source.trace)
+    rows = source.trace
     cuts = np.array([row.concavity + row.facial for row in rows], dtype=float)
     found = _stacked("cutting planes", ((r.seconds, r.lower, r.upper) for r in rows), source)
     last = _stacked("", [(source.seconds, source.bound, source.best.objective)], source)

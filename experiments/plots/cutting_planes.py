@@ -17,6 +17,7 @@ from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.plots.paths import save_profile
 from tightmargin.experiments.plots.plane_polygons import (
     Piece,
@@ -26,7 +27,6 @@ from tightmargin.experiments.plots.plane_polygons import (
 )
 from tightmargin.experiments.plots.style import BLUE, LARGE, YELLOW, folded, new_figure
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.nu_range import nu_range
 
 if TYPE_CHECKING:
@@ -212,27 +212,15 @@ def _explain(axes: Any, result: CuttingPlaneResult, run: PlaneRun, shown: int | 
     )  # fmt: skip
 
 
-def toy(seed: int, n: int) -> TrainingData:
-    """Two normal clusters about (2, 0) and (0, 2) against one about 0.
-
-    Perez-Cruz et al. 2003, section 6.
-    """
-    rng, half = np.random.default_rng(seed), n // 2
-    which = rng.integers(0, 2, half)
-    centres = np.where(which[:, None] == 0, [[2.0, 0.0]], [[0.0, 2.0]])
-    X = np.vstack([centres + rng.standard_normal((half, 2)), rng.standard_normal((n - half, 2))])
-    return TrainingData(X, np.repeat([1.0, -1.0], [half, n - half]))
-
-
 def toy_run() -> CuttingPlaneResult:
     """A run with every kind of cut, few enough to be told apart."""
-    data = toy(27, 10)
+    data = clusters(27, 10)
     return cutting_plane(data, nu=nu_range(data).nu_bar / 2, strategy="literal")
 
 
 def toy_profile() -> CvarProfile:
     """The CVaR profile of 60 points, from certified values."""
-    return cvar_profile(extended_nu_path(toy(0, 60), PATH))
+    return cvar_profile(extended_nu_path(clusters(0, 60), PATH))
 
 
 def main(words: list[str]) -> None:

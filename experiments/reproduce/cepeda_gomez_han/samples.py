@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tightmargin.experiments.data.outlier_generators import (
+    FAR,
+    NARROW,
+    mixture_points,
     outlier_direction,
     outlier_test_data,
-    stream,
 )
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import POINTS
@@ -28,8 +30,6 @@ SPECS = {
     "sonar": "uci:sonar",
 }
 PRINTED = 10  # percent
-FAR = -10.0  # the cluster's mean, in centroids of the positive class
-NARROW = np.sqrt(0.001)  # its standard deviation, in sigma
 
 
 def whole(name: str) -> TrainingData:
@@ -128,18 +128,11 @@ def clustered_points(
     With chi the centroid of the positive class: (1 - share)/2 N(chi, sigma^2) label +1, as many
     N(-chi, sigma^2) label -1, and share N(-10 chi, 0.001 sigma^2) label +1.
     """
-    shared = np.random.default_rng(seed)
-    direction = shared.uniform(-1.0, 1.0, d)
-    centroid = 0.5 * direction / np.linalg.norm(direction)
-    rng = stream(seed, sample, shared)
-    chance = rng.uniform(size=n)
-    noise = rng.standard_normal((n, d))
-    piece = np.searchsorted([(1 - share) / 2, 1 - share], chance, side="right")
-    factor = np.array([1.0, -1.0, FAR])[piece, None]
-    width = np.array([1.0, 1.0, NARROW])[piece, None]
-    X = factor * centroid + width * sigma * noise
+    half = (1 - share) / 2
+    pieces = ((half, 1.0, 1.0, 1.0), (1 - share, -1.0, 1.0, -1.0), (1.0, FAR, NARROW, 1.0))
+    X, y = mixture_points(pieces, n=n, d=d, sigma=sigma, seed=seed, sample=sample)
     spec = f"clustered,share={share!r},n={n},d={d},sigma={sigma!r},seed={seed},sample={sample}"
-    return TrainingData(X, np.array([1.0, -1.0, 1.0])[piece], spec=spec)
+    return TrainingData(X, y, spec=spec)
 
 
 def sum_points_away(data: TrainingData, seed: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, reaches
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
@@ -14,7 +15,7 @@ from tightmargin.experiments.reproduce.perez_cruz.print_laws import (
     sizes_without_slack,
 )
 from tightmargin.experiments.reproduce.perez_cruz.published import PAPER, figure3
-from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS, clusters
+from tightmargin.experiments.reproduce.perez_cruz.samples import POINTS
 from tightmargin.experiments.reproduce.perez_cruz.solved import (
     SAME,
     Plain,

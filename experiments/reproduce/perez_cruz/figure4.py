@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, largest
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
@@ -25,7 +26,6 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import (
     KERNELS,
     PLACE,
     POINTS,
-    clusters,
 )
 from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_error, error_of, grid
 from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, row_of, solved

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.plots.decision_boundary import NEGATIVE, POSITIVE, RING, draw_boundary
 from tightmargin.experiments.plots.style import BLACK, GREEN, PAGE, SMALL, new_figure
 from tightmargin.experiments.reproduce.perez_cruz.samples import (
@@ -18,7 +19,6 @@ from tightmargin.experiments.reproduce.perez_cruz.samples import (
     POINTS,
     WIDTH,
     circles_and_disks,
-    clusters,
     two_clouds,
 )
 from tightmargin.experiments.reproduce.perez_cruz.section6_error import bayes_score

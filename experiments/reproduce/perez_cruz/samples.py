@@ -17,8 +17,6 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 
-# Section 6: class +1 from two normal distributions at these means, class -1 around 0; I variance.
-MEANS = ((2.0, 0.0), (0.0, 2.0))
 POINTS = 60  # of section 6: the number follows from the caption of Figure 3, see figure3.py
 CIRCLES, SPREAD, OFFSET = 28, 0.7, 0.5
 CLOUDS, FAR, NEAR = 60, 6.0, 2.5
@@ -37,19 +35,6 @@ KERNELS: dict[str, tuple[dict[str, Any], int]] = {
 FIGURE4_NUS = (0.9, 0.8, 0.7, 0.6, FIGURE4_NU, 0.4, 0.3, 0.2, 0.1)
 PLACE = FIGURE4_NUS.index(FIGURE4_NU)
 LIVER, FOLDS = "uci:liver_disorders", 5
-
-
-def clusters(seed: int, n: int) -> TrainingData:
-    """Section 6: n / 2 points of each class, variance 1 along both axes.
-
-    Draws: for each of the n / 2 points labelled +1 which of its two means; their (n / 2, 2) block
-    of standard normals; the block of the others.
-    """
-    rng, half = np.random.default_rng(seed), n // 2
-    which = rng.integers(0, 2, half)
-    plus = np.array(MEANS)[which] + rng.standard_normal((half, 2))
-    X = np.vstack([plus, rng.standard_normal((n - half, 2))])
-    return TrainingData(X, _labels(half, n - half), spec=f"section 6, n={n}, seed={seed}")
 
 
 def circles_and_disks(seed: int) -> TrainingData:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from tightmargin.experiments.reproduce.perez_cruz.samples import MEANS
+from tightmargin.experiments.data.gaussian_classes import CLUSTER_MEANS
 from tightmargin.formulations.data.arrays import Array
 
 LOW, HIGH = -6.0, 8.0  # six standard deviations beyond every mean: 1e-9 lies outside
@@ -40,7 +40,7 @@ def bayes_error() -> float:
         whole, _ = quad(inside, LOW, END, epsabs=1e-12, limit=400)
         return float(whole) + float(ndtr(mean[0] - END))
 
-    missed = 1 - sum(beyond(mean) for mean in MEANS) / 2
+    missed = 1 - sum(beyond(mean) for mean in CLUSTER_MEANS) / 2
     return (beyond((0.0, 0.0)) + missed) / 2
 
 
@@ -66,7 +66,7 @@ def error_of(scores: Array) -> float:
     width = np.abs(along_first) + np.abs(along_second)
     half_way = np.divide(values, width, out=np.copysign(1.0, values), where=width > 0)
     says_plus = np.clip(0.5 + half_way, 0.0, 1.0)
-    plus = np.mean([_cells(mean) for mean in MEANS], axis=0)
+    plus = np.mean([_cells(mean) for mean in CLUSTER_MEANS], axis=0)
     minus = _cells((0.0, 0.0))
     return float((plus * (1 - says_plus) + minus * says_plus).sum() / 2)
 

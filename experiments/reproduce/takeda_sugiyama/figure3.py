@@ -154,7 +154,7 @@ def run(effort: Effort) -> Report:
 
 def _rounds(one: Numbers, result: CuttingPlaneResult) -> list[Row]:
     """One row for each cut with what was proven by then, and one for the end of the run."""
-    states = after_each_cut(result.trace.rounds)
+    states = after_each_cut(result.trace)
     found = []
     for number, (cut, state) in enumerate(zip(result.cuts, states, strict=True), start=1):
         corners, sides = one["left"][number - 1]

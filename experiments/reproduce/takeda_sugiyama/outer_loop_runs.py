@@ -8,7 +8,7 @@ import numpy as np
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import polar_problem
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round, Trace
+from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round
 from tightmargin.cuts.search.result import Incumbent
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
@@ -40,7 +40,7 @@ def rebuilt(data: TrainingData, plain: dict[str, Any]) -> CuttingPlaneResult:
     values = {name: np.array(part) for name, part in plain["values"].items()}
     return CuttingPlaneResult(
         Incumbent(np.array(plain["weight"]), plain["objective"], values),
-        plain["bound"], Trace([Round(**state) for state in plain["trace"]]),
+        plain["bound"], tuple(Round(**state) for state in plain["trace"]),
         StopReason(plain["stop"]), plain["message"], plain["proof"], cuts, plain["tolerance"],
         plain["strategy"], plain["space"], plain["seed"], plain["lp_solves"], plain["seconds"],
         problem,

@@ -15,9 +15,9 @@ from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.plots.bound_traces import BoundTrace, bound_trace
 from tightmargin.experiments.plots.bounds import bound_figure, draw_bounds, save_bounds
-from tightmargin.experiments.plots.cutting_planes import toy
 from tightmargin.experiments.plots.style import LOOKS, new_figure
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -27,7 +27,7 @@ from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decompo
 from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 
-DATA = toy(3, 30)
+DATA = clusters(3, 30)
 NU = nu_range(DATA).nu_bar * 0.6
 SEARCHES: dict[str, Any] = {
     "cutting planes": cutting_plane, "branch and cut": branch_and_cut, "hull": hull_search,
@@ -106,7 +106,7 @@ def test_the_conflict_search_and_a_model_that_it_solved_tell_the_same() -> None:
 
 
 def test_what_a_solver_says_is_a_claim_beside_what_we_prove() -> None:
-    model = tm.zero_one_big_m(toy(1, 16), penalty=1.0, big_m="derived")
+    model = tm.zero_one_big_m(clusters(1, 16), penalty=1.0, big_m="derived")
     result = tm.solve(model, "scip", threads=1)
     trace = bound_trace(result)
     assert (trace.name, trace.proven) == ("scip", False)
@@ -127,7 +127,7 @@ def test_a_result_without_a_trace_and_anything_else_is_refused_by_name() -> None
 
 
 def test_numbers_that_are_not_there_yet_are_missing_not_infinite() -> None:
-    found = conflict_search(toy(1, 16), penalty=1.0, intercept="free", gap=1e-6)
+    found = conflict_search(clusters(1, 16), penalty=1.0, intercept="free", gap=1e-6)
     first = TracePoint(0.0, 0, -np.inf, np.inf)
     trace = bound_trace(replace(found, trace=(first, *found.trace)))
     assert np.isnan([trace.lower[0], trace.upper[0]]).all()

@@ -14,13 +14,12 @@ from tightmargin.cuts.cut.cut import Kind
 from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.plots import cutting_planes
 from tightmargin.experiments.plots.cutting_planes import (
     CUT_STYLES,
     cut_figure,
     save_cuts,
-    style_of,
-    toy,
     toy_run,
 )
 from tightmargin.experiments.plots.plane_polygons import (
@@ -143,7 +142,7 @@ def test_what_a_proof_by_a_box_leaves_is_called_no_better() -> None:
 
 
 def stopped_after(rounds: int) -> CuttingPlaneResult:
-    data = toy(6, 12)
+    data = clusters(6, 12)
     nu = nu_range(data).nu_bar / 2
     return cutting_plane(data, nu=nu, strategy="literal", round_limit=rounds)
 
@@ -184,7 +183,7 @@ def test_the_construction_of_the_first_cut_ends_on_the_circle(
 
 @pytest.mark.parametrize(("seed", "n"), [(27, 10), (6, 12), (3, 14), (7, 20), (12, 24), (1, 16)])
 def test_texts_do_not_overlap(seed: int, n: int) -> None:
-    data = toy(seed, n)
+    data = clusters(seed, n)
     found = cutting_plane(data, nu=nu_range(data).nu_bar / 2, strategy="literal")
     figure = cut_figure(found, "A title")
     canvas = FigureCanvasAgg(figure)
@@ -214,7 +213,7 @@ def test_only_runs_in_the_plane_over_weights_are_drawn() -> None:
     found = cutting_plane(data, nu=nu_range(data).nu_bar / 2, round_limit=1)
     with pytest.raises(ValueError, match="3 entries"):
         plane_run(found)
-    data = toy(6, 12)
+    data = clusters(6, 12)
     lifted = cutting_plane(data, nu=nu_range(data).nu_bar / 2, space="lifted", round_limit=1)
     with pytest.raises(ValueError, match="space=projected"):
         plane_run(lifted)

@@ -14,9 +14,10 @@ from sklearn.svm import SVC
 
 from tests.support.command_line import run, write_csv
 from tests.support.figure_checks import faults_of
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.estimators.fitted import fit
 from tightmargin.experiments.plots import cut_figure as the_same
-from tightmargin.experiments.plots.cutting_planes import cut_figure, toy, toy_run
+from tightmargin.experiments.plots.cutting_planes import cut_figure, toy_run
 from tightmargin.experiments.plots.machine import machine_figure
 from tightmargin.experiments.plots.paths import conic_path_figure, profile_figure, rsvm_path_figure
 from tightmargin.experiments.plots.probabilities import probability_figure
@@ -29,8 +30,7 @@ from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 
 Array = NDArray[np.float64]
 
-DATA = toy(0, 30)
-LONG = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
+DATA = clusters(0, 30)
 NU_BELOW = 0.2  # of nu_bar = 0.42 and above: rho is negative
 
 
@@ -124,7 +124,7 @@ def test_a_long_title_is_folded_into_the_picture() -> None:
 
 
 def test_solve_draws_the_machine_and_how_its_bound_rose(tmp_path: Path) -> None:
-    data = write_csv(tmp_path / "points.csv", toy(1, 16))
+    data = write_csv(tmp_path / "points.csv", clusters(1, 16))
     machine, bounds = tmp_path / "machine.svg", tmp_path / "bounds.png"
     words = ["--set", "penalty=1", "--set", "big_m=derived", "--method", "conflict-search"]
     files = ["--plot", str(machine), "--plot-bounds", str(bounds)]

@@ -17,6 +17,7 @@ from sklearn.svm import SVC, NuSVC
 
 from tests.conftest import folder_of_real_data
 from tests.support.command_line import Answer, run
+from tightmargin.experiments.data.gaussian_classes import clusters
 from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.reproduce.framework.comparison import Cell
 from tightmargin.experiments.reproduce.perez_cruz import (
@@ -101,7 +102,7 @@ def test_the_error_of_the_bayes_rule_is_the_printed_one() -> None:
     assert Cell(exact, published.BAYES).equal
     on_grid = section6_error.error_of(section6_error.bayes_score(section6_error.grid()))
     assert on_grid == pytest.approx(exact, abs=1e-4)
-    data = samples.clusters(7, 400_000)
+    data = clusters(7, 400_000)
     wrong = np.mean(data.y * section6_error.bayes_score(data.X) <= 0)
     assert exact == pytest.approx(wrong, abs=4 * math.sqrt(0.2 * 0.8 / data.n))
 
@@ -124,7 +125,7 @@ CVAR = {0.95: -0.8333, 0.69: -0.3751, 0.51: -0.1119, 0.33: 0.0964, 0.01: 0.61139
 
 @pytest.fixture(scope="module")
 def first() -> dict[str, Any]:
-    return solved.solved(samples.clusters(0, 60), [*CVAR, 0.25], local=True)
+    return solved.solved(clusters(0, 60), [*CVAR, 0.25], local=True)
 
 
 def test_lambda_is_that_of_known_optima(first: dict[str, Any]) -> None:
@@ -139,7 +140,7 @@ def test_lambda_is_that_of_known_optima(first: dict[str, Any]) -> None:
 
 
 def test_above_nu_bar_it_is_the_nu_svc_of_others(first: dict[str, Any]) -> None:
-    data, row = samples.clusters(0, 60), first["rows"][1]
+    data, row = clusters(0, 60), first["rows"][1]
     other = NuSVC(nu=row["nu"], kernel="linear", tol=1e-9).fit(data.X, data.y)
     length = float(np.linalg.norm(other.coef_))
     assert np.linalg.norm(row["w"]) == pytest.approx(SQRT2)
@@ -162,7 +163,7 @@ def objective(data: TrainingData, nu: float, angle: float) -> float:
 
 
 def test_below_nu_bar_no_direction_is_better(first: dict[str, Any]) -> None:
-    data, row = samples.clusters(0, 60), first["rows"][3]
+    data, row = clusters(0, 60), first["rows"][3]
     ours = math.atan2(row["w"][1], row["w"][0])
     assert objective(data, row["nu"], ours) == pytest.approx(-2 * row["lambda"], rel=1e-7)
     angles = np.linspace(0, 2 * math.pi, 90, endpoint=False)
@@ -199,7 +200,7 @@ def test_the_papers_own_search_ends_above_the_proven_optimum_at_times(
 
 
 def test_ctrl_c_leaves_no_half_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = samples.clusters(0, 60)
+    data = clusters(0, 60)
     whole = solved.extended_nu_path(data, [0.6, 0.5])
     for cut in (
         replace(whole, rows=whole.rows[:1], not_reached=(0.5,)),
@@ -334,7 +335,7 @@ def test_kernel_machines_have_their_errors_on_new_points(
     name: str, kernels: dict[str, Any]
 ) -> None:
     """By the kernel as the paper writes it, on points that nothing was fitted to."""
-    data, new, one = samples.clusters(35, 60), samples.clusters(1, 60_000), kernels[name]
+    data, new, one = clusters(35, 60), clusters(1, 60_000), kernels[name]
     if name == "poly":
         values = (new.X @ data.X.T + 1.0) ** 2
     else:
@@ -351,7 +352,7 @@ def test_samples_for_figure_4_are_those_that_the_text_allows() -> None:
     found = figure4.seeds(2)
     assert found == sorted(set(found))
     for seed in range(found[-1] + 1):
-        bar = figure4.nu_range(samples.clusters(seed, 60)).nu_bar
+        bar = figure4.nu_range(clusters(seed, 60)).nu_bar
         if seed in found:
             assert 0.51 < bar < 0.69
 
