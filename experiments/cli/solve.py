@@ -21,8 +21,7 @@ from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.fitted import fitted
 from tightmargin.experiments.paths.family import Settings
-from tightmargin.experiments.plots.bound_traces import bound_trace
-from tightmargin.experiments.plots.bounds import save_bounds
+from tightmargin.experiments.plots.bounds import bound_trace, save_bounds
 from tightmargin.experiments.plots.machine import refuse_undrawable, save_machine
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named

@@ -22,8 +22,13 @@ What they need beside the axes: bound_trace reads the trace of a search, perform
 costs into profiles; new_figure, shared_legend and the palette are in plot_style.
 """
 
-from tightmargin.experiments.plots.bound_traces import BoundTrace, bound_trace
-from tightmargin.experiments.plots.bounds import bound_figure, draw_bounds, save_bounds
+from tightmargin.experiments.plots.bounds import (
+    BoundTrace,
+    bound_figure,
+    bound_trace,
+    draw_bounds,
+    save_bounds,
+)
 from tightmargin.experiments.plots.cutting_planes import cut_figure, save_cuts
 from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions
 from tightmargin.experiments.plots.gaps import gap_figure, save_figure

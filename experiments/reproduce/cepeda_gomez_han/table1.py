@@ -34,17 +34,18 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     TEST_POINTS,
     table1,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
-from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
-from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
+    Found,
     Spread,
     cells,
     columns,
+    outlier_run,
     rates,
     row_of,
     spread,
     where,
 )
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
 from tightmargin.experiments.reproduce.cepeda_gomez_han.table1_claims import claims, notes
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction

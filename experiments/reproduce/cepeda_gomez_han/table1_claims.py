@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tightmargin.experiments.reproduce.cepeda_gomez_han.published import METHODS, SIGMAS
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found
-from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
-from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
+    Found,
     Spread,
     rates,
     spread,
     tie_note,
     where,
 )
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
 from tightmargin.experiments.reproduce.framework.report import PaperClaim
 from tightmargin.experiments.validation.result import TIES
 

@@ -18,17 +18,18 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     SIZES,
     table2,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, outlier_run
-from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
-from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
+    Found,
     cells,
     columns,
     machines,
+    outlier_run,
     row_of,
     seconds,
     spread,
     where,
 )
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import PRINTED
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report

@@ -18,20 +18,21 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     table3,
     table3_seconds,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, real_run
-from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import SPECS, whole
-from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
+    Found,
     Spread,
     cells,
     columns,
     machines,
     rates,
+    real_run,
     row_of,
     seconds,
     spread,
     tie_note,
     where,
 )
+from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import SPECS, whole
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report

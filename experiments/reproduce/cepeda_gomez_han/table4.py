@@ -15,10 +15,11 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import (
     SIZES,
     table4,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import Found, flip_run
-from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import (
+from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
+    Found,
     cells,
     columns,
+    flip_run,
     rates,
     row_of,
     spread,

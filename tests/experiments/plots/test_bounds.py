@@ -16,8 +16,13 @@ from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.experiments.data.gaussian_classes import clusters
-from tightmargin.experiments.plots.bound_traces import BoundTrace, bound_trace
-from tightmargin.experiments.plots.bounds import bound_figure, draw_bounds, save_bounds
+from tightmargin.experiments.plots.bounds import (
+    BoundTrace,
+    bound_figure,
+    bound_trace,
+    draw_bounds,
+    save_bounds,
+)
 from tightmargin.experiments.plots.style import LOOKS, new_figure
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason

@@ -36,8 +36,10 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han import (
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
     both_losses,
+    cells,
     machine,
     outlier_run,
+    spread,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import (
     SPECS,
@@ -46,7 +48,6 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import (
     outlier_samples,
     sum_points_away,
 )
-from tightmargin.experiments.reproduce.cepeda_gomez_han.summary import cells, spread
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.framework.runs import Done

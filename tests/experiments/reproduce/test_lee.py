@@ -30,13 +30,7 @@ from tightmargin.experiments.reproduce.lee import (
     sgd_runs,
 )
 from tightmargin.experiments.reproduce.lee.published import BINARY, CLASSES, LINEAR, MATRIX
-from tightmargin.experiments.reproduce.lee.statements import (
-    consistency,
-    linear,
-    soft_margin,
-    statements,
-)
-from tightmargin.experiments.reproduce.lee.statements import probabilities as probability_checks
+from tightmargin.experiments.reproduce.lee.statements import linear, soft_margin, statements
 from tightmargin.experiments.reproduce.lee.statements.statements import (
     COUNTEREXAMPLE,
     FAILS,
@@ -137,11 +131,11 @@ CHECKS: dict[str, tuple[tuple[Statement, ...], list[Callable[[], list[Finding]]]
         soft_margin.kernel_findings, sgd_runs.printed_findings,
     ]),
     "binary": (BINARY, [
-        probability_checks.sign_findings, probability_checks.border_findings,
-        lambda: probability_checks.limit_findings(probability_runs.SIGMA),
+        probability_runs.sign_findings, probability_runs.border_findings,
+        lambda: probability_runs.limit_findings(probability_runs.SIGMA),
     ]),
     "classes": (CLASSES, [
-        consistency.consistency_findings, consistency.two_class_findings,
+        multiclass_runs.consistency_findings, multiclass_runs.two_class_findings,
     ]),
     "matrix": (MATRIX, [matrix_runs.population_findings, matrix_runs.matrix_findings]),
 }  # fmt: skip
@@ -220,9 +214,9 @@ def test_the_two_rules_are_run_and_compared(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_expected_hinge_loss_is_its_integral() -> None:
     for mean, spread in ((0.3, 1.2), (1.0, 0.5), (3.0, 2.0)):
         area = quad(lambda u: max(0.0, 1 - u) * norm.pdf(u, mean, spread), mean - 12 * spread, 1)[0]  # noqa: B023
-        assert probability_checks.expected_hinge(mean, spread) == pytest.approx(area, rel=1e-7)
+        assert probability_runs.expected_hinge(mean, spread) == pytest.approx(area, rel=1e-7)
     with pytest.raises(ValueError, match="spread"):
-        probability_checks.expected_hinge(0.0, 0.0)
+        probability_runs.expected_hinge(0.0, 0.0)
 
 
 def test_no_other_line_has_a_smaller_expected_loss() -> None:
@@ -237,7 +231,7 @@ def test_no_other_line_has_a_smaller_expected_loss() -> None:
             weights @ ((1 - pi) * np.maximum(0, 1 - above) + pi * np.maximum(0, 1 + below))
         )
 
-    slopes, intercepts = probability_checks.linear_limit(pis, sigma)
+    slopes, intercepts = probability_runs.linear_limit(pis, sigma)
     assert intercepts[1] == pytest.approx(0.0, abs=1e-6)
     assert intercepts[0] == pytest.approx(-intercepts[2], abs=1e-6)
     for pi, a, b in zip(pis, slopes, intercepts, strict=True):
@@ -252,10 +246,10 @@ def test_the_border_of_consistency_moves_out_for_a_class_that_leads_clearly(
     K: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By hand it is -q / (1 - q) for a class of probability q; the printed one is that of 1/K."""
-    assert consistency.least_truncation("hinge", K) == pytest.approx(-1 / (K - 1), abs=1e-3)
-    monkeypatch.setattr(consistency, "LEAD", 0.05)
+    assert multiclass_runs.least_truncation("hinge", K) == pytest.approx(-1 / (K - 1), abs=1e-3)
+    monkeypatch.setattr(multiclass_runs, "LEAD", 0.05)
     q = 1 / K + 0.05
-    found = consistency.least_truncation("hinge", K)
+    found = multiclass_runs.least_truncation("hinge", K)
     assert found == pytest.approx(-q / (1 - q), abs=1e-3)
 
 
@@ -317,7 +311,7 @@ def test_values_with_true_signs_are_within_half_a_step() -> None:
 def test_ideal_labels_never_have_weight_zero() -> None:
     grid = simplex_grid(3, 5)
     p = np.array([[0.7, 0.2, 0.1], [0.05, 0.05, 0.9]])
-    labels = probability_checks.ideal_labels(grid.weights, p)
+    labels = probability_runs.ideal_labels(grid.weights, p)
     for row, chances in zip(labels, p, strict=True):
         for weight, label in zip(grid.weights, row, strict=True):
             assert weight[label] > 0
@@ -359,9 +353,9 @@ def test_searches_that_did_not_converge_are_counted() -> None:
 
 def test_the_least_loss_is_zero_at_the_end_of_the_grid_of_weights() -> None:
     """For pi = j/20 and p = 1/2 it is 2 min((1 - pi) / 2, pi / 2)."""
-    assert probability_checks.least_loss(0.0) == 0
-    assert probability_checks.least_loss(0.05) == pytest.approx(0.05)
-    assert probability_checks.least_loss(0.7) == pytest.approx(0.3)
+    assert probability_runs.least_loss(0.0) == 0
+    assert probability_runs.least_loss(0.05) == pytest.approx(0.05)
+    assert probability_runs.least_loss(0.7) == pytest.approx(0.3)
 
 
 # --- classes and matrices -------------------------------------------------------------------------
