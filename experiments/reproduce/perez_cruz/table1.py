@@ -23,7 +23,7 @@ from tightmargin.formulations.common.nu_property import HOLDS, margin_facts, mul
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.nu.nu_svc import nu_svc_dual
-from tightmargin.solvers.result import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "perez-cruz-table1"
 SEEDS, QUICK = 50, 8

@@ -19,7 +19,8 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import CATALOGUE, PaperCheck
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.svc import hard_margin, soft_margin
-from tightmargin.solvers.result import SolveResult, Status, Verdict
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
 
 RIDGE, WIDTH = 0.05, 0.6
 SEPARABLE, OVERLAPPING = points("separable", 5, n=12), points("overlapping", 5, n=12)
