@@ -111,14 +111,12 @@ def reproduce_command(
 
 def _list(json: bool) -> int:
     if json:
-        emit("reproduce", {"reproductions": [_known(one) for one in everything()]})
+        words = ("name", "title", "source", "quick")
+        known = [{word: getattr(one, word) for word in words} for one in everything()]
+        emit("reproduce", {"reproductions": known})
         return 0
     show(list_page(everything()))
     return 0
-
-
-def _known(one: Reproduction) -> dict[str, Any]:
-    return {"name": one.name, "title": one.title, "source": one.source, "quick": one.quick}
 
 
 def _made(folder: Path) -> None:

@@ -77,7 +77,7 @@ def _point(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
             yield f"ray of {name}", "  ".join(number(x) for x in np.atleast_1d(array).tolist())
     for word, fact in result.certificate.facts.items():
         if fact is not None and np.ndim(fact) == 0 and not isinstance(fact, dict):
-            yield word.replace("_", " "), _fact_text(fact)
+            yield word.replace("_", " "), f"{fact:.6g}" if isinstance(fact, float) else str(fact)
     if "equivalence" in result.certificate.facts:
         yield from equivalence_rows(result.certificate.facts["equivalence"])
     yield "remark", result.message
@@ -132,10 +132,6 @@ def _residuals(result: SolveResult) -> str:
         ("complementarity", certificate.complementarity),
     )
     return ", ".join(f"{word} {number:.1e}" for word, number in parts if number is not None)
-
-
-def _fact_text(fact: Any) -> str:
-    return f"{fact:.6g}" if isinstance(fact, float) else str(fact)
 
 
 def verification_page(found: Verification) -> Group:

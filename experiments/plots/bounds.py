@@ -223,10 +223,9 @@ def _solved(source: SolveResult) -> BoundTrace:
     name = source.formulation or "this model"
     if not facts.get("trace"):
         raise ValueError(f"the result of {name} by {source.solver} holds no trace of its bound")
-    rows = [tuple(_number(value) for value in row) for row in facts["trace"]]
     ours = "engine" in facts
     engine = str(facts["engine"]) if ours else source.solver
-    found = _stacked(engine.replace("_", " ").replace("-", " "), rows, source)
+    found = _stacked(engine.replace("_", " ").replace("-", " "), facts["trace"], source)
     return replace(found, proven=ours, proven_bound=None if ours else source.bound)
 
 
@@ -239,11 +238,7 @@ READERS: dict[type, Callable[[Any], BoundTrace]] = {
 }
 
 
-def _number(value: float | None) -> float:
-    return np.nan if value is None else float(value)
-
-
-def _stacked(name: str, rows: Iterable[Sequence[float]], source: Any) -> BoundTrace:
+def _stacked(name: str, rows: Iterable[Sequence[float | None]], source: Any) -> BoundTrace:
     table = np.array(list(rows), dtype=float).reshape(-1, 3)
     if not len(table):
         raise ValueError(f"{type(source).__name__} ended before it noted a bound")

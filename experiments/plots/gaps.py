@@ -61,7 +61,7 @@ def gap_figure(studies: Sequence[GapStudy]) -> Figure:
             folded(study.instance.title, WIDTH - NAMES, 11), loc="left", fontsize=11,
             fontweight="bold", pad=20, parse_math=False,
         )  # fmt: skip
-        _write_above(axes, _subtitle(study), 10)
+        _write_above(axes, ", ".join(filter(None, _facts(study))), 10)
     panels[-1].set_xlabel(below)
     return figure
 
@@ -136,10 +136,6 @@ def _write_above(axes: Any, text: str, size: int) -> None:
 def _is_proven(study: GapStudy) -> bool:
     exact = study.comparison.exact
     return exact is not None and exact.certificate.verdict is Verdict.CERTIFIED
-
-
-def _subtitle(study: GapStudy) -> str:
-    return ", ".join(filter(None, _facts(study)))
 
 
 def _facts(study: GapStudy) -> tuple[str, str]:

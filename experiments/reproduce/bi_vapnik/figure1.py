@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any
@@ -77,10 +77,6 @@ def curve(size: int) -> dict[str, Any]:
     return {"limit_squared": limit.value**2, "proven": limit.proven, "run": run.plain}
 
 
-def _cut_short(plain: Mapping[str, Any]) -> bool:
-    return cut_short(plain["run"])
-
-
 def grid(size: int, limit_squared: float) -> list[float]:
     """H^2/l from 0.03 to the last integer H^2 in [0, min(H_lim^2, l)]."""
     last = floor(min(limit_squared, size)) / size
@@ -99,7 +95,9 @@ def run(effort: Effort) -> Report:
     reads = [sound_digits()]
     sizes = QUICK if effort.quick else FIGURE1_SIZES
     tasks = [(size,) for size in sizes]
-    done = run_tasks(curve, tasks, effort, stopped=_cut_short, reads=reads)
+    done = run_tasks(
+        curve, tasks, effort, stopped=lambda plain: cut_short(plain["run"]), reads=reads
+    )
     curves = [
         Curve(size, one["limit_squared"], one["proven"], as_run(one["run"]))
         for size, one in zip(sizes, done.results, strict=False)

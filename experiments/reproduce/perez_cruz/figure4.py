@@ -123,14 +123,15 @@ def run(effort: Effort) -> Report:
     done = run_tasks(one_sample, [(seed,) for seed in tried], effort)
     samples = list(done.results)
     shown = nearest(samples)
+    share = f"of the first {tried[-1] + 1} samples {len(tried)} are such"
     title = f"sample {shown['seed']}, the nearest to the print, and {len(samples)} in all"
     rows = (
-        _bayes(),
+        Row(("Bayes",), {"error": Cell(bayes_error(), BAYES)}),
         *(_row(name, shown[name], [sample[name] for sample in samples]) for name in KERNELS),
     )
     return Report(
         NAME, f"{PAPER}, Figure 4: nu = {FIGURE4_NU}", (Table(NAME, title, KEYS, COLUMNS, rows),),
-        claims=_claims(samples), notes=(*NOTES, _share(tried), _flat(samples)),
+        claims=_claims(samples), notes=(*NOTES, share, _flat(samples)),
         figure=figure4(shown),
         unfinished=done.unfinished(asked, "samples"),
     )  # fmt: skip
@@ -160,10 +161,6 @@ def nearest(samples: Sequence[Plain]) -> Plain:
         )
 
     return min(samples, key=away)
-
-
-def _bayes() -> Row:
-    return Row(("Bayes",), {"error": Cell(bayes_error(), BAYES)})
 
 
 def _row(name: str, shown: Plain, found: Sequence[Plain]) -> Row:
@@ -198,10 +195,6 @@ def _claims(samples: Sequence[Plain]) -> tuple[PaperClaim, ...]:
             all(min(run["errors"]) > bayes for run in runs),
         ),
     )
-
-
-def _share(tried: Sequence[int]) -> str:
-    return f"of the first {tried[-1] + 1} samples {len(tried)} are such"
 
 
 def _flat(samples: Sequence[Plain]) -> str:

@@ -18,7 +18,7 @@ from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Row
 from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.nu.local_search import LocalSolution, extended_nu_local
+from tightmargin.solvers.nu.local_search import extended_nu_local
 from tightmargin.solvers.proofs.verdict import Verdict
 
 SCALE = math.sqrt(2)  # the norm of w in the paper
@@ -103,14 +103,9 @@ def _plain(data: TrainingData, row: PathRow, start: list[Any] | None) -> Plain:
             "local rho": SCALE * search.rho,
             "local lambda": -data.n * search.objective / SCALE,
             "local excess": search.objective / row.objective - 1,
-            "local steps": _steps(solution),
+            "local steps": solution.iterations if solution.converged else 0,
         }
     return found
-
-
-def _steps(solution: LocalSolution) -> int:
-    """Linear programs; 0 where the search did not come to an end."""
-    return solution.iterations if solution.converged else 0
 
 
 def row_of(key: tuple[str], cells: Mapping[str, Cell], runs: Sequence[Plain]) -> Row:
