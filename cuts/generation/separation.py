@@ -111,6 +111,9 @@ class VertexCuts:
         return self.problem.point(cut.origin.vertex)
 
 
+# --- the best weight of a run, and the length gamma up to which cuts may lose ---------------------
+
+
 @dataclass(eq=False)
 class BestWeight:
     """The best weight so far; whoever finds a better one records it.

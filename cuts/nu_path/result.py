@@ -59,6 +59,9 @@ class ExtendedNuPath(PathResult[PathRow]):
         return tuple(row.unit_weight(self.intercept) for row in self.rows)
 
 
+# --- what the concavity of Phi in nu gives: chords, and the nu to search first --------------------
+
+
 def anchors_of(
     bounds: Iterable[tuple[float, float]], bar: float | None
 ) -> tuple[tuple[float, float], ...]:

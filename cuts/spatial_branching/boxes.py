@@ -71,6 +71,9 @@ def halves(lower: Array, upper: Array, j: int, at: float) -> tuple[Box, Box]:
     return (lower, below), (above, upper)
 
 
+# --- known points that boxes and cuts must not lose, for debugging --------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class KnownInBoxes:
     """Weights on the unit sphere; those with h below the goal of the search are to be kept.

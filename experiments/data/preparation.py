@@ -184,6 +184,9 @@ def _components_again(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
     return Prepared(raw, found.data, record, found, centring)
 
 
+# --- points of several classes for what reads two -------------------------------------------------
+
+
 def in_two(raw: MulticlassData) -> TrainingData:
     """The points with the first class against the rest."""
     return TrainingData(raw.X, np.where(raw.y == 0, 1.0, -1.0), spec=raw.spec)

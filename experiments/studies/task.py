@@ -156,6 +156,9 @@ def _heard(reader: socket.socket) -> bool:
         return False
 
 
+# --- values that can be stored and come back as they were -----------------------------------------
+
+
 def encoded(value: Any) -> str:
     """JSON text of a plain value, with NaN and Infinity for what JSON has no word for.
 

@@ -192,6 +192,9 @@ def _tested(
     )
 
 
+# --- folds in which both classes keep their shares ------------------------------------------------
+
+
 def fold_numbers(data: TrainingData, count: int, *, seed: int = 0) -> NDArray[np.intp]:
     """Fold of every point, 0 to count - 1, (n,).
 

@@ -205,6 +205,9 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
     )
 
 
+# --- the strengthened SDP, and whether its bounds may be believed ---------------------------------
+
+
 def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
     """Objective of (w, b, W, z); the bound is that of the multipliers, which the solve checks."""
     p, data = origin.parameters, origin.data

@@ -82,6 +82,9 @@ def noisy_split(name: str, tau: float, seed: int) -> Samples:
     return Samples(train, validation, test)
 
 
+# --- clustered outliers, section 5.1.1 ------------------------------------------------------------
+
+
 def outlier_samples(
     kind: str, n: int, d: int, sigma: float, seed: int, *, percent: int, test_points: int
 ) -> Samples:
