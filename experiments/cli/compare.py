@@ -9,13 +9,17 @@ from typing import Annotated
 import typer
 
 from tightmargin.experiments.cli import options
-from tightmargin.experiments.cli.compare_solvers import Question, asks_for_several, compare_solvers
+from tightmargin.experiments.cli.compare_solvers import (
+    Question,
+    asks_for_several,
+    compare_solvers,
+    refuse_strange,
+)
 from tightmargin.experiments.cli.settings import parse_row, parse_settings, refuse_unknown
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.gaps import gap_page
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.console.tables import show
-from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
 from tightmargin.experiments.gap_study.rungs import GapEffort, Rung
 from tightmargin.experiments.gap_study.study import (
@@ -180,13 +184,7 @@ def _plan(
         rungs += whole_ladder(settings)
     elif not given:
         rungs = RELAXATIONS
-    for rung in (target, *rungs):
-        refuse_unknown(rung.parameters, [rung.formulation])
-        data_words = [word for word in rung.parameters if word in PREPROCESSING]
-        if data_words:
-            raise ValueError(
-                f"{rung.name}: all rows read the same data; give {data_words[0]} with --set"
-            )
+    refuse_strange((target, *rungs))
     if spec is None:
         if given or settings or label or positive or target != EXACT:
             raise ValueError("compare needs --data SPEC for anything but the main study")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,8 @@ def compare_solvers(
 ) -> int:
     """Solve every formulation with every solver, print the table and judge it."""
     solvers_named(question.choice.solver)
-    _refuse_unknown(question)
+    refuse_strange(question.rungs)
+    refuse_unknown(question.settings, dict.fromkeys(rung.formulation for rung in question.rungs))
     preprocessing, common = split_preprocessing(question.settings)
     with working("loading data", log=question.choice.log) as say:
         names = dict.fromkeys(rung.formulation for rung in question.rungs)
@@ -89,15 +90,15 @@ def compare_solvers(
     return judge(agreement)
 
 
-def _refuse_unknown(question: Question) -> None:
-    for rung in question.rungs:
+def refuse_strange(rungs: Iterable[Rung]) -> None:
+    """Refuse settings of a row that its formulation does not have, or that are about the data."""
+    for rung in rungs:
         refuse_unknown(rung.parameters, [rung.formulation])
         data_words = [word for word in rung.parameters if word in PREPROCESSING]
         if data_words:
             raise ValueError(
                 f"{rung.name}: all rows read the same data; give {data_words[0]} with --set"
             )
-    refuse_unknown(question.settings, dict.fromkeys(rung.formulation for rung in question.rungs))
 
 
 def _collect(

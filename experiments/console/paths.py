@@ -42,7 +42,9 @@ RSVM_WIDE, WIDE = 165, 100  # characters that all columns need
 Cells = Mapping[str, RenderableType]
 
 
-def _page(title: str, columns: Sequence[str], rows: Iterable[Cells], ends: Iterable[str]) -> Group:
+def path_page(
+    title: str, columns: Sequence[str], rows: Iterable[Cells], ends: Iterable[str]
+) -> Group:
     """Rows in the columns that are shown, and below them what holds of the whole path."""
     table = plain_table(*columns, right=[name for name in columns if name not in WORDS])
     for cells in rows:
@@ -57,7 +59,7 @@ def _certificate(verdict: Verdict, stop: str) -> Text:
 def rsvm_path_page(report: RsvmReport) -> Group:
     """Rows by rising H, where H stops mattering, and which H the VC bound chooses."""
     data = report.path.data
-    return _page(
+    return path_page(
         f"rigorous SVM over H, {data.spec}: {data.n} points, {data.d} dimensions",
         RSVM_COLUMNS if fits(RSVM_WIDE) else RSVM_NARROW,
         (_rsvm_cells(report, k) for k in range(len(report.path.rows))),
@@ -163,7 +165,7 @@ def extended_nu_path_page(path: ExtendedNuPath) -> Group:
     lower, upper = path.nu_bar_bounds
     between = f"between {'-' if lower is None else f'{lower:.10g}'} and {upper:.10g}"
     data = {"spec": path.data.spec, "n": path.data.n, "d": path.data.d}
-    return _page(
+    return path_page(
         f"extended_nu_svc, {data_text(data)}",
         NU_COLUMNS if fits(WIDE) else NU_NARROW,
         rows,
@@ -200,7 +202,7 @@ def conic_path_page(path: ConicPath) -> Group:
         for row in path.rows
     ]
     data = path.data
-    return _page(
+    return path_page(
         f"conic SDP over {path.parameter}, {data.spec}: {data.n} points, {data.d} features",
         columns,
         rows,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.text import Text
 
-from tightmargin.experiments.console.tables import fits, number, plain_table, verdict_text
+from tightmargin.experiments.console.paths import path_page
+from tightmargin.experiments.console.tables import fits, number, verdict_text
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
@@ -85,18 +85,15 @@ def _document(
 
 def probability_page(path: ClassProbabilities) -> Group:
     """Rows by rising pi, and what their signs say of the training points."""
-    columns = COLUMNS if fits(WIDE) else NARROW
-    left = ("method", "certificate")
-    table = plain_table(*columns, right=[name for name in columns if name not in left])
-    above = (path.training_reading().signs[:, 1:-1] > 0).mean(axis=0)
-    for row, share in zip(path.rows, above.tolist(), strict=True):
-        cells = _cells(row, share)
-        table.add_row(*(cells[name] for name in columns))
     data = path.data
     assert data is not None
-    title = f"weighted SVC over pi, {data.spec}: {data.n} points, {data.d} dimensions"
-    lines = (Text(line, style="dim") for line in _ends(path))
-    return Group(Text(title, style="bold"), table, *lines)
+    above = (path.training_reading().signs[:, 1:-1] > 0).mean(axis=0).tolist()
+    return path_page(
+        f"weighted SVC over pi, {data.spec}: {data.n} points, {data.d} dimensions",
+        COLUMNS if fits(WIDE) else NARROW,
+        (_cells(row, share) for row, share in zip(path.rows, above, strict=True)),
+        _ends(path),
+    )
 
 
 def _cells(row: WeightedMachine, share: float) -> dict[str, RenderableType]:
