@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.parameters import INTERCEPTS, one_of, per_point, positive
+from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.loss import EPS, trivial_points
 
 CHUNK_DISTANCES = 2**22  # 32 MiB of distances at a time, whatever n is
@@ -159,40 +158,6 @@ def derive_ramp_big_m(
             f"{values.max():.9g}"
         )
     return _outward(values, reason, known)
-
-
-def unproven_rows(
-    values: ArrayLike,
-    data: TrainingData,
-    *,
-    penalty: float,
-    intercept: str,
-    upper_bound: float | None = None,
-) -> NDArray[np.intp]:
-    """Rows whose M is below the value derived from the best known objective.
-
-    Parameters
-    ----------
-    values : number or array (n,)
-        The M in use.
-    """
-    needed = derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=upper_bound)
-    return np.flatnonzero(per_point("values", values, data.n) < needed.values)
-
-
-def is_proven(
-    values: ArrayLike,
-    data: TrainingData,
-    *,
-    penalty: float,
-    intercept: str,
-    upper_bound: float | None = None,
-) -> bool:
-    """Whether every M reaches its derived value; False means unknown, not invalid."""
-    rows = unproven_rows(
-        values, data, penalty=penalty, intercept=intercept, upper_bound=upper_bound
-    )
-    return rows.size == 0
 
 
 def _row_norms(data: TrainingData, intercept: str) -> Array:

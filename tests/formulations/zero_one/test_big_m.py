@@ -21,9 +21,7 @@ from tightmargin.formulations.zero_one import big_m as derivation
 from tightmargin.formulations.zero_one.big_m import (
     derive_big_m,
     derive_ramp_big_m,
-    is_proven,
     same_class_reach,
-    unproven_rows,
 )
 from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
 from tightmargin.formulations.zero_one.loss import trivial_points
@@ -76,13 +74,11 @@ def test_the_penalised_formula_cuts_optima_off_when_the_intercept_is_free() -> N
         trivial = trivial_points(data, penalty=penalty, intercept="free")[0].objective
         for known, lost in ((optimum, lost_with_optimum), (trivial, lost_with_trivial)):
             radius = math.sqrt(max(known - penalty, 0))
+            right = derive_big_m(data, penalty=penalty, intercept="free", upper_bound=known)
             wrong = 1 + np.sqrt(data.X[:, 0] ** 2 + 1) * radius
             if big_m_optimum(data, penalty, "free", wrong) > optimum * (1 + 1e-4):
                 lost.append(seed)
-                assert not is_proven(
-                    wrong, data, penalty=penalty, intercept="free", upper_bound=known
-                )
-            right = derive_big_m(data, penalty=penalty, intercept="free", upper_bound=known)
+                assert (wrong < right.values).any()
             found = big_m_optimum(data, penalty, "free", right.values)
             assert found == pytest.approx(optimum, rel=1e-6)
     assert 8 <= len(lost_with_optimum) <= 20, lost_with_optimum
@@ -140,24 +136,6 @@ def test_no_point_has_such_an_objective(known: float) -> None:
         derive_ramp_big_m(cloud(0), C=1.0, intercept="free", upper_bound=known)
     with pytest.raises(ValueError, match="upper_bound must be the objective of a known point"):
         derive_intercept_bound(cloud(0), penalty=1.0, upper_bound=known)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_proven_and_unproven_rows(intercept: str) -> None:
-    data = cloud(2)
-    derived = derive_big_m(data, penalty=1.0, intercept=intercept)
-    assert is_proven(derived.values, data, penalty=1.0, intercept=intercept)
-    assert is_proven(1e6, data, penalty=1.0, intercept=intercept)
-    lowered = derived.values.copy()
-    lowered[[1, 4]] *= 0.999
-    assert not is_proven(lowered, data, penalty=1.0, intercept=intercept)
-    rows = unproven_rows(lowered, data, penalty=1.0, intercept=intercept)
-    assert rows.tolist() == [1, 4]
-    # A better known point proves smaller values.
-    known = derived.upper_bound * 0.9
-    assert is_proven(lowered, data, penalty=1.0, intercept=intercept, upper_bound=known)
-    with pytest.raises(ValueError, match=r"values must be a number or an array \(6,\)"):
-        is_proven([1.0, 2.0], data, penalty=1.0, intercept=intercept)
 
 
 def test_reach_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
