@@ -133,14 +133,6 @@ def distance_to_boundary(corners: Array, angles: Array) -> Array:
     return np.asarray(1 / (directions @ _rows(corners).T).max(axis=1))
 
 
-def area(polygon: Array) -> float:
-    """Area of a convex polygon (m, 2) whose corners are in counterclockwise order."""
-    if len(polygon) == 0:
-        return 0.0
-    x, y = polygon.T
-    return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
-
-
 def _piece(cut: Cut, polygon: Array, corners: Array) -> Piece:
     if len(polygon) == 0:
         return Piece(cut, polygon, (), np.zeros((0, 2)))

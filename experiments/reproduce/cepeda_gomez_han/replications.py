@@ -188,9 +188,9 @@ def seconds(runs: Iterable[Found], method: str) -> list[float]:
     return [run[method]["seconds"] for run in runs]
 
 
-def columns(name: str, latex: str, form: str = ".2f") -> tuple[Column, Column]:
+def columns(name: str, latex: str) -> tuple[Column, Column]:
     """A mean and its standard deviation."""
-    return Column(name, latex, form), Column(f"{name} sd", "s.d.", form)
+    return Column(name, latex, ".2f"), Column(f"{name} sd", "s.d.", ".2f")
 
 
 def cells(

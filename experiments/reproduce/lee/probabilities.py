@@ -168,13 +168,13 @@ def _unconverged(results: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     )
 
 
-def mean_errors(rows: Iterable[Row], machine: str, *, n: str = "", N: str = "") -> list[float]:
-    """Mean errors of a machine at one n by N, or at one N by n."""
+def mean_errors(rows: Iterable[Row], machine: str, N: str = "") -> list[float]:
+    """Mean errors of a machine by n and N, or at one N."""
     return [
-        row.cells["mean error"].ours for row in rows
-        if row.words[1] == machine and row.words[2] == (n or row.words[2])
-        and row.words[3] == (N or row.words[3])
-    ]  # fmt: skip
+        row.cells["mean error"].ours
+        for row in rows
+        if row.words[1] == machine and row.words[3] == (N or row.words[3])
+    ]
 
 
 def _claims(rows: Sequence[Row], results: Iterable[Mapping[str, Any]]) -> list[PaperClaim]:

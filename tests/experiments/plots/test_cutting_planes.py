@@ -24,14 +24,20 @@ from tightmargin.experiments.plots.cutting_planes import (
 )
 from tightmargin.experiments.plots.plane_polygons import (
     PlaneRun,
-    area,
     clipped,
     corners_of,
     plane_run,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import nu_range
+
+
+def area(polygon: Array) -> float:
+    """Area of a convex polygon (m, 2) whose corners are in counterclockwise order."""
+    x, y = polygon.T
+    return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
 
 
 @pytest.fixture(scope="module")

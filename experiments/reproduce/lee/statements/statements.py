@@ -107,9 +107,9 @@ def verdict_of(found: Mapping[str, Any]) -> str:
     return COUNTEREXAMPLE if found["counterexample"] else FAILS
 
 
-def same(one: float, other: float, tolerance: float = SAME) -> bool:
+def same(one: float, other: float) -> bool:
     """Whether two numbers are equal but for what their proofs leave open."""
-    return abs(one - other) <= tolerance * max(1.0, abs(one), abs(other))
+    return abs(one - other) <= SAME * max(1.0, abs(one), abs(other))
 
 
 def statement_table(
