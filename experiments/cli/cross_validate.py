@@ -20,7 +20,7 @@ from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.validation.cross_validation import cross_validate, cross_validate_folds
 from tightmargin.experiments.validation.error_rates import TEST_POINTS, synthetic_samples
 from tightmargin.experiments.validation.loss_grids import GRID, METHODS
-from tightmargin.experiments.validation.result import TIES, Choice, CrossValidation
+from tightmargin.experiments.validation.result import TIES, CrossValidation, SelectedModel
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import did_you_mean, one_of
 from tightmargin.solvers.versions import versions
@@ -190,7 +190,7 @@ def to_json(found: CrossValidation, data: TrainingData) -> dict[str, Any]:
     }
 
 
-def _choice(found: CrossValidation, choice: Choice) -> dict[str, Any]:
+def _choice(found: CrossValidation, choice: SelectedModel) -> dict[str, Any]:
     fit = choice.fit
     test = choice.test_mistakes
     return {

@@ -6,8 +6,9 @@ from typing import Any
 
 from tightmargin.experiments.console.paths import conic_path_page
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
 from tightmargin.experiments.plots.paths import save_conic_path
+from tightmargin.experiments.progress import Say
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.path import conic_path

@@ -6,8 +6,9 @@ from typing import Any
 
 from tightmargin.experiments.console.paths import rsvm_path_page
 from tightmargin.experiments.data.prepared import Prepared
-from tightmargin.experiments.paths.family import Family, Say, Settings, ending_of, judged, listed
+from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
 from tightmargin.experiments.plots.paths import save_rsvm_path
+from tightmargin.experiments.progress import Say
 from tightmargin.experiments.statistics.capacity_report import (
     RsvmReport,
     default_norm_bounds,

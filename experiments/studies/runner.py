@@ -40,7 +40,6 @@ from tightmargin.experiments.studies.task import Step, TaskOutcome, task_text
 __all__ = ["Failure", "Study", "StudyError", "run_study"]
 
 DEATHS = "its process died twice, the second time with nothing beside it"
-Say = Callable[[str], None]
 
 
 def run_study(

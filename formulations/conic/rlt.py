@@ -267,7 +267,7 @@ def pair_number(i: Index, j: Index, count: int) -> Index:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PointPairs:
     """Ordered pairs (i, j) of points, i undecided, as matrices that pick their variables.
 
     Attributes

@@ -13,11 +13,7 @@ from tightmargin.experiments.reproduce.framework.runs import run_tasks
 from tightmargin.experiments.reproduce.lee.matrix_figure import matrices_figure
 from tightmargin.experiments.reproduce.lee.matrix_runs import CHECKS, FIT, RIDGE, STARTS, TAU, work
 from tightmargin.experiments.reproduce.lee.published import MATRIX, PAPER
-from tightmargin.experiments.reproduce.lee.statements.statements import (
-    SAME,
-    statement_claim,
-    statement_table,
-)
+from tightmargin.experiments.reproduce.lee.statements.statements import SAME, with_statements
 
 NAME = "lee-matrix"
 # Rows, columns, rank and points.
@@ -72,7 +68,7 @@ def run(effort: Effort) -> Report:
     report = Report(
         NAME, f"{PAPER}, section 5: matrix predictors", (table,), tuple(_claims(fits)), NOTES,
         figure=matrices_figure(fits) if fits else None,
-        unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
     return with_statements(report, "what sections 5 and 6 state", MATRIX, done.results)
 

@@ -19,11 +19,7 @@ from tightmargin.experiments.reproduce.lee.multiclass_runs import (
     work,
 )
 from tightmargin.experiments.reproduce.lee.published import CLASSES, PAPER
-from tightmargin.experiments.reproduce.lee.statements.statements import (
-    SAME,
-    statement_claim,
-    statement_table,
-)
+from tightmargin.experiments.reproduce.lee.statements.statements import SAME, with_statements
 
 NAME = "lee-multiclass"
 CASES, QUICK_CASES = ((20, 2), (30, 3), (40, 4)), ((20, 2), (30, 3))  # points, strays among them
@@ -72,7 +68,7 @@ def run(effort: Effort) -> Report:
         NAME, f"{PAPER}, sections 3.2 and 4.1: the truncated hinge loss", (table,),
         tuple(_claims(fits)), NOTES,
         figure=regions_figure(fits[0]) if fits else None,
-        unfinished=f"{len(done.results)} of {len(tasks)} runs" if done.interrupted else "",
+        unfinished=done.unfinished(len(tasks), "runs"),
     )  # fmt: skip
     return with_statements(report, "what section 3.2 states", CLASSES, done.results)
 

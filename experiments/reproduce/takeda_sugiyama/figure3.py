@@ -134,7 +134,7 @@ def run(effort: Effort) -> Report:
     for name in names:
         points(name)
     tasks = [(name, strategy) for name in names for strategy in STRATEGIES]
-    reads = files_of(INSTANCES[name].spec for name in names)
+    reads = files_of(DATA_SETS[name].spec for name in names)
     done = run_tasks(cut_run, tasks, effort, reads=reads)
     runs = [(one, rebuilt(points(one["data"]), one["run"])) for one in done.results]
     tables = [Table(f"{NAME}-runs", "all runs", RUN_KEYS, RUN_COLUMNS, tuple(map(_run_row, runs)))]
@@ -193,7 +193,7 @@ def _run_row(pair: tuple[Numbers, CuttingPlaneResult]) -> Row:
         "found at": Cell(found_at(result)),
     }  # fmt: skip
     cells |= {"corners": Cell(one["corners"])} if "corners" in one else {}
-    key = (INSTANCES[one["data"]].words, one["strategy"])
+    key = (DATA_SETS[one["data"]].words, one["strategy"])
     return _row_of(key, cells, result)
 
 

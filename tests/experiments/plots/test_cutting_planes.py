@@ -20,6 +20,7 @@ from tightmargin.experiments.plots.cutting_planes import (
     CUT_STYLES,
     cut_figure,
     save_cuts,
+    style_of,
     toy_run,
 )
 from tightmargin.experiments.plots.plane_polygons import (

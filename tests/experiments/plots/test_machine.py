@@ -31,6 +31,7 @@ from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
 Array = NDArray[np.float64]
 
 DATA = clusters(0, 30)
+LONG = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
 NU_BELOW = 0.2  # of nu_bar = 0.42 and above: rho is negative
 
 

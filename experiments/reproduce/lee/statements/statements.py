@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 
 from tightmargin.experiments.reproduce.framework import runs
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
-from tightmargin.experiments.reproduce.framework.report import PaperClaim
+from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.solvers.result import SolveResult
 
 HOLDS, MISPRINT = "holds", "misprint"
