@@ -38,6 +38,7 @@ from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import BuilderData, points_or_kernel
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
@@ -201,11 +202,18 @@ def _finding(
         values_along(origin, weight),
         status,
         engine,
-        bound=model_bound(origin, lower),
-        proof=proof,
+        bound=lemma_of(origin, lower, proof),
         facts={"no_duals": "no multipliers: a search over directions has none"} | dict(facts or {}),
         message=message,
     )
+
+
+def lemma_of(origin: Origin, lower: float, proof: str) -> Lemma | None:
+    """The bound in units of the model; its directions were covered by what `proof` names."""
+    value = model_bound(origin, lower)
+    if value is None:
+        return None
+    return Lemma(value, proof, {"no direction that is left open has a lower h": bool(proof)})
 
 
 # --- what is registered --------------------------------------------------------------------------

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.methods import NU_BAR
+from tightmargin.cuts.methods import NU_BAR, lemma_of
 from tightmargin.cuts.model_directions import (
     lower_at_nu_bar,
-    model_bound,
     search_arguments,
     side_of,
 )
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.nu.extended_checks import weight_of
 from tightmargin.solvers.execution.stop_reason import StopReason
 
@@ -33,8 +33,8 @@ LEAST_TIME, TIMES = 60.0, 3.0  # seconds, and multiples of what the saved search
 
 def search_again(
     origin: Origin, values: Mapping[str, Array], seconds: float
-) -> tuple[float | None, str, str]:
-    """Bound of a saved result proven by a search once more: (bound, how, why there is none).
+) -> tuple[Lemma | None, str]:
+    """Bound of a saved result proven by a search once more, and why there is none.
 
     Within 60 seconds or three times what the saved search took, where that is more.
 
@@ -56,7 +56,7 @@ def search_again(
     weight = weight_of(origin, values)
     if len(weight) > HULL_UP_TO and not _has_highspy():
         why = f"beyond {HULL_UP_TO} dimensions that takes branch and cut, which needs highspy"
-        return None, "", why
+        return None, why
     limit = max(LEAST_TIME, TIMES * seconds)
     common: dict[str, Any] = problem | {
         "start": weight if np.isfinite(weight).all() and weight.any() else None,
@@ -70,20 +70,20 @@ def search_again(
         found = branch_and_cut(data, **common)
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    bound = model_bound(origin, found.bound)
-    return bound, found.proof, "" if found.proven else f"the search ended early: {found.message}"
+    why = "" if found.proven else f"the search ended early: {found.message}"
+    return lemma_of(origin, found.bound, found.proof), why
 
 
-def _nu_bar_again(origin: Origin) -> tuple[float | None, str, str]:
+def _nu_bar_again(origin: Origin) -> tuple[Lemma | None, str]:
     """At nu_bar as when it was saved; above it the check of the formulation has its own bound."""
     if side_of(origin) > 0:
-        return None, "", "above nu_bar the bound is that of the nearest points of two reduced hulls"
+        return None, "above nu_bar the bound is that of the nearest points of two reduced hulls"
     if not _has_highspy():
-        return None, "", "at nu_bar that takes a linear program, which needs highspy"
+        return None, "at nu_bar that takes a linear program, which needs highspy"
     lower = lower_at_nu_bar(origin)
     if lower is None:
-        return None, "", "nu_bar could not be bounded from below"
-    return model_bound(origin, lower), NU_BAR, ""
+        return None, "nu_bar could not be bounded from below"
+    return lemma_of(origin, lower, NU_BAR), ""
 
 
 def _has_highspy() -> bool:

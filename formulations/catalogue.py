@@ -15,6 +15,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 
 P = ParamSpec("P")
@@ -49,10 +50,12 @@ class PaperCheck:
         What remains infeasible after the repair, relative; 0 when the point is exactly feasible.
     repaired : mapping
         Values that replace the solver's, for example w scaled until kept points reach margin 1.
-    bound : float or None
+    bound : Lemma or None
         A lower bound on the optimum, proven in closed form from the point (never a solver's word).
-    bound_method : str
-        How that bound is proven.
+    error : float or None
+        Where the repaired point has no doubles for coordinates, as w on a sphere: a proven bound
+        on how far its exact objective may lie from `objective`. The rows are then met by the
+        formula, and `repaired` is the nearest that doubles say. None where rows can be checked.
     unproven : str
         Why the model is no exact statement of the paper's problem (say, a big-M without proof);
         empty when it is one.
@@ -63,8 +66,8 @@ class PaperCheck:
     objective: float
     violation: float = 0.0
     repaired: Values = field(default_factory=dict)
-    bound: float | None = None
-    bound_method: str = ""
+    bound: Lemma | None = None
+    error: float | None = None
     unproven: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from tightmargin.solvers.attempts.attempts import run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.options import unknown_option
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import (
     flat,
     load_component,
@@ -28,7 +28,7 @@ from tightmargin.solvers.disjunctive.transformation import copy_values, is_disju
 from tightmargin.solvers.edits.derived import about_the_problem, edit_of
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.execution.limits import Limits, checked_limits
+from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.execution.trace import in_sense
 from tightmargin.solvers.findings import certified_finding
 from tightmargin.solvers.methods import (
@@ -42,11 +42,13 @@ from tightmargin.solvers.methods import (
     refuse_solver_beside,
     remark_on,
 )
+from tightmargin.solvers.proof_files.write import refuse_bad_path, with_proof
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.records import result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 from tightmargin.solvers.versions import versions
 
@@ -67,6 +69,7 @@ def solve(
     log: bool = False,
     second_solver: str | None = None,
     absolute_gap: float = 0.0,
+    proof: str | Path | None = None,
 ) -> SolveResult:
     """Solve a Pyomo model, ours, edited or foreign, and certify the result.
 
@@ -98,6 +101,10 @@ def solve(
     absolute_gap : float
         In the units of the objective: a proven gap of so much is closed too. An optimum of 0 has
         nothing that a gap could be small beside. It is recorded in the certificate's facts.
+    proof : str or path, optional
+        A .json or .json.gz file for the proof of a convex model's optimum, or of there being none,
+        that anybody can check without this project (docs/proof_files.md). A proof that does not
+        check is not written; `message` says whether there is a file, and why not.
 
     Returns
     -------
@@ -120,6 +127,7 @@ LicenceError
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
     named = solver != AUTO or second_solver is not None
     refuse_solver_beside(method, solver=named)
+    refuse_bad_path(proof)
     _set_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
     if disjunctive:
@@ -132,10 +140,12 @@ LicenceError
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit_of(target, form, origin) is None
     own, why = _method(method, target, origin, free=free)
+    case = Case(target, Subject(form), origin, limits)
     if own is not None:
-        assert origin is not None
-        return _by_method(own, why, model, Case(target, form, classify(form), origin, limits))
-    return _by_solver(solver, second_solver, model, target, form, origin, limits)
+        result = _by_method(own, why, model, case)
+    else:
+        result = _by_solver(solver, second_solver, model, case)
+    return with_proof(proof, case, result)
 
 
 def _method(
@@ -203,13 +213,11 @@ def _by_solver(
     solver: str,
     second_solver: str | None,
     model: pyo.ConcreteModel,
-    target: pyo.ConcreteModel,
-    form: StandardForm,
-    origin: Origin | None,
-    limits: Limits,
+    case: Case,
 ) -> SolveResult:
     """Send the whole model to a solver and certify its claim."""
-    classification = classify(form)
+    target, form, classification = case.model, case.form, case.classification
+    origin, limits = case.origin, case.limits
     timed = limits.time_limit is not None
     choice = choose(solver, classification.problem_class, form, timed=timed)
     info = choice.info
@@ -217,7 +225,6 @@ def _by_solver(
     if second_solver is not None:
         second = second_choice(second_solver, choice, classification, form, timed=timed)
     said = remark_on(origin)
-    case = Case(target, form, classification, origin, limits)
     outcome = run_attempts(choice, case, automatic=solver == AUTO)
     if second is not None:
         outcome = with_second_opinion(choice, second, case, outcome)

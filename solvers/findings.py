@@ -17,7 +17,7 @@ from tightmargin.solvers.canonical_form.named_values import (
     point_with,
 )
 from tightmargin.solvers.certificates.case import Case, Certified
-from tightmargin.solvers.certificates.certify import certify_point
+from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.model_bound import BOUND_POINT
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.methods import Finding
@@ -32,12 +32,12 @@ def certified_finding(case: Case, finding: Finding) -> tuple[Claim, Certified]:
     x = point_with(case.model, case.form, np.zeros(case.form.n), finding.values)
     duals = _multipliers(case, finding) if finding.multipliers else None
     claim = Claim(
-        finding.status, x, duals, message=finding.message,
-        proven=finding.bound, proof=finding.proof, searched=True,
+        finding.status, x, duals, message=finding.message, lemma=finding.bound, searched=True,
     )  # fmt: skip
     found = certify_point(case, claim, closing=False)
     facts = {**found.certificate.facts, "engine": finding.engine, **finding.facts}
-    if finding.bound_values and found.certificate.bound_method == finding.proof:
+    own = finding.bound is not None and found.certificate.bound_method == finding.bound.words
+    if finding.bound_values and own:
         # So that the multipliers of a saved file prove the bound again.
         at = point_with(case.model, case.form, np.zeros(case.form.n), finding.bound_values)
         facts[BOUND_POINT] = plain(named_values(case.model, case.form, at))

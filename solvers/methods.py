@@ -14,13 +14,13 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 
 Values: TypeAlias = Mapping[str, Array]
-ProvenBound: TypeAlias = tuple[float | None, str]
-SavedBound: TypeAlias = tuple[float | None, str, Mapping[str, Any]]
+SavedLemma: TypeAlias = tuple[Lemma | None, Mapping[str, Any]]
 
 AUTO, DIRECT = "auto", "direct"
 OWN = "tightmargin"
@@ -38,8 +38,8 @@ class Finding:
         What the method says.
     engine : str
         What did the work, for the certificate's facts and for messages.
-    bound, proof : float or None, str
-        Proven lower bound on the objective of the model, and what proves it.
+    bound : Lemma or None
+        Proven lower bound on the objective of the model.
     multipliers : mapping
         Of rows, by name; those of cones and bounds are what stationarity leaves.
     bound_values : mapping
@@ -57,8 +57,7 @@ class Finding:
     values: Values
     status: Status
     engine: str
-    bound: float | None = None
-    proof: str = ""
+    bound: Lemma | None = None
     multipliers: Mapping[str, Any] = field(default_factory=dict)
     bound_values: Values = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -109,19 +108,19 @@ class ClosingBounds:
     Attributes
     ----------
     applies : callable(origin) -> bool
-    search : callable(origin, values) -> (bound, proof)
+    search : callable(origin, values) -> Lemma or None
         The cheap one first; `values` are those of the point, if there is one.
-    relaxation : callable(origin, limits) -> (bound, proof, facts), optional
+    relaxation : callable(origin, limits) -> (Lemma or None, facts), optional
         A dearer one; with its facts `again` proves it once more.
-    again : callable(origin, facts) -> (bound, proof), optional
+    again : callable(origin, facts) -> Lemma or None, optional
     optimal : tuple of str
         Openings of the proofs that end at a point: such a bound is the optimum.
     """
 
     applies: Callable[[Origin], bool]
-    search: Callable[[Origin, Values | None], ProvenBound]
-    relaxation: Callable[[Origin, Limits], SavedBound] | None = None
-    again: Callable[[Origin, Mapping[str, Any]], ProvenBound] | None = None
+    search: Callable[[Origin, Values | None], Lemma | None]
+    relaxation: Callable[[Origin, Limits], SavedLemma] | None = None
+    again: Callable[[Origin, Mapping[str, Any]], Lemma | None] | None = None
     optimal: tuple[str, ...] = ()
 
 
@@ -285,25 +284,25 @@ def automatic_method(origin: Origin) -> tuple[Method, str] | None:
     return None
 
 
-def closing_bound(origin: Origin | None, values: Values | None = None) -> ProvenBound:
-    """Lower bound on the paper's problem by a search, and its name; (None, "") without one."""
+def closing_bound(origin: Origin | None, values: Values | None = None) -> Lemma | None:
+    """Lower bound on the paper's problem by a search of its family; None without one."""
     found = _bounds_of(origin)
-    return (None, "") if found is None or origin is None else found.search(origin, values)
+    return None if found is None or origin is None else found.search(origin, values)
 
 
-def relaxation_bound(origin: Origin | None, limits: Limits) -> SavedBound:
-    """The dearer bound of the family, its name, and the facts that prove it again."""
+def relaxation_bound(origin: Origin | None, limits: Limits) -> SavedLemma:
+    """The dearer bound of the family, and the facts that prove it again."""
     found = _bounds_of(origin)
     if found is None or origin is None or found.relaxation is None:
-        return None, "", {}
+        return None, {}
     return found.relaxation(origin, limits)
 
 
-def saved_bounds(origin: Origin | None, facts: Mapping[str, Any]) -> ProvenBound:
+def saved_bounds(origin: Origin | None, facts: Mapping[str, Any]) -> Lemma | None:
     """The dearer bound proven again from the facts of a saved result."""
     found = _bounds_of(origin)
     if found is None or origin is None or found.again is None:
-        return None, ""
+        return None
     return found.again(origin, facts)
 
 

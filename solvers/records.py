@@ -45,6 +45,7 @@ def result_of(
     certificate, sense = found.certificate, form.sense
     signed = replace(
         certificate,
+        upper=_signed(certificate.upper, sense),
         bound=_signed(certificate.bound, sense),
         solver_bound=_signed(certificate.solver_bound, sense),
     )

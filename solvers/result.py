@@ -51,8 +51,9 @@ class Certificate:
     Attributes
     ----------
     verdict : Verdict
-        CERTIFIED: point and bound re-proven here. SOLVER_BOUND: the point is re-proven, the bound
-        is the named solver's claim. NOT_CERTIFIED: see `reason`.
+        CERTIFIED: an exactly feasible point and a bound, proven here. WITHIN_TOLERANCE: the same
+        bound, and a point that misses rows by at most 1e-9 of their largest coefficient.
+        SOLVER_BOUND: a point, and the named solver's bound. NOT_CERTIFIED: see `reason`.
     level : str
         "paper" when the formulation's own formula was re-evaluated from the data, "model" when
         only the (edited or foreign) model was.
@@ -64,6 +65,9 @@ class Certificate:
         (objective - bound) / max(|objective - k|, |bound - k|) with the proven bound and k the
         constant of the objective, at least 0; None when that bound exceeds the objective, and
         `reason` says so. The denominator is in `facts` as "unit".
+    upper : float or None
+        The objective of a point that is feasible in exact arithmetic, rounded up (down, when
+        maximising); None where no such point is proven. With `bound` it is `interval`.
     bound, bound_method : float or None, str
         The proven lower bound and how it is proven.
     solver_bound : float or None
@@ -83,6 +87,7 @@ class Certificate:
     dual_residual: float | None = None
     complementarity: float | None = None
     gap: float | None = None
+    upper: float | None = None
     bound: float | None = None
     bound_method: str = ""
     solver_bound: float | None = None
@@ -140,6 +145,23 @@ class SolveResult:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def interval(self) -> tuple[float, float] | None:
+        """The proven ends between which the optimum lies, the smaller one first.
+
+        They are the bound and the objective of an exactly feasible point; None without one of them.
+        """
+        bound, upper = self.bound, self.certificate.upper
+        if bound is None or upper is None:
+            return None
+        return min(bound, upper), max(bound, upper)
+
+    @property
+    def unit(self) -> float | None:
+        """What the certificate's gap is measured against; None without a point and a bound."""
+        found = self.certificate.facts.get("unit")
+        return found if isinstance(found, float) else None
+
+    @property
     def absolute_gap(self) -> float | None:
         """Distance from the objective to the proven bound, whatever the sense.
 
@@ -170,6 +192,7 @@ class SolveResult:
             "status": str(self.status),
             "objective": plain(self.objective),
             "bound": plain(self.bound),
+            "interval": plain(self.interval),
             "absolute_gap": plain(self.absolute_gap),
             "relative_gap": plain(self.relative_gap),
             "values": plain(dict(self.values)),

@@ -120,17 +120,22 @@ def polar_problem(
     remark = found.place_extended(POLAR, hulls.nu)
     shift = np.zeros(data.d)
     if intercept == "free":
-        shift = data.X.mean(axis=0)
-        centred = TrainingData(centred_points(data.X), data.y)
+        shift = centre(data.X)
+        centred = TrainingData(data.X - shift, data.y)
         hulls = reduced_hulls(centred, nu=nu, class_balance=class_balance, intercept=intercept)
     mark = fingerprint(data, hulls.nu, class_balance, intercept)
     return PolarProblem(data, hulls.nu, class_balance, intercept, hulls, shift, mark, remark)
 
 
-def centred_points(X: Array) -> Array:
-    """X minus its mean, with 0 where only rounding is left: no solver keeps such a number."""
-    centred = X - X.mean(axis=0)
-    return np.where(np.abs(centred) <= ROUNDING * np.abs(X).max(axis=0), 0.0, centred)
+def centre(X: Array) -> Array:
+    """The mean of X, or the point next to it in features in which they differ by rounding.
+
+    What would be left of such a point no solver keeps, and beside this centre it is 0.
+    """
+    mean = X.mean(axis=0)
+    nearest = X[np.abs(X - mean).argmin(axis=0), np.arange(X.shape[1])]
+    same = np.abs(nearest - mean) <= ROUNDING * np.abs(X).max(axis=0)
+    return np.where(same, nearest, mean)
 
 
 def fingerprint(

@@ -25,7 +25,7 @@ from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
 from tightmargin.cuts.search.result import SearchResult, StopError, closed_below
 from tightmargin.cuts.search.run import SearchRun, check_tolerances, given_directions
-from tightmargin.cuts.spatial_branching.node_bound import largest_entry, point_error
+from tightmargin.cuts.spatial_branching.node_bound import largest_entry, member, point_error
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support
@@ -199,7 +199,9 @@ class _HullSearch(SearchRun):
         found = support(self.hulls, direction)
         if found.value < self.value:
             self.best, self.value = direction / np.linalg.norm(direction), found.value
-        return found.u, found.value
+        # The sort may leave a share of the mass out that is far above rounding.
+        u = member(self.hulls, found.multipliers)
+        return u, float(u @ direction)
 
     def _check_all_limits(self) -> None:
         assert self.surface is not None

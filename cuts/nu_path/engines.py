@@ -7,6 +7,7 @@ is then a function of the data, nu and weights to start from.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,18 @@ class Search(NamedTuple):
 # (data, nu, weights of norm 1 to start from, best first) -> what was found
 Engine = Callable[[TrainingData, float, Sequence[Array]], Search]
 
+
+@dataclass(frozen=True)
+class ProvingEngine:
+    """A search whose bounds are proven, as those of this project are; a plain function claims."""
+
+    search: Engine
+
+    def __call__(self, data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+        """Search."""
+        return self.search(data, nu, starts)
+
+
 SOLVERS_THAT_SEARCH = ("scip", "gurobi")
 METHODS = ("auto", "branch-and-cut", "hull", "cutting-plane", *SOLVERS_THAT_SEARCH)
 HULL_UP_TO = 3  # dimensions, for "auto": beyond, the facets of a hull may be too many
@@ -63,7 +76,7 @@ def search_engine(
     intercept: str = "free",
     tolerance: float = 1e-6,
     time_limit: float | None = None,
-) -> Engine:
+) -> ProvingEngine:
     """Bind an engine to its problem.
 
     Parameters
@@ -125,7 +138,7 @@ def search_engine(
         "hull": by_hull,
         "cutting-plane": by_cuts,
     }
-    return engines.get(method, by_solver)
+    return ProvingEngine(engines.get(method, by_solver))
 
 
 def _rows(starts: Sequence[Array]) -> Array | None:

@@ -11,13 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD
+from tightmargin.formulations.data.arrays import Array, digest
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import ReducedHulls, reduced_hulls, support_value
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import NuRange, nu_bar_bounds, nu_range
 
+Subject = tuple[str, str, str, str, float]
+
 SAME_DIRECTION = 1e-9
+
+
+def subject_of(data: TrainingData, caps: Array, intercept: str, nu: float) -> Subject:
+    """What proofs of one extended nu-SVC speak of."""
+    return "extended_nu_svc", data.sha256, digest(caps), intercept, nu
 
 
 @dataclass(eq=False)
@@ -48,6 +56,10 @@ class NuFamily:
         self.bar = nu_bar_bounds(
             self.data, class_balance=self.class_balance, intercept=self.intercept
         )
+
+    def subject(self, nu: float) -> Subject:
+        """What proofs at nu speak of."""
+        return subject_of(self.data, self.caps, self.intercept, nu)
 
     def hulls(self, nu: float) -> ReducedHulls:
         """The reduced hulls at nu."""
@@ -106,8 +118,8 @@ def measured_points(data: TrainingData, intercept: str) -> Array:
 
 
 def radius_of(points: Array) -> float:
-    """Length of the longest of the points (n, k)."""
-    return float(np.linalg.norm(points, axis=1).max())
+    """Length of the longest of the points (n, k), rounded up."""
+    return OUTWARD * float(np.linalg.norm(points, axis=1).max())
 
 
 def bound_past_nu_bar(nu: float, least: float, radius: float) -> float:
@@ -116,4 +128,4 @@ def bound_past_nu_bar(nu: float, least: float, radius: float) -> float:
     h is at least 0 up to a proven lower bound `least` of nu_bar, and falls no faster beyond it than
     by rho, which is at most the radius of the points.
     """
-    return -max(nu - least, 0.0) * radius
+    return -OUTWARD * max(nu - least, 0.0) * radius

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
-from tightmargin.cuts.nu_path.engines import Engine, search_engine
+from tightmargin.cuts.nu_path.engines import Engine, ProvingEngine, search_engine
 from tightmargin.cuts.nu_path.family import (
     KnownWeights,
     NuFamily,
@@ -36,7 +36,7 @@ from tightmargin.cuts.nu_path.family import (
     radius_of,
 )
 from tightmargin.cuts.nu_path.result import ExtendedNuPath, anchors_of, chord, ends_first
-from tightmargin.cuts.nu_path.row import PathRow, path_row
+from tightmargin.cuts.nu_path.row import PathRow, bound_of, path_row
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
@@ -48,12 +48,10 @@ from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.gap import CLOSED, closes
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.proofs.gap import CLOSED
 
 ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near has ended
 EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same
-ABOVE = 1e-9  # of a value: what rounding may leave below a bound
 KEPT_STARTS = 10
 
 
@@ -75,7 +73,8 @@ def extended_nu_path(
     nus : iterable of float
         Each in (0, nu_max]; sorted here, one row for each number.
     engine : str or callable(data, nu, starts) -> Search
-        For nu below nu_bar: a method of search_engine, or a search of one's own.
+        For nu below nu_bar: a method of search_engine, or a search of one's own, whose bound is a
+        claim unless it comes as a ProvingEngine.
     solver : str
         For the convex problems above it.
     tolerance : float
@@ -194,10 +193,7 @@ class _Path:
         claimed = result.certificate.solver_bound
         bounds = [result.bound, proven_slope(hulls, best)]
         lower = max((bound for bound in bounds if bound is not None), default=-math.inf)
-        row = path_row(
-            family, nu, best, lower=lower, claimed=claimed, verdict=Verdict.NOT_CERTIFIED,
-            how="ball", stop=str(result.status),
-        )  # fmt: skip
+        row = self._row(nu, best, lower, claimed=claimed, how="ball", stop=str(result.status))
         return self._compared(row)
 
     def _at(self, nu: float) -> PathRow:
@@ -208,7 +204,8 @@ class _Path:
         least = self.family.bar[0]
         if least is not None:
             lower = max(lower, bound_past_nu_bar(nu, least, self.radius))
-        return self._compared(replace(row, how="boundary", bound=lower))
+        below = bound_of(self.family, nu, lower, "boundary")
+        return self._compared(replace(row, how="boundary", below=below))
 
     def _keep_least_hinge(self) -> None:
         """Keep the w of the least mean hinge loss, which solves nu_bar.
@@ -225,10 +222,7 @@ class _Path:
         if self.known.weights:
             best, value = self.known.best(nu)
             if value - lower <= max(self._relative(value), EXACT * self.radius):
-                row = path_row(
-                    self.family, nu, best, lower=lower, claimed=None,
-                    verdict=Verdict.NOT_CERTIFIED, how="chord", stop="no search",
-                )  # fmt: skip
+                row = self._row(nu, best, lower, claimed=None, how="chord", stop="no search")
                 return self._compared(row)
         found = self.engine(self.family.data, nu, self.known.starts(nu, KEPT_STARTS))
         self.searches += 1
@@ -239,31 +233,32 @@ class _Path:
                 f"the engine's bound {found.bound:.9g} at nu = {nu:g} exceeds the value "
                 f"{value:.9g} of a known weight: one of the two is wrong"
             )
-        lower, claimed = max(lower, found.bound), found.claimed_bound
-        row = path_row(
-            self.family, nu, best, lower=lower, claimed=claimed, verdict=Verdict.NOT_CERTIFIED,
-            how="search", stop=found.stop,
-        )  # fmt: skip
+        claimed = found.claimed_bound
+        if isinstance(self.engine, ProvingEngine):
+            lower = max(lower, found.bound)
+        else:  # a search of one's own: its word
+            claimed = max(found.bound, -math.inf if claimed is None else claimed)
+        row = self._row(nu, best, lower, claimed=claimed, how="search", stop=found.stop)
         return self._compared(row)
 
-    def _compared(self, row: PathRow) -> PathRow:
-        """The row with its verdict; a bound above the value is none, and the row says so."""
-        if row.bound > row.objective + ABOVE * abs(row.objective) + EXACT * self.radius:
-            words = f"the bound {row.bound:.9g} exceeds the value: neither is proven"
-            return replace(
-                row, bound=-math.inf, verdict=Verdict.NOT_CERTIFIED,
-                stop=f"{row.stop}; {words}",
-            )  # fmt: skip
-        claimed = row.claimed_bound if row.side < 0 else None
-        return replace(row, verdict=self._verdict(row.objective, row.bound, claimed))
+    def _row(
+        self, nu: float, weight: Array, lower: float, *, claimed: float | None, how: str,
+        stop: str, seconds: float = 0.0,
+    ) -> PathRow:  # fmt: skip
+        return path_row(
+            self.family, nu, weight, below=bound_of(self.family, nu, lower, how),
+            tolerance=self.tolerance, claimed=claimed, how=how, stop=stop, seconds=seconds,
+        )  # fmt: skip
 
-    def _verdict(self, value: float, lower: float, claimed: float | None) -> Verdict:
-        if self._closed(value, lower):
-            return Verdict.CERTIFIED
+    def _compared(self, row: PathRow) -> PathRow:
+        """The row with what a claim says; a bound above the value is none, and the row says so."""
+        if row.bound > row.upper:
+            words = f"the bound {row.bound:.9g} exceeds the value: neither is proven"
+            return replace(row, below=None, claim_closes=False, stop=f"{row.stop}; {words}")
+        claimed = row.claimed_bound if row.side < 0 else None
         # A claim above the value is no better than one below it.
-        if claimed is not None and abs(value - claimed) <= self._slack(value):
-            return Verdict.SOLVER_BOUND
-        return Verdict.NOT_CERTIFIED
+        closes = claimed is not None and abs(row.objective - claimed) <= self._slack(row.objective)
+        return replace(row, claim_closes=closes)
 
     def _slack(self, value: float) -> float:
         """By how much a bound may exceed a value by rounding, or a claim be beside it."""
@@ -272,19 +267,18 @@ class _Path:
     def _relative(self, value: float) -> float:
         return self.tolerance * abs(value) * (1 + 1e-9)
 
-    def _closed(self, value: float, lower: float) -> bool:
-        return closes(value, lower) and value - lower <= self._relative(value)
-
     def _raised(self, row: PathRow, anchors: tuple[tuple[float, float], ...]) -> PathRow:
         """The row with the chords of its neighbours, and the best weight of all rows."""
         best, value = self.known.best(row.nu)
         lower = max(row.bound, chord(anchors, row.nu))
         if value < row.objective - self.tolerance * abs(row.objective):
-            row = path_row(
-                self.family, row.nu, best, lower=lower, claimed=row.claimed_bound,
-                verdict=row.verdict, how=row.how, stop=row.stop, seconds=row.seconds,
+            row = self._row(
+                row.nu, best, lower, claimed=row.claimed_bound, how=row.how, stop=row.stop,
+                seconds=row.seconds,
             )  # fmt: skip
-        return self._compared(replace(row, bound=lower))
+        if lower > row.bound:
+            row = replace(row, below=bound_of(self.family, row.nu, lower, "chord"))
+        return self._compared(row)
 
 
 def least_hinge(data: TrainingData, caps: Array, intercept: str) -> Array:

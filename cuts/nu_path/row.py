@@ -4,18 +4,45 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tightmargin.cuts.nu_path.family import NuFamily
+from tightmargin.cuts.nu_path.family import NuFamily, Subject, subject_of
 from tightmargin.cuts.nu_path.multipliers import recover_multipliers
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, growth
+from tightmargin.formulations.common.rounded_sums import (
+    excess,
+    most_hinge,
+    score_errors,
+    summed_up,
+)
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import best_levels, support_value
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.formulations.nu.support_function import (
+    best_levels,
+    reduced_hulls,
+    support_value,
+)
+from tightmargin.formulations.nu.weights import loss_weights
+from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, rounded_up, scaled
+from tightmargin.solvers.execution.path_result import Proven
+from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged
+
+FEASIBLE = "w scaled onto its sphere, rho and b from the sort, slacks from their formula"
+ZERO = Fraction()
+ROUGH = 1e-9  # of the objective: what rounding may leave before it is computed in fractions
+EXACT_LIMIT = 100_000  # numbers of the data that are multiplied in integers
+OPEN = Verdict.NOT_CERTIFIED
 
 
 @dataclass(frozen=True, eq=False)
-class PathRow:
+class PathRow(Proven):
     """The extended nu-SVC at one nu.
 
     Attributes
@@ -23,11 +50,14 @@ class PathRow:
     nu : float
     objective, cvar : float
         Phi at the weight, by sorting, and Phi / nu.
-    bound : float
-        Proven.
+    attained, below
+        Proofs of the objective and of the bound.
+    tolerance : float
+        Share of the objective that a gap may be of, at most what gap.py allows.
     claimed_bound : float or None
         An engine's or solver's, where it proves none.
-    verdict : Verdict
+    claim_closes : bool
+        Whether that lies beside the objective.
     how : str
         "ball" above nu_bar, "boundary" at it, "search", or "chord" where no search was needed.
     stop : str
@@ -55,9 +85,11 @@ class PathRow:
     nu: float
     objective: float
     cvar: float
-    bound: float
+    attained: FeasiblePoint
+    below: LowerBound | None
+    tolerance: float
     claimed_bound: float | None
-    verdict: Verdict
+    claim_closes: bool
     how: str
     stop: str
     side: int
@@ -74,9 +106,15 @@ class PathRow:
     seconds: float
 
     @property
-    def gap(self) -> float:
-        """objective - bound, at least 0."""
-        return max(0.0, self.objective - self.bound)
+    def allowed(self) -> float:
+        """The tolerance of the path."""
+        return self.tolerance
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the proofs; SOLVER_BOUND where an engine's or a solver's word closes the gap."""
+        found = super().verdict
+        return Verdict.SOLVER_BOUND if found is OPEN and self.claim_closes else found
 
     @property
     def anchor(self) -> tuple[float, float]:
@@ -93,9 +131,9 @@ def path_row(
     nu: float,
     weight: Array,
     *,
-    lower: float,
+    below: LowerBound | None,
+    tolerance: float,
     claimed: float | None,
-    verdict: Verdict,
     how: str,
     stop: str,
     seconds: float = 0.0,
@@ -115,9 +153,11 @@ def path_row(
         nu=nu,
         objective=value,
         cvar=value / nu,
-        bound=lower,
+        attained=attained_at(family.subject(nu), data, family.caps, weight, value, b, rho),
+        below=below,
+        tolerance=tolerance,
         claimed_bound=claimed,
-        verdict=verdict,
+        claim_closes=False,
         how=how,
         stop=stop,
         side=family.range.side(nu),
@@ -133,3 +173,78 @@ def path_row(
         errors=int((scores <= 0).sum()),
         seconds=seconds,
     )
+
+
+def attained_at(
+    subject: Subject, data: TrainingData, caps: Array, weight: Array, value: float, b: float,
+    rho: float,
+) -> FeasiblePoint:  # fmt: skip
+    """Phi at a weight of norm 1 to rounding, rounded up.
+
+    -nu rho + sum c_i xi_i with any b and rho is as much as the best ones give, or more, and all of
+    it scales with w. A free intercept belongs to the points about their mean: it has no digits of
+    the mean then.
+    """
+    _, _, _, intercept, nu = subject
+    given = augmented(data, "penalised" if intercept == "penalised" else "none")
+    points, mean = given, np.zeros(given.shape[1])
+    if intercept == "free":
+        mean = given.mean(axis=0)
+        points, b = given - mean, b + float(weight @ mean)
+    else:
+        b = 0.0
+    scores = data.y * (points @ weight + b)
+    losses = most_hinge(scores, score_errors(points, weight, b), rho)
+    at_weight = summed_up(caps, losses) - nu * rho
+    most = at_weight + 4 * ROUNDOFF * (abs(at_weight) + nu * abs(rho))
+    if most - value > ROUGH * abs(value) and given.size <= EXACT_LIMIT:
+        most = min(most, _exactly(data.y[:, None] * given, data.y, caps, nu, weight, mean, b, rho))
+    # ||w|| is 1 to the rounding of a division and of a norm, and h(w / ||w||) = h(w) / ||w||.
+    most += OUTWARD * growth(2 * len(weight) + 16) * abs(most)
+    return point_by_formula(subject, value, excess(most, value), FEASIBLE)
+
+
+def _exactly(
+    signed: Array, y: Array, caps: Array, nu: float, weight: Array, mean: Array, b: float,
+    rho: float,
+) -> float:  # fmt: skip
+    """-nu rho + sum c_i xi_i at (w, b - <w, mean>) in fractions, rounded up."""
+    w = [Fraction(x) for x in weight.tolist()]
+    level = Fraction(b) - sum(
+        (a * Fraction(m) for a, m in zip(w, mean.tolist(), strict=True)), ZERO
+    )
+    exact, of_w = dyadic(signed.ravel()), dyadic(weight)
+    k, total = len(weight), -Fraction(nu) * Fraction(rho)
+    for i, (sign, cap) in enumerate(zip(y.tolist(), caps.tolist(), strict=True)):
+        product = dot_integers(exact.integers[i * k : (i + 1) * k], of_w.integers)
+        score = scaled(product, exact.exponent + of_w.exponent) + int(sign) * level
+        total += Fraction(cap) * max(ZERO, Fraction(rho) - score)
+    return rounded_up(total)
+
+
+def bound_of(
+    family: NuFamily, nu: float, lower: float, how: str, *, proven: bool = True
+) -> LowerBound | None:
+    """A lower bound on Phi as a proof; None of one that is not finite, or somebody's word."""
+    hypotheses = {
+        "nu lies in (0, nu_max], where the reduced hulls are not empty": nu > 0,
+        "the bound is proven by the search, the slope or the chord that names it": proven,
+    }
+    return by_lemma(family.subject(nu), Lemma(lower, how, hypotheses))
+
+
+def judgement_at(
+    data: TrainingData,
+    nu: float,
+    class_balance: ArrayLike | str,
+    intercept: str,
+    weight: Array,
+    lemma: Lemma,
+) -> Judgement:
+    """What a weight (k,) of any length but 0 and the bound of a search on Phi amount to."""
+    caps, unit = loss_weights(data, class_balance), weight / np.linalg.norm(weight)
+    hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
+    subject = subject_of(data, caps, intercept, nu)
+    b, rho, _ = best_levels(hulls, unit)
+    value = support_value(hulls, unit)
+    return judged(attained_at(subject, data, caps, unit, value, b, rho), by_lemma(subject, lemma))

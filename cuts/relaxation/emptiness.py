@@ -10,9 +10,9 @@ from tightmargin.cuts.relaxation.relaxation import OPTIONS, Relaxation
 from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.solvers.backends import highs
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
@@ -62,7 +62,8 @@ def _least_objective(
         model.least = pyo.Objective(expr=total(-model.nu * model.rho, *terms))
         forms.append(standard_form(model))
     claim = highs.run(forms[0], classify(forms[0]), Limits())
-    return None if claim.duals is None else exact_lp_bound(forms[1], claim.duals.rows)
+    proven = None if claim.duals is None else exact_lp_bound(forms[1], claim.duals.rows)
+    return None if proven is None else proven.varying
 
 
 def _add_rows(

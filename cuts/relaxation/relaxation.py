@@ -36,6 +36,7 @@ OPTIONS = {
 }
 FLAT = 1e-6  # of weights in a box of half width 1: far above the feasibility tolerance
 RETRIES: tuple[Mapping[str, Any], ...] = (OPTIONS, OPTIONS | {"presolve": "on"}, {})
+ROUNDED = 1e-13  # of a length: more than a norm of a few numbers and two products round
 LEAST_TIME = 1e-3  # seconds left that are still worth a solve
 
 
@@ -253,4 +254,7 @@ class Relaxation:
         if self.longest(direction) is None:
             return -np.inf
         bound = self.live.proven_bound()
-        return None if bound is None else -bound * float(np.linalg.norm(direction)) / self.unit
+        if bound is None:
+            return None
+        length = -bound * float(np.linalg.norm(direction)) / self.unit
+        return length + ROUNDED * abs(length)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tightmargin.formulations.common.multipliers import with_total
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import ReducedHulls
+from tightmargin.formulations.nu.support_function import ReducedHulls, missing_mass
 
 EPS = 2.0**-52
 
@@ -88,6 +88,11 @@ def point_error(hulls: ReducedHulls, size: float) -> float:
     """
     n, k = hulls.signed.shape
     return EPS * (2 * n + 2 * k + 20) * hulls.nu * size
+
+
+def sorted_point_error(hulls: ReducedHulls, size: float) -> float:
+    """The same for points whose masses the sort gave, which may leave a little of them out."""
+    return point_error(hulls, size) + missing_mass(hulls) * size
 
 
 def member(hulls: ReducedHulls, shares: Array) -> Array:

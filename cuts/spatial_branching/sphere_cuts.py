@@ -23,7 +23,7 @@ from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.cone import exposed_points, independent_rows, steps_to_norm
-from tightmargin.cuts.spatial_branching.node_bound import EPS, largest_entry, point_error
+from tightmargin.cuts.spatial_branching.node_bound import EPS, largest_entry, sorted_point_error
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.polytope_edges import edges, ties_at
 from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
@@ -80,7 +80,7 @@ def sphere_cut(hulls: ReducedHulls, weight: Array, level: float) -> SphereCut | 
     if error is None or not _norms_below(hulls, rows, inverse, mu, level, error):
         return None
     normal = mu @ rows
-    rounding = 4 * np.sqrt(hulls.k) * point_error(hulls, largest_entry(hulls))
+    rounding = 4 * np.sqrt(hulls.k) * sorted_point_error(hulls, largest_entry(hulls))
     side = float(mu.sum()) - 1.0 + rounding * float(mu.sum()) / level
     side += EPS * 8 * hulls.k * (1 + float(mu.sum()))
     scale = float(np.linalg.norm(normal))
@@ -133,7 +133,7 @@ def _norms_below(
     hulls: ReducedHulls, rows: Array, inverse: Array, mu: Array, level: float, error: float
 ) -> bool:
     """Whether the corners of what is removed, times level, have norms below 1 in truth."""
-    slack = 2 * np.sqrt(hulls.k) * point_error(hulls, largest_entry(hulls))
+    slack = 2 * np.sqrt(hulls.k) * sorted_point_error(hulls, largest_entry(hulls))
     size = float(np.linalg.norm(inverse))
     vertex = inverse.sum(axis=1)
     apex = float(np.linalg.norm(vertex)) + np.sqrt(hulls.k) * (error + 4 * EPS) * size

@@ -37,6 +37,8 @@ COMMANDS = {
     "compare": ("compare", "compare_command", "Gaps of relaxations, or answers of solvers."),
     "export": ("export", "export_command", "Write a formulation on data as a file."),
     "certify": ("certify", "certify_command", "Prove a saved result again."),
+    "prove": ("proof_files", "prove_command", "Write the proof of a saved result as a file."),
+    "check": ("proof_files", "check_command", "Check a proof file in exact arithmetic."),
     "predict": ("predict", "predict_command", "Apply a saved result to new points."),
     "cross-validate": ("cross_validate", "cross_validate_command", "Choose a hyperparameter."),
     "reproduce": ("reproduce", "reproduce_command", "Run a table or figure of a paper again."),

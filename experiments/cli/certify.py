@@ -12,6 +12,7 @@ from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.experiments.saved_results.verification_verdict import Verification
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 
 Saved = Annotated[Path, typer.Argument(metavar="FILE.json", help="Written by solve --out.")]
@@ -45,6 +46,8 @@ def certify_command(
     if not found.confirmed:
         complain(f"{file}: NOT_CERTIFIED, {found.reason}")
         return 1
+    if found.verdict is Verdict.WITHIN_TOLERANCE:
+        complain(f"{file}: {found.verdict}, the bound is proven, and the point misses a row")
     return 3 if found.without_optimum else 0
 
 

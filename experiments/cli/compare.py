@@ -255,7 +255,10 @@ def _judge(studies: Sequence[GapStudy]) -> int:
             complain(f"{study.instance.name}: {line}")
             codes.append(1)
         for row in study.comparison.rows:
-            if row.verdict is Verdict.NOT_CERTIFIED:
+            if row.verdict is Verdict.NOT_CERTIFIED and row.bound is None:
                 complain(f"{study.instance.name}: {row.label}: {row.remark}")
                 codes.append(1)
+            elif row.verdict in (Verdict.WITHIN_TOLERANCE, Verdict.NOT_CERTIFIED):
+                why = row.result.certificate.reason
+                complain(f"{study.instance.name}: {row.label}: {row.verdict}, {why}")
     return next((code for code in (3, 1, 4) if code in codes), 0)

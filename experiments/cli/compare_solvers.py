@@ -25,6 +25,7 @@ from tightmargin.experiments.plots.performance_profile import save_solver_profil
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
 from tightmargin.solvers.comparison.compare import labelled_models
 from tightmargin.solvers.comparison.solver_runs import ALL, SolverRun, solver_runs, solvers_named
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NARROW = ("solver", "objective", "difference", "agrees", "seconds", "certificate")
 WIDE = 150  # characters that all columns need
@@ -190,7 +191,9 @@ def _cells(agreement: Agreement, row: SolverRun) -> Mapping[str, RenderableType]
     if row.result is None:
         style_of_certificate = BAD if row.failed else WARN
     else:
-        style_of_certificate = GOOD if record["certificate"] == "CERTIFIED" else ""
+        verdict = row.result.certificate.verdict
+        styles = {Verdict.CERTIFIED: GOOD, Verdict.WITHIN_TOLERANCE: WARN}
+        style_of_certificate = styles.get(verdict, "")
     return {
         **{name: str(record[name]) for name in ("entry", "class", "solver", "version", "status")},
         "objective": _number(record["objective"], ".9g"),

@@ -86,6 +86,9 @@ def cross_validate_command(
         emit("cross-validate", to_json(found, train))
     else:
         show(validation_page(found, data))
+    for row in found.rows:
+        for remark in filter(None, (fit.remark for fit in row.fits)):
+            complain(f"{method}: {row.hyperparameter:g}: {remark}")
     for line in found.complaints:
         complain(f"{method}: {line}")
     return 1 if found.complaints else 0

@@ -16,7 +16,15 @@ from rich.text import Text
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
-from tightmargin.experiments.console.tables import BAD, GOOD, WARN, fits, plain_table, show
+from tightmargin.experiments.console.tables import (
+    BAD,
+    GOOD,
+    WARN,
+    fits,
+    plain_table,
+    show,
+    verdict_text,
+)
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.reproduce.framework.comparison import (
     Cell,
@@ -32,6 +40,7 @@ from tightmargin.experiments.reproduce.papers import Effort, Reproduction, chose
 from tightmargin.experiments.studies.pools import refuse_pool
 from tightmargin.experiments.studies.result_store import opened
 from tightmargin.experiments.studies.runner import StudyError
+from tightmargin.solvers.proofs.verdict import Verdict
 
 EVERY = 30.0  # seconds between two lines on progress where there is no terminal
 WIDTH = 8  # characters that a column of numbers needs
@@ -213,8 +222,8 @@ def _words(table: Table, position: int) -> bool:
 def _proof(row: Row) -> RenderableType:
     if row.verdict is None:
         return "-"
-    if str(row.verdict) != "CERTIFIED":
-        return Text(str(row.verdict), BAD)
+    if row.verdict is not Verdict.CERTIFIED:
+        return verdict_text(row.verdict)
     return Text("-" if row.relative_gap is None else f"{row.relative_gap:.0e}", GOOD)
 
 

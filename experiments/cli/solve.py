@@ -29,6 +29,7 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.methods import AUTO, methods, refuse_method
 from tightmargin.solvers.model_building import build
+from tightmargin.solvers.proof_files.write import NO_FILE, refuse_bad_path
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 
@@ -65,6 +66,10 @@ def solve_command(
             "--plot-bounds", metavar="FILE.png", help="Draw bound and best point over time."
         ),
     ] = None,
+    proof: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json.gz", help="Write the proof of a convex optimum for check."),
+    ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
     solver: options.Solver = "auto",
@@ -79,6 +84,7 @@ def solve_command(
 ) -> int:
     """Solve one formulation on data and print the result with its certificate."""
     options.writable(out, (".json",))
+    refuse_bad_path(proof)
     for picture in (plot, plot_bounds):
         options.writable(picture, SUFFIXES)
     found = parse_settings(settings or ())
@@ -90,7 +96,7 @@ def solve_command(
         if plot is not None:
             refuse_undrawable(name, prepared)
         run = solve_isolated if isolate else solve
-        words = {"second_solver": second_solver, "method": method, **choice.limits}
+        words = {"second_solver": second_solver, "method": method, "proof": proof, **choice.limits}
         result = run(model, choice.solver, **words)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:
@@ -100,6 +106,8 @@ def solve_command(
     else:
         show(result_page(result))
     explain(result, out)
+    if proof is not None and NO_FILE in result.message:
+        complain(f"{result.formulation}: {result.message[result.message.index(NO_FILE) :]}")
     title = f"{name} on {data}"
     if plot is not None and result.values and not result.ray:
         save_machine(fitted(result, prepared), prepared.raw, plot, title)
@@ -135,7 +143,10 @@ def prepared_model(
 
 
 def explain(result: SolveResult, out: Path | None = None) -> None:
-    """Say on standard error, in one sentence, why a result is no certified optimum."""
+    """Say on standard error, in one sentence, why a result is no certified optimum.
+
+    A point within tolerance is a success, and is told all the same.
+    """
     certificate = result.certificate
     if options.was_interrupted(result):
         kept = [
@@ -151,5 +162,5 @@ def explain(result: SolveResult, out: Path | None = None) -> None:
         complain(f"{result.formulation}: interrupted; kept {', '.join(kept) or 'nothing'}{where}")
     elif result.objective is None:
         complain(f"{result.formulation}: {result.status}; {certificate.reason or result.message}")
-    elif certificate.verdict is Verdict.NOT_CERTIFIED:
-        complain(f"{result.formulation}: NOT_CERTIFIED, {certificate.reason}")
+    elif certificate.verdict in (Verdict.WITHIN_TOLERANCE, Verdict.NOT_CERTIFIED):
+        complain(f"{result.formulation}: {certificate.verdict}, {certificate.reason}")

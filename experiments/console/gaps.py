@@ -93,5 +93,7 @@ def proof_of(exact: SolveResult) -> str:
     said = "" if claim is None else f"; {exact.solver} {exact.version} claims {claim:.6g}"
     if certificate.verdict is Verdict.CERTIFIED:
         return f"optimum proven by {certificate.bound_method}{said}"
+    if certificate.verdict is Verdict.WITHIN_TOLERANCE:
+        return f"a bound by {certificate.bound_method} meets it; {certificate.reason}{said}"
     own = "no bound of our own" if exact.bound is None else f"our own bound {exact.bound:.6g}"
     return f"best point known, optimum not proven by us: {own}{said}"

@@ -95,7 +95,7 @@ def _rsvm_cells(report: RsvmReport, k: int) -> Cells:
 def _mark(report: RsvmReport, k: int) -> str:
     """Where nu does not tell H; of optimal multipliers only."""
     maps = report.maps[k]
-    if report.path.rows[k].verdict is not Verdict.CERTIFIED:
+    if not report.path.rows[k].verdict.closed:
         return ""
     if maps.degenerate:
         return " z"

@@ -20,7 +20,6 @@ from tightmargin.experiments.console.tables import (
     verdict_text,
 )
 from tightmargin.experiments.gap_study.table import seconds_text
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:
@@ -54,10 +53,12 @@ def _numbers(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     yield "objective", "" if result.objective is None else f"{result.objective:.10g}"
     if result.bound is not None:
         yield "proven bound", f"{result.bound:.10g}  ({certificate.bound_method})"
+    if result.interval is not None:
+        yield "optimum", "from {:.12g} to {:.12g}, proven".format(*result.interval)
     if result.relative_gap is not None:
         gap = number(result.absolute_gap, 3)
         yield "gap", f"{gap}  ({100 * result.relative_gap:.2g} %)"
-    if certificate.solver_bound is not None and certificate.verdict is not Verdict.CERTIFIED:
+    if certificate.solver_bound is not None and not certificate.verdict.closed:
         claim = f"{certificate.solver_bound:.10g}  (the word of {result.solver})"
         yield "solver's bound", claim
     yield "residuals", _residuals(result)

@@ -56,10 +56,17 @@ def number(value: float | None, digits: int = 6) -> str:
     return "-" if value is None or not np.isfinite(value) else f"{value:#.{digits}g}"
 
 
+COLOURS = {
+    Verdict.CERTIFIED: GOOD,
+    Verdict.WITHIN_TOLERANCE: WARN,
+    Verdict.SOLVER_BOUND: WARN,
+    Verdict.NOT_CERTIFIED: BAD,
+}
+
+
 def verdict_text(verdict: Verdict, remark: str = "") -> Text:
     """A verdict in its colour, with a remark."""
-    colour = {Verdict.CERTIFIED: GOOD, Verdict.SOLVER_BOUND: WARN, Verdict.NOT_CERTIFIED: BAD}
-    return Text(f"{verdict}{remark and f' ({remark})'}", style=colour[verdict])
+    return Text(f"{verdict}{remark and f' ({remark})'}", style=COLOURS[verdict])
 
 
 def data_text(data: Mapping[str, Any]) -> str:

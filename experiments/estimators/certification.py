@@ -28,6 +28,8 @@ def interrupted(result: SolveResult) -> bool:
 def judge(result: SolveResult, uncertified: str) -> None:
     """Warn or raise where our own code has not proven the machine optimal.
 
+    Where all that is missing is that its point misses rows by a tolerance, "raise" warns.
+
     Raises
     ------
     UncertifiedError
@@ -42,10 +44,8 @@ def judge(result: SolveResult, uncertified: str) -> None:
         left += f" for the objective {result.objective:.6g}"
     if gap is not None:
         left += f", a gap of {100 * gap:.3g} %"
-    _say(
-        f"formulation={result.formulation}: {certificate.verdict}, {why}; proven is {left}",
-        uncertified,
-    )
+    text = f"formulation={result.formulation}: {certificate.verdict}, {why}; proven is {left}"
+    _say(text, _softened(certificate.verdict, uncertified))
 
 
 def judge_grid(machines: ClassProbabilities, uncertified: str) -> None:
@@ -56,8 +56,14 @@ def judge_grid(machines: ClassProbabilities, uncertified: str) -> None:
         _say(
             f"probability_grid: {len(bad)} of {len(machines.rows)} machines are not CERTIFIED, "
             f"that of pi = {bad[0]:g} first; the largest gap is {largest:.3g}",
-            uncertified,
+            _softened(machines.verdict, uncertified),
         )
+
+
+def _softened(verdict: Verdict, uncertified: str) -> str:
+    """What to do about a verdict that is not CERTIFIED."""
+    near = verdict is Verdict.WITHIN_TOLERANCE
+    return "warn" if near and uncertified == "raise" else uncertified
 
 
 def _say(text: str, uncertified: str) -> None:

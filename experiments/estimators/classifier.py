@@ -80,7 +80,9 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         As for `tm.solve`: the limit is the solver's, and the proof after it takes seconds more.
     uncertified : "warn", "raise" or "ignore"
         What `fit` does about a machine that our own code has not proven optimal, also where a
-        solver says that it is: `UncertifiedWarning`, `UncertifiedError`, nothing.
+        solver says that it is: `UncertifiedWarning`, `UncertifiedError`, nothing. "raise" only
+        warns of one that is WITHIN_TOLERANCE: its bound is proven, and its point misses rows by at
+        most 1e-9.
     probability_grid : int or sequence of float, optional
         For weighted_svc: `fit` also solves a grid of pi, as `tm.paths.class_probabilities`, and
         `predict_proba` reads it. `predict` stays with the sign of the machine of `pi`.

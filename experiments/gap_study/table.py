@@ -79,10 +79,14 @@ def _markdown_cells(study: GapStudy, label: str) -> tuple[str, str]:
 
 def _exact_markdown(study: GapStudy) -> tuple[str, str]:
     upper, exact = study.comparison.upper, study.comparison.exact
-    proven = exact is not None and exact.certificate.verdict is Verdict.CERTIFIED
+    verdict = None if exact is None else exact.certificate.verdict
     if upper is None:
         return "no point", "-"
-    return f"{upper:.4f}", "0.0 %" if proven else "best point known"
+    near = "0.0 %, its point within tolerance"
+    said = {Verdict.CERTIFIED: "0.0 %", Verdict.WITHIN_TOLERANCE: near}
+    return f"{upper:.4f}", "best point known" if verdict is None else said.get(
+        verdict, "best point known"
+    )
 
 
 def percent(gap: float | None) -> str:

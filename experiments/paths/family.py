@@ -82,14 +82,14 @@ def judged(
         without = f", without {path.parameter} = {left}" if left else ""
         complain(f"{name}: interrupted; kept {len(path.rows)} rows{without}")
         return 130
-    open_rows = [row for row in path.rows if row.verdict is not Verdict.CERTIFIED]
-    for row in open_rows:
+    told = [row for row in path.rows if row.verdict is not Verdict.CERTIFIED]
+    for row in told:
         said = f" ({row.stop})" if row.stop else ""
         complain(
             f"{name}: {path.parameter} = {getattr(row, path.parameter):g}: {row.verdict}, "
             f"value {row.objective:.9g}, bound {shown(row):.9g}{said}"
         )
-    return 1 if open_rows else 0
+    return 0 if all(row.verdict.closed for row in told) else 1
 
 
 def with_checksum(document: dict[str, Any]) -> dict[str, Any]:

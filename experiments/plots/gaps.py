@@ -135,13 +135,19 @@ def _write_above(axes: Any, text: str, size: int) -> None:
 
 def _is_proven(study: GapStudy) -> bool:
     exact = study.comparison.exact
-    return exact is not None and exact.certificate.verdict is Verdict.CERTIFIED
+    return exact is not None and exact.certificate.verdict.closed
+
+
+def _is_near(study: GapStudy) -> bool:
+    exact = study.comparison.exact
+    return exact is not None and exact.certificate.verdict is Verdict.WITHIN_TOLERANCE
 
 
 def _facts(study: GapStudy) -> tuple[str, str]:
     """The settings of a study, and what is known of its optimum."""
     upper = study.comparison.upper
     name = study.exact.name if _is_proven(study) else f"best point known of {study.exact.name}"
-    known = "no point known" if upper is None else f"{name} {upper:.4g}"
+    near = " (its point within tolerance)" if _is_near(study) else ""
+    known = "no point known" if upper is None else f"{name} {upper:.4g}{near}"
     settings = study.instance.settings.items()
     return ", ".join(f"{word}\N{NO-BREAK SPACE}{value}" for word, value in settings), known

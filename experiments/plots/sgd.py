@@ -24,7 +24,6 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.soft_margin.sgd import Sgd, sgd
 from tightmargin.solvers.soft_margin.sgd_rate import sgd_rate
@@ -82,7 +81,7 @@ def sgd_study(
     else:
         model = soft_margin_svc(data, ridge=ridge, intercept="none")
     optimum = solve(model, "clarabel", options=CLOSELY)
-    if optimum.certificate.verdict is not Verdict.CERTIFIED or optimum.bound is None:
+    if not optimum.certificate.verdict.closed or optimum.bound is None:
         raise ValueError(f"the optimum is not proven: {optimum.certificate.reason}")
     runs = tuple(sgd(data, ridge=ridge, steps=steps, seed=seed) for seed in seeds)
     marks = [[point.steps for point in run.trace] for run in runs]

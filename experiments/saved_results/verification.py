@@ -33,18 +33,21 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.reliances import why_infeasible
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
 from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.certify import certify_point
+from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
+from tightmargin.solvers.certificates.multiplier_search import larger
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
-from tightmargin.solvers.exact.infeasibility import checked_infeasibility
 from tightmargin.solvers.exact.unboundedness import ray_proof
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import closing_bound, saved_bounds
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.proofs.farkas import proven_infeasible
+from tightmargin.solvers.proofs.lemma import by_lemma
+from tightmargin.solvers.proofs.statement import Infeasible, LowerBound, Unbounded
+from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
@@ -84,10 +87,24 @@ def verification(result: SolveResult, prepared: Prepared) -> Verification:
         Other data, no formulation of the catalogue, an edited model, a result with neither a point
         nor a proof, or arrays that do not fit the model.
     """
+    case = rebuilt_case(result, prepared)
+    proven_empty = _proven_empty(result)
+    try:
+        return _no_optimum(result, case) if proven_empty else _with_point(result, case)
+    except _ILL_FITTING as error:
+        raise ValueError(f"the saved arrays do not fit the model: {error!r}") from error
+
+
+def _proven_empty(result: SolveResult) -> bool:
+    return result.status in NO_OPTIMUM and result.certificate.verdict is Verdict.CERTIFIED
+
+
+def rebuilt_case(result: SolveResult, prepared: Prepared) -> Case:
+    """The model of a saved result built again; a ValueError as `verification` raises it."""
     refuse_other_data(result, prepared.raw)
     origin = origin_of(result, prepared)
     entry = CATALOGUE[origin.entry]
-    proven_empty = result.status in NO_OPTIMUM and result.certificate.verdict is Verdict.CERTIFIED
+    proven_empty = _proven_empty(result)
     if result.objective is None and not proven_empty:
         raise ValueError(f"the result holds no point to prove: its status is {result.status}")
     as_written = proven_empty and result.certificate.unproven == why_infeasible(origin) != ""
@@ -96,11 +113,7 @@ def verification(result: SolveResult, prepared: Prepared) -> Verification:
             f"the result belongs to a {origin.entry} model that was edited: its hyperparameters do "
             "not say how, so it cannot be built again"
         )
-    case = _rebuilt(origin, _stated_gap(result))
-    try:
-        return _no_optimum(result, case) if proven_empty else _with_point(result, case)
-    except _ILL_FITTING as error:
-        raise ValueError(f"the saved arrays do not fit the model: {error!r}") from error
+    return _rebuilt(origin, _stated_gap(result))
 
 
 def _with_point(result: SolveResult, case: Case) -> Verification:
@@ -110,17 +123,15 @@ def _with_point(result: SolveResult, case: Case) -> Verification:
     check = CATALOGUE[origin.entry].check
     assert check is not None
     checked = check(origin, result.values)
-    bound, method = checked.bound, checked.bound_method
-    for value, how in _own_bounds(result, case, checked):
-        if value is not None and (bound is None or value > bound):
-            bound, method = value, how
+    best: LowerBound | None = None
+    for proof in _own_bounds(result, case, checked):
+        best = larger(best, proof)
     why = MISSING
-    if _was_searched(result, bound):
-        value, how, reason = search_again(origin, result.values, result.seconds)
-        if value is not None and (bound is None or value > bound):
-            bound, method = value, how
+    if _was_searched(result, None if best is None else best.value(case.constant)):
+        lemma, reason = search_again(origin, result.values, result.seconds)
+        best = larger(best, by_lemma(case.form, lemma, case.constant))
         why = f"but not again here: {reason}" if reason else MISSING
-    return compared(result, case, checked, bound, method, why)
+    return compared(result, case, checked, best, why)
 
 
 def _was_searched(result: SolveResult, bound: float | None) -> bool:
@@ -145,44 +156,45 @@ def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
         model = transformed(model, origin.parameters["transformation"])
     model = without_quotients(model)
     form = standard_form(model)
-    return Case(model, form, classify(form), origin, Limits(absolute_gap=absolute_gap))
+    return Case(model, Subject(form), origin, Limits(absolute_gap=absolute_gap))
 
 
 def _no_optimum(result: SolveResult, case: Case) -> Verification:
     """Check the saved Farkas multipliers, or the saved point and ray, in exact arithmetic."""
-    words = ""
     if result.objective is not None or result.bound is not None:
         said = f"it is {result.status} and has an objective or a bound"
         return Verification((), Verdict.NOT_CERTIFIED, "", (), said, result.status)
     if result.status is Status.INFEASIBLE:
         form = replace(case.form, sense=1)
         multipliers = multipliers_by_name(result.duals, form, case.classification)
-        proof = checked_infeasibility(form, multipliers.rows)
-        what, words = "no point", "" if proof is None else proof.words
+        proof: Infeasible | Unbounded | None = proven_infeasible(form, multipliers.rows)
+        what = "no point"
     else:
         form, zero = case.form, np.zeros(case.form.n)
         refuse_missing(result.values, case)
         refuse_missing(result.ray, case, "the ray")
         point = point_with(case.model, form, zero, result.values)
-        way = ray_proof(form, point_with(case.model, form, zero, result.ray), point)
-        what, words = "no least value", "" if way is None else way.words
-    reason = "" if words else f"that the model has {what} could not be proven again"
-    verdict = Verdict.CERTIFIED if words else Verdict.NOT_CERTIFIED
-    return Verification((), verdict, words, (), reason, result.status)
+        proof = ray_proof(form, point_with(case.model, form, zero, result.ray), point)
+        what = "no least value"
+    if proof is None:
+        reason = f"that the model has {what} could not be proven again"
+        return Verification((), Verdict.NOT_CERTIFIED, "", (), reason, result.status)
+    judgement = judged_without_optimum(proof)
+    return Verification((), judgement.verdict, proof.words, (), judgement.reason, result.status)
 
 
-def _own_bounds(
-    result: SolveResult, case: Case, checked: PaperCheck
-) -> list[tuple[float | None, str]]:
+def _own_bounds(result: SolveResult, case: Case, checked: PaperCheck) -> list[LowerBound | None]:
     """Every bound of ours that the file and the data allow.
 
     Where nothing proves that the model keeps an optimum of the paper's problem, as with an M that
     is too small, a bound of the model is none of the problem.
     """
-    found = [
+    lemmas = (
+        checked.bound,
         closing_bound(case.origin, result.values),
         saved_bounds(case.origin, result.certificate.facts),
-    ]
+    )
+    found = [by_lemma(case.form, lemma, case.constant) for lemma in lemmas]
     duals = result.duals or result.certificate.facts.get(BOUND_DUALS, {})
     restricts = bool(checked.unproven) and not case.classification.convex
     if duals and case.classification.relaxes_to_convex and not restricts:
@@ -192,12 +204,11 @@ def _own_bounds(
 
 def _bound_from_multipliers(
     result: SolveResult, case: Case, duals: Mapping[str, Any]
-) -> tuple[float | None, str]:
+) -> LowerBound | None:
     """Weak duality at the saved multipliers on the model built again."""
     refuse_missing(result.values, case)
     at = result.certificate.facts.get(BOUND_POINT, {})
     values = dict(result.values) | {name: np.asarray(at[name], dtype=float) for name in at}
     x = point_with(case.model, case.form, np.zeros(case.form.n), values)
     claim = Claim(Status.OPTIMAL, x, multipliers_by_name(duals, case.form, case.classification))
-    found = certify_point(case, claim, closing=False).certificate
-    return found.bound, found.bound_method
+    return certify_point(case, claim, closing=False).lower

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,17 @@ from tightmargin.experiments.saved_results.verification_facts import (
 from tightmargin.formulations.catalogue import PaperCheck
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import is_triangle, point_with, variables
-from tightmargin.solvers.certificates.case import CLAIM_TOLERANCE, FEASIBILITY_TOLERANCE, Case
+from tightmargin.solvers.certificates.case import (
+    CLAIM_TOLERANCE,
+    FEASIBILITY_TOLERANCE,
+    Case,
+    onto_bounds,
+)
+from tightmargin.solvers.certificates.upper_end import upper_end
 from tightmargin.solvers.proofs.gap import CLOSED, unit
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.proofs.lemma import point_by_formula
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.proofs.verdict import Verdict, judged, weakest
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.residuals import primal_residual
 
@@ -86,8 +95,7 @@ def compared(
     result: SolveResult,
     case: Case,
     checked: PaperCheck,
-    bound: float | None,
-    method: str,
+    proof: LowerBound | None,
     why: str,
 ) -> Verification:
     """The file beside what is computed again, and what our own computation makes of it.
@@ -96,14 +104,15 @@ def compared(
     ----------
     checked : PaperCheck
         Of the saved point.
-    bound, method : float or None, str
+    proof : LowerBound or None
         The best lower bound that was proven here.
     why : str
         Why that may be less than the saved one.
     """
     saved, stated = result.certificate, result.objective
     assert stated is not None
-    k = case.form.objective.constant
+    k = case.constant
+    bound = None if proof is None else proof.value(k)
     violation = _violation(result, case, checked)
     rounding = _rounding(result, case, checked.objective)
     same = abs(checked.objective - stated) <= rounding
@@ -133,7 +142,7 @@ def compared(
             or contradicted_variable(result, checked.repaired)
             or _other_objective(result, case, rounding)
             or contradicted_fact(saved.facts, checked.facts)
-            or _unfounded(result, case, checked, bound, claims)
+            or _unfounded(result, case, checked, proof, claims)
         )
     numbers = (
         Repeated("objective", stated, checked.objective, same),
@@ -143,8 +152,9 @@ def compared(
     verdict = Verdict.NOT_CERTIFIED if reason else saved.verdict
     unchecked = unchecked_parts(result, checked.facts)
     return Verification(
-        numbers, verdict, method, tuple(claims), reason, result.status, unchecked=unchecked
-    )
+        numbers, verdict, "" if proof is None else proof.words, tuple(claims), reason,
+        result.status, unchecked=unchecked,
+    )  # fmt: skip
 
 
 def _violation(result: SolveResult, case: Case, checked: PaperCheck) -> float:
@@ -211,10 +221,17 @@ def _against_itself(
     residual, gap = saved.primal_residual, saved.gap
     if residual is not None and not 0 <= residual <= FEASIBILITY_TOLERANCE:
         return f"the saved violation {residual:.3g} is not that of a feasible point"
+    upper = saved.upper
+    if upper is not None and not objective - rounding <= upper:
+        return f"the saved upper end {upper:.17g} is below the objective {objective:.17g}"
     if gap is not None and result.bound is not None:
-        apart, own = max(objective - result.bound, 0.0), unit(objective, result.bound, constant)
-        sizes = [size for size in (max(1.0, abs(objective)), own) if size > 0]
-        if not any(abs(gap - apart / size) <= CLOSED * max(1.0, gap) for size in sizes):
+        # Beside an optimum of 0 the objective may be rounding, and a proven upper end is more.
+        end = objective if upper is None else upper
+        ends = [(objective, max(1.0, abs(objective)))]
+        ends += [(each, unit(each, result.bound, constant)) for each in (objective, end)]
+        apart = max(objective - result.bound, 0.0)
+        shares = [max(each - result.bound, 0.0) / size for each, size in ends if size > 0]
+        if not any(abs(gap - share) <= CLOSED * max(1.0, gap) for share in shares):
             return f"the saved gap {gap:.3g} is that of another bound, {apart:.3g} away"
     return ""
 
@@ -223,17 +240,28 @@ def _unfounded(
     result: SolveResult,
     case: Case,
     checked: PaperCheck,
-    bound: float | None,
+    proof: LowerBound | None,
     claims: list[str],
 ) -> str:
     """Why the saved verdict does not follow from what was proven again; empty if it does."""
-    saved, k = result.certificate, case.form.objective.constant
+    saved, k = result.certificate, case.constant
     last = "".join(f": {claim}" for claim in claims[-1:])
-    closed = case.closes(checked.objective, bound)
+    bound = None if proof is None else proof.value(k)
+    closed = case.closes(checked.objective, proof)
     if saved.verdict is Verdict.NOT_CERTIFIED:
         return f"it was saved as NOT_CERTIFIED: {saved.reason}"
-    if saved.verdict is Verdict.CERTIFIED and not closed:
+    if saved.verdict.closed and not closed:
         return f"the saved bound could not be proven again{last}"
+    point = _point(result, case, checked, proof)
+    if saved.verdict.closed:
+        again = judged(point, proof, absolute_gap=case.limits.absolute_gap)
+        if weakest([again.verdict, saved.verdict]) is not saved.verdict:
+            return f"it was saved as {saved.verdict}, and is not again: {again.reason}"
+    if saved.upper is not None:
+        most = point.value(k) if point is not None and point.exact else math.inf
+        room = CLOSED * unit(saved.upper, saved.upper, k) + case.limits.absolute_gap
+        if not most <= saved.upper + room:
+            return f"the saved upper end {saved.upper:.17g} could not be proven again"
     if result.bound is not None and not reaches(bound, result.bound, k):
         return f"the saved bound could not be proven again{last}"
     # A bound on the problem itself needs no proof that the model keeps its optimum.
@@ -242,6 +270,19 @@ def _unfounded(
     if saved.verdict is Verdict.SOLVER_BOUND and saved.solver_bound is None:
         return "it rests on a solver's bound and holds none"
     return ""
+
+
+def _point(
+    result: SolveResult, case: Case, checked: PaperCheck, proof: LowerBound | None
+) -> FeasiblePoint | None:
+    """What is proven of the saved point, its slacks from the formula where no file holds them."""
+    x = point_with(case.model, case.form, np.full(case.form.n, np.nan), checked.repaired)
+    x = point_with(case.model, case.form, x, result.values)
+    if np.isnan(x).any():  # variables of disjuncts are in no file
+        error = _rounding(result, case, checked.objective)
+        varying = checked.objective - case.constant
+        return point_by_formula(case.form, varying, error, "by the paper's formula")
+    return upper_end(case, onto_bounds(case.form, x), proof, checked)
 
 
 def reaches(bound: float | None, stated: float, constant: float) -> bool:

@@ -53,8 +53,14 @@ class Fit:
 
     @property
     def certified(self) -> bool:
-        """Whether our own computation proves this to be the estimator."""
-        return self.w is not None and self.certificate.verdict is Verdict.CERTIFIED
+        """Whether our own computation proves this to be the estimator, or within tolerance."""
+        return self.w is not None and self.certificate.verdict.closed
+
+    @property
+    def remark(self) -> str:
+        """Why a fit is proven within tolerance only; empty for all others."""
+        near = self.certificate.verdict is Verdict.WITHIN_TOLERANCE
+        return f"{self.certificate.verdict}: {self.certificate.reason}" if near else ""
 
     @property
     def complaint(self) -> str:
@@ -243,15 +249,15 @@ def _by_model(
 
 def _conic(row: ConicRow) -> Fit:
     how = "closed form" if row.method == LOW_RANK else "weak duality"
-    proven = row.verdict is Verdict.CERTIFIED
+    found = row.judgement
     certificate = Certificate(
-        row.verdict,
-        reason="" if proven else f"the proven gap is {row.gap:.3g} {row.stop}".rstrip(),
+        found.verdict,
+        reason=f"{found.reason} {row.stop}".strip() if found.reason else "",
         level="paper",
-        gap=row.gap / max(1.0, abs(row.objective)),
+        gap=found.gap,
         bound=row.bound,
         bound_method=f"{how} of the strengthening dual, {row.method}",
         facts={"penalty": row.penalty, "rank_of_lift": row.rank, "errors": row.errors},
     )
-    status = Status.OPTIMAL if proven else Status.INACCURATE
+    status = Status.OPTIMAL if found.verdict.closed else Status.INACCURATE
     return Fit(row.budget, row.w, row.b, row.objective, row.bound, status, certificate, row.seconds)

@@ -9,10 +9,16 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import augmented, norm_of, signed_scores
-from tightmargin.formulations.conic.closed_form_bound import budget_bound, strengthening_bound
+from tightmargin.formulations.conic.closed_form_bound import (
+    CLOSED_FORM,
+    budget_bound,
+    priced_hypotheses,
+    strengthening_bound,
+)
 from tightmargin.formulations.conic.loss import conic_loss, least_indicator
 from tightmargin.formulations.conic.strengthening import strengthening_values
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.formulations.zero_one.intercept_bound import (
     derive_intercept_bound,
@@ -146,8 +152,7 @@ def check_sdp(origin: Origin, values: Values) -> PaperCheck:
         objective,
         violation=_overrun(W, bound_on_b),
         repaired=_repaired(W, v, T),
-        bound=None if proof is None else proof.value,
-        bound_method="" if proof is None else "closed form of the strengthening dual",
+        bound=None if proof is None else Lemma(proof.value, CLOSED_FORM, proof.hypotheses(penalty)),
         unproven=unproven,
         facts=facts,
     )
@@ -199,8 +204,9 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
         objective,
         violation=max(_overrun(W, bound_on_b), used / spend - 1, 0.0),
         repaired=_repaired(W, v, T),
-        bound=None if proof is None else proof[0],
-        bound_method="" if proof is None else "closed form of the strengthening dual",
+        bound=None
+        if proof is None
+        else Lemma(proof[0], CLOSED_FORM, priced_hypotheses(proof[1], ratio, spend)),
         facts=facts | _rank_facts(points, W, values, objective),
     )
 

@@ -32,6 +32,7 @@ from tightmargin.formulations.common.least_eigenvalue import (
 )
 from tightmargin.formulations.data.arrays import Array
 
+CLOSED_FORM = "closed form of the strengthening dual"
 NO_PRICE, ANY_PRICE = 1e-100, 1e100
 SECTIONS = 40  # of an interval, each by a third: the penalty to seven digits
 # Beyond these, products of three numbers may over- or underflow unnoticed.
@@ -60,6 +61,17 @@ class StrengtheningBound:
     gamma: Array
     alpha: Array
     beta: float
+
+    def hypotheses(self, penalty: float) -> dict[str, bool]:
+        """What the value rests on, looked at once more."""
+        inside = self.alpha * self.alpha <= penalty * self.gamma
+        return {
+            "the penalty is positive": penalty > 0,
+            "gamma >= 0 and alpha >= 0": bool((self.gamma >= 0).all() and (self.alpha >= 0).all()),
+            "alpha_i^2 <= penalty gamma_i": bool(inside.all()),
+            "the price of the intercept is positive": self.beta > 0,
+            "diag(1, beta) - sum gamma x x' has a positive least eigenvalue, with rounding": True,
+        }
 
 
 def strengthening_bound(
@@ -255,6 +267,16 @@ def budget_bound(
         low, high = (low, right) if loss(left) <= loss(right) else (left, high)
     best_at = min((low, high, float(grid[k])), key=loss)
     return -loss(best_at), float(np.exp(best_at))
+
+
+def priced_hypotheses(penalty: float, ratio: Array, spend: float) -> dict[str, bool]:
+    """What the bound of the budget form rests on: that of a penalty, and the budget's price."""
+    return {
+        "the penalty is positive": penalty > 0,
+        "v_i / T_i >= 0": bool((np.asarray(ratio) >= 0).all()),
+        "the budget is positive": spend > 0,
+        "the hypotheses of the strengthening bound at this penalty": math.isfinite(penalty),
+    }
 
 
 def budget_value(bound: float, penalty: float, spend: float) -> float:

@@ -111,8 +111,8 @@ def _add_pairs(
     k = len(at)
     i, j = (side[~np.eye(k, dtype=bool)] for side in np.indices((k, k)))
     pairs = PointPairs(m, signed, at[i], at[j], i)
-    far = np.maximum(bounds.upper[at[j]], room)
-    near = np.maximum(-bounds.lower[at[j]], room)
+    far = rounded_sides(np.maximum(bounds.upper[at[j]], room))
+    near = rounded_sides(np.maximum(-bounds.lower[at[j]], room))
 
     def both(factor: Any) -> tuple[Any, Any]:
         return picked(pair_number(i, j, k), len(m.Z), factor), m.Z
@@ -252,6 +252,16 @@ def add_cutoff(m: pyo.ConcreteModel, bounds: SlackBounds, at: Index, penalty: fl
 
 
 # --- coefficients of products of variables --------------------------------------------------------
+
+
+def rounded_sides(sizes: Array) -> Array:
+    """The sizes rounded up to numbers whose sum with 1 is a double.
+
+    A conflict makes rows equations that hold together only where 1 + L_j is not rounded.
+    """
+    exponents = np.frexp(sizes)[1]
+    grid = np.exp2(np.clip(exponents - 50, -40, None))
+    return np.ceil(sizes / grid) * grid
 
 
 def picked(columns: Index, width: int, factor: Any) -> sp.csr_matrix:

@@ -15,20 +15,22 @@ from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.matrix.checks import check_bilinear, matrix_point
+from tightmargin.formulations.matrix.checks import (
+    ROUNDING,
+    MatrixPoint,
+    check_bilinear,
+    known_point,
+    ranges,
+)
 from tightmargin.formulations.matrix.convex_models import hinge_model, with_b
 from tightmargin.formulations.matrix.shapes import (
     Shape,
     checked_rank,
     checked_shape,
     frame,
-    nearest_of_rank,
 )
 from tightmargin.formulations.modeling.affine_rows import dot, squares
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
-from tightmargin.formulations.parameters import finite_hyperplane
-
-ROUNDING = 1e-9  # by which a proven range is widened
 
 
 @formulation(
@@ -81,14 +83,10 @@ def matrix_svc_bilinear(
     """
     rows, columns = checked_shape(shape, data.d)
     r = checked_rank(rank, rows, columns)
-    w, b = finite_hyperplane("incumbent", incumbent or (np.zeros(data.d), 0.0), data.d)
+    known = known_point(data, incumbent, (rows, columns), r, intercept)
     m = hinge_model(data, ridge, intercept)
-    w = nearest_of_rank(w, rows, columns, r)
-    known = matrix_point(
-        data, w, 0.0 if intercept == "none" else b, (rows, columns), intercept
-    )  # fmt: skip
     _add_factors(m, (rows, columns), r)
-    _add_ranges(m, data, known.loss, float(w @ w) + known.price_of_b, intercept)
+    _add_ranges(m, data, known, intercept)
     _start(m, known.w, known.b, known.xi, (rows, columns), r)
     m.objective = pyo.Objective(
         expr=dot(1.0, m.xi) + with_b(m, 0.5 * m.ridge * squares(m.V), 0.5 * m.ridge, intercept)
@@ -116,19 +114,16 @@ def _add_factors(m: pyo.ConcreteModel, shape: tuple[int, int], rank: int) -> Non
 
 
 def _add_ranges(
-    m: pyo.ConcreteModel, data: TrainingData, loss: float, norm: float, intercept: str
+    m: pyo.ConcreteModel, data: TrainingData, known: MatrixPoint, intercept: str
 ) -> None:
     """Proven ranges of B, V and b, functions of ridge, so that a sweep keeps them true."""
-    reach = (1 + ROUNDING) * pyo.sqrt(2 * loss / m.ridge + norm)
+    reach, limit = ((1 + ROUNDING) * end for end in ranges(data, known, m.ridge, intercept))
     for variable in (*m.w.values(), *m.V.values()):
         variable.setlb(-reach)
         variable.setub(reach)
-    if intercept == "none":
-        return
-    longest = float(np.sqrt(np.einsum("ij,ij->i", data.X, data.X).max()))
-    limit = reach if intercept == "penalised" else 1 + longest * reach
-    m.b.setlb(-limit)
-    m.b.setub(limit)
+    if intercept != "none":
+        m.b.setlb(-limit)
+        m.b.setub(limit)
 
 
 def _start(

@@ -9,6 +9,7 @@ of a solver play no part in an objective:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD, UNDERFLOW, growth
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.shapes import (
@@ -29,8 +31,10 @@ from tightmargin.formulations.matrix.shapes import (
     spread_norm,
 )
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
+from tightmargin.formulations.parameters import finite_hyperplane
 
 NO_PART = 1e-14  # of the largest singular value: rounding, for which there is no direction
+ROUNDING = 1e-9  # by which the proven ranges of the exact model are widened
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,20 +119,71 @@ def check_full(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, repaired=_named(origin, found), facts=found.facts())
 
 
+def known_point(
+    data: TrainingData, incumbent: Any, shape: tuple[int, int], rank: int, intercept: str
+) -> MatrixPoint:
+    """The known point (w, b) of the exact model, cut down to the rank; without one, B = 0."""
+    w, b = finite_hyperplane("incumbent", incumbent or (np.zeros(data.d), 0.0), data.d)
+    b = 0.0 if intercept == "none" else b
+    return matrix_point(data, nearest_of_rank(w, *shape, rank), b, shape, intercept)
+
+
 def check_bilinear(origin: Origin, values: Values) -> PaperCheck:
-    """B = U V' of the bounded rank whatever w says, and the objective there."""
-    m, n = _shape(origin)
-    rank = checked_rank(origin.parameters["rank"], m, n)
+    """B = U V' of the bounded rank whatever w says, and the objective there.
+
+    Columns of length 1 are seldom doubles. But the product of any U, V in doubles is that of a QR
+    factorisation of U in real numbers, whose frame meets its rows; so the objective is right to
+    what rounding takes from that product, from the losses and from the norm.
+    """
+    shape, ridge = _shape(origin), origin.parameters["ridge"]
+    rank = checked_rank(origin.parameters["rank"], *shape)
     _, b = weight_and_intercept(origin, values, {})
-    product = np.reshape(values["U"], (m, rank)) @ np.reshape(values["V"], (n, rank)).T
-    U, V = frame(product.ravel(), m, n, rank)
+    product = np.reshape(values["U"], (shape[0], rank)) @ np.reshape(values["V"], (-1, rank)).T
+    U, V = frame(product.ravel(), *shape, rank)
     found = _point(origin, (U @ V.T).ravel(), b)
-    norm = float(found.values @ found.values) + found.price_of_b
+    norm = float(found.w @ found.w) + found.price_of_b
+    error = _product_error(origin, found, U, V)
     return PaperCheck(
-        found.loss + origin.parameters["ridge"] / 2 * norm,
+        found.loss + ridge / 2 * norm,
         repaired=_named(origin, found) | {"U": U.ravel(), "V": V.ravel()},
+        error=error if _is_in_range(origin, found, norm + 2 * error / ridge) else None,
         facts=found.facts(),
     )
+
+
+def _product_error(origin: Origin, found: MatrixPoint, U: Array, V: Array) -> float:
+    """What the objective at the product of U and V may differ by from the one computed."""
+    data, ridge = origin.data, origin.parameters["ridge"]
+    sizes = (np.abs(U) @ np.abs(V).T).ravel()  # no entry of the product is larger
+    losses = 1 + abs(found.b) + np.abs(data.factor) @ sizes
+    squares = float(sizes @ sizes) + found.b**2
+    terms = data.n + data.d + 2 * U.shape[1] + 16
+    rounding = growth(terms) * (float(losses.sum()) + ridge / 2 * squares)
+    lost = terms**2 * UNDERFLOW * (1 + ridge + float(np.abs(data.factor).max()))
+    return OUTWARD * (rounding + lost)
+
+
+def _is_in_range(origin: Origin, found: MatrixPoint, norm: float) -> bool:
+    """Whether entries of B and V of at most this squared norm, and b, are in their ranges."""
+    words, shape = origin.parameters, _shape(origin)
+    known = known_point(origin.data, words["incumbent"], shape, words["rank"], words["intercept"])
+    reach, limit = ranges(origin.data, known, words["ridge"], words["intercept"])
+    wider = 1 + ROUNDING / 2
+    return norm <= reach**2 * wider and abs(found.b) <= limit * wider
+
+
+def ranges(data: TrainingData, known: MatrixPoint, ridge: Any, intercept: str) -> tuple[Any, Any]:
+    """Bounds on the entries of B and V, and on b, of every point that is no worse than a known one.
+
+    Parameters
+    ----------
+    ridge : float or Pyomo parameter
+        The bounds are expressions of it.
+    """
+    norm = float(known.w @ known.w) + known.price_of_b
+    reach = (2 * known.loss / ridge + norm) ** 0.5
+    longest = math.sqrt(float(np.einsum("ij,ij->i", data.X, data.X).max()))
+    return reach, reach if intercept == "penalised" else 1 + longest * reach
 
 
 def check_projection(origin: Origin, values: Values) -> PaperCheck:

@@ -16,16 +16,19 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.multipliers import with_total
 from tightmargin.formulations.common.nu_property import margin_facts, multiplier_facts
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.slope_bound import proven_slope
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.formulations.nu.slope_bound import EPS, proven_slope
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
     best_levels,
     reduced_hulls,
+    support_error,
     support_value,
 )
 
 NO_DIRECTION = 1e-7  # interior point methods leave about this much of a w that is 0
 SCALES = ("takeda", "perez_cruz")
+SLOPE = "h(w) >= slope ||w||, by points of the reduced-hull difference"
 BOUND_METHOD = "distance of 0 to the boundary of an inner hull of the reduced-hull difference"
 
 
@@ -89,16 +92,20 @@ def _normalised(origin: Origin, values: Values, low: float, high: float) -> Pape
     if length > 0:
         w = w * (min(max(length, low * radius), high * radius) / length)
     repaired, facts = at_weight(origin, hulls, w)
+    factor = objective_factor(origin.data.n, scale)
     return PaperCheck(
-        objective_factor(origin.data.n, scale) * support_value(hulls, w),
+        factor * support_value(hulls, w),
         violation=low if length == 0 else 0.0,
         repaired=repaired,
+        error=factor * support_error(hulls, w) if length > 0 else None,
         facts=facts,
     )
 
 
-def _with_bound(found: PaperCheck, bound: float | None) -> PaperCheck:
-    return found if bound is None else replace(found, bound=bound, bound_method=BOUND_METHOD)
+def _with_bound(found: PaperCheck, bound: float | None, hypotheses: dict[str, bool]) -> PaperCheck:
+    if bound is None:
+        return found
+    return replace(found, bound=Lemma(bound, BOUND_METHOD, {SLOPE: True, **hypotheses}))
 
 
 def _slope(origin: Origin, found: PaperCheck) -> float | None:
@@ -106,18 +113,26 @@ def _slope(origin: Origin, found: PaperCheck) -> float | None:
     slope = proven_slope(hulls_of(origin), weight_of(origin, found.repaired))
     if slope is None:
         return None
-    return slope * objective_factor(origin.data.n, origin.parameters.get("scale", "takeda"))
+    factor = objective_factor(origin.data.n, origin.parameters.get("scale", "takeda"))
+    return slope * factor - 4 * EPS * abs(slope) * factor  # twice multiplied by what follows
 
 
 def _radius(origin: Origin) -> float:
     return math.sqrt(norm_squared(origin.parameters["scale"]))
 
 
+def _on_sphere(origin: Origin, slope: float) -> float:
+    """Slope times radius, rounded down; what rounds is a root and a product."""
+    value = slope * _radius(origin)
+    return value - 4 * EPS * abs(value)
+
+
 def check_sphere(origin: Origin, values: Values) -> PaperCheck:
     """||w|| made exact."""
     found = _normalised(origin, values, 1.0, 1.0)
     slope = _slope(origin, found)
-    return _with_bound(found, None if slope is None else slope * _radius(origin))
+    bound = None if slope is None else _on_sphere(origin, slope)
+    return _with_bound(found, bound, {"||w|| is the radius": True})
 
 
 def check_ball(origin: Origin, values: Values) -> PaperCheck:
@@ -129,7 +144,10 @@ def check_reverse(origin: Origin, values: Values) -> PaperCheck:
     """w pushed out of the ball; a negative slope proves nothing, because ||w|| has no limit."""
     found = _normalised(origin, values, 1.0, np.inf)
     slope = _slope(origin, found)
-    return _with_bound(found, None if slope is None or slope < 0 else slope * _radius(origin))
+    bound = None if slope is None else _on_sphere(origin, slope)
+    return _with_bound(
+        found, bound, {"the slope is not negative": slope is not None and slope >= 0}
+    )
 
 
 def check_linearised(origin: Origin, values: Values) -> PaperCheck:
@@ -155,7 +173,9 @@ def check_polar(origin: Origin, values: Values) -> PaperCheck:
     repaired, facts = at_weight(origin, hulls, w)
     found = PaperCheck(-float(w @ w), repaired=repaired, facts=facts)
     slope = _slope(origin, found)
-    return _with_bound(found, None if slope is None or slope <= 0 else -1 / slope**2)
+    positive = slope is not None and slope > 0
+    bound = None if slope is None or not positive else -1 / slope**2 * (1 + 1e-15)
+    return _with_bound(found, bound, {"the slope is positive": positive})
 
 
 def check_cvar(origin: Origin, values: Values) -> PaperCheck:
@@ -170,10 +190,12 @@ def check_cvar(origin: Origin, values: Values) -> PaperCheck:
         support_value(hulls, w) / hulls.nu,
         violation=0.0 if length > 0 else 1.0,
         repaired=repaired,
+        error=support_error(hulls, w) / hulls.nu * (1 + 1e-12) if length > 0 else None,
         facts=facts,
     )
     slope = proven_slope(hulls, w)
-    return _with_bound(found, None if slope is None else slope / hulls.nu)
+    bound = None if slope is None else slope / hulls.nu - 4 * EPS * abs(slope / hulls.nu)
+    return _with_bound(found, bound, {"||w|| = 1": True})
 
 
 def check_linearised_dual(origin: Origin, values: Values) -> PaperCheck:

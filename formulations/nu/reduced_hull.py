@@ -20,6 +20,7 @@ from tightmargin.formulations.common.multipliers import (
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
@@ -127,8 +128,11 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(
         norm / 2,
         repaired=repaired,
-        bound=nearest**2 / 2 * (1 - 1e-14),
-        bound_method=SORTED,
+        bound=Lemma(
+            nearest**2 / 2 * (1 - 1e-14),
+            SORTED,
+            {"<v, v'> >= m for all v', by sorting": bool(np.isfinite(nearest))},
+        ),
         facts=facts,
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import ReducedHulls, support
+from tightmargin.formulations.nu.support_function import ReducedHulls, missing_mass, support
 
 ROUNDS = 200
 ZERO = 1e-9  # of the size of the points: this near to 0 the hull is taken to hold it
@@ -45,7 +45,8 @@ def proven_slope(hulls: ReducedHulls, w: Array) -> float | None:
     # A point of U is a sum of n points with rounded shares, and u one of len(found) of them.
     terms = hulls.signed.shape[0] + len(found) + hulls.k
     reach = float(np.abs(hulls.signed).max())
-    return -length - 8 * terms * EPS * float(np.sqrt(hulls.k)) * reach
+    lost = 8 * terms * EPS + 2 * missing_mass(hulls)
+    return -length - lost * float(np.sqrt(hulls.k)) * reach
 
 
 def nearest_direction(hulls: ReducedHulls, w: Array) -> Array | None:

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import nu_margin, weighted_quantile
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu, loss_weights
@@ -194,6 +195,29 @@ def _lowest_of_equal(scores: Array, cap: float, mass: float) -> tuple[Index, Arr
     weights = np.full(count, cap)
     weights[-1] = min(cap, mass - (count - 1) * cap)
     return taken, weights
+
+
+def missing_mass(hulls: ReducedHulls) -> float:
+    """How much of the masses the sort may leave out where they are nearly a multiple of the caps.
+
+    In every direction or in none, since it depends on the caps alone where they are equal; where
+    they are not, it is the tolerance of the sort.
+    """
+    total = 0.0
+    for group in hulls.groups:
+        if group.equal:
+            weights = lowest(np.zeros(len(group.members)), group)[1]
+            total += abs(group.mass - math.fsum(weights.tolist())) * OUTWARD
+        else:
+            total += MASS_TOLERANCE * group.mass
+    return total
+
+
+def support_error(hulls: ReducedHulls, w: ArrayLike) -> float:
+    """A bound on |h(v) - h(w) as computed|, for v = w stretched to a length w has to rounding."""
+    n, k = hulls.signed.shape
+    longest = float((np.abs(hulls.signed) @ np.abs(np.asarray(w, dtype=np.float64))).max())
+    return (growth(2 * n + 2 * k + 32) * hulls.nu + 2 * missing_mass(hulls)) * longest
 
 
 def best_levels(hulls: ReducedHulls, w: ArrayLike) -> tuple[float, float, Array]:

@@ -15,16 +15,20 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hinge import hinge_check
 from tightmargin.formulations.common.hyperplane import norm_of, weight_and_intercept
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD
 from tightmargin.formulations.common.multipliers import balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import ON_CAP
+from tightmargin.formulations.common.rounded_sums import most_hinge, score_errors, summed_up
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.lemma import Lemma
 
 ON_BALL = 1e-6  # of H: as near as this the norm row is active
 NO_PRICE = 1e-6  # of the loss, and of the longest v for that many multipliers: such a price is none
 NEAR_END = 1e-5  # interior-point methods leave about this much at an end of [0, 1]
 NO_NAME = 1e-12  # of the longest F'(y o alpha) there could be: no direction, but rounding
 NEVER_NEGATIVE = "hinge losses are never negative"
+LOSSES = {"every term of the objective is a hinge loss": True}
 NAMED = "weak duality: minus the loss of the hyperplane that alpha names"
 OPTIMAL = 1e-6  # of the loss: a gap from which on alpha says nothing of other machines
 FREE = (
@@ -44,7 +48,7 @@ def loss_check(origin: Origin, values: Values) -> PaperCheck:
     w, b = weight_and_intercept(origin, values, {})
     norm = float(np.sqrt(norm_of(w, b, origin.parameters["intercept"])))
     facts = dict(found.facts) | {"norm": norm}
-    return replace(found, bound=0.0, bound_method=NEVER_NEGATIVE, facts=facts)
+    return replace(found, bound=Lemma(0.0, NEVER_NEGATIVE, LOSSES), facts=facts)
 
 
 def ball_check(origin: Origin, values: Values) -> PaperCheck:
@@ -175,12 +179,17 @@ def dual_check(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
         facts["errors"] = int((data.y * (data.factor @ named[0] + named[1]) <= 0).sum())
     found = PaperCheck(H * length - mass, repaired=repaired, facts=facts)
     if named is not None:
-        found = replace(found, bound=-_loss_at_most(data, *named), bound_method=NAMED)
+        longest = H * (1 + 4 * np.finfo(float).eps * (data.d + 2))  # counted by _loss_at_most
+        norm = float(np.sqrt(norm_of(*named, intercept)))
+        inside = {"||w|| <= H for the hyperplane that alpha names": norm <= longest}
+        found = replace(found, bound=Lemma(-loss_at_most(data, *named), NAMED, inside))
     return found, length
 
 
-def _loss_at_most(data: TrainingData | GramData, w: Array, b: float) -> float:
-    """E(w, b) with what rounding can hide added."""
-    sizes = 1 + np.abs(data.factor) @ np.abs(w) + abs(b)
-    rounding = 4 * np.finfo(float).eps * np.sqrt(data.n + data.d) * float(sizes.sum())
-    return hinge_sum(data, w, b) + rounding
+def loss_at_most(data: TrainingData | GramData, w: Array, b: float) -> float:
+    """E(w, b), rounded up, of w drawn into its ball by as much as the norm's rounding may hide."""
+    products = data.factor @ w
+    errors = score_errors(data.factor, w, b)
+    drawn_in = OUTWARD * 8 * np.finfo(float).eps * (data.d + 2) * (np.abs(products) + errors)
+    losses = most_hinge(data.y * (products + b), errors + drawn_in)
+    return summed_up(np.ones(data.n), losses)

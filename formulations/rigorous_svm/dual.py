@@ -44,7 +44,9 @@ def _checked(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
     found, length = dual_check(origin, values)
     if origin.parameters["intercept"] != "free" or "degenerate" in found.facts:
         return found, length
-    if found.bound is None or found.objective - found.bound > OPTIMAL * max(1.0, -found.bound):
+    if found.bound is None:
+        return found, length
+    if found.objective - found.bound.value > OPTIMAL * max(1.0, -found.bound.value):
         return found, length
     same = equivalence(origin.data, origin.parameters["norm_bound"], found.repaired["alpha"])
     return replace(found, facts={**found.facts, "equivalence": same.to_json()}), length

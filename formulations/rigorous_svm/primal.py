@@ -93,7 +93,6 @@ def _kernel_check(origin: Origin, values: Values) -> PaperCheck:
         found.objective,
         repaired={"xi": found.repaired["xi"], "v": w},
         bound=found.bound,
-        bound_method=found.bound_method,
         facts=found.facts,
     )
 

@@ -23,6 +23,7 @@ from tightmargin.formulations.common.multipliers import add_dual_weight, balance
 from tightmargin.formulations.common.nu_property import ON_CAP, ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
@@ -158,15 +159,17 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     if intercept == "penalised":
         repaired["v_b"] = np.array(v_b)
     facts: dict[str, object] = {"support_vectors": int((alpha > ON_CAP * alpha.max()).sum())}
-    bound, method = None, ""
+    bound = None
     if named:
         w, b = _named(origin, {"alpha": alpha})
         margin = _least_margin(data, w, b)
         facts["errors"] = int((data.y * (data.factor @ w + b) <= 0).sum())
+        feasible = {"all margins of the hyperplane are positive": margin > 0}
         if margin > 0:
-            bound, method = -norm_of(w, b, intercept) / (2 * margin**2) * (1 + 1e-14), NAMED
+            value = -norm_of(w, b, intercept) / (2 * margin**2) * (1 + 1e-14)
+            bound = Lemma(value, NAMED, feasible)
     objective = norm / 2 - float(alpha.sum())
-    return PaperCheck(objective, repaired=repaired, bound=bound, bound_method=method, facts=facts)
+    return PaperCheck(objective, repaired=repaired, bound=bound, facts=facts)
 
 
 @formulation(

@@ -19,6 +19,7 @@ from tightmargin.formulations.common.multipliers import add_dual_weight, balance
 from tightmargin.formulations.common.nu_property import has_multiplier
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
@@ -211,8 +212,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(
         norm / (4 * ridge) - float(alpha.sum()),
         repaired=repaired,
-        bound=-_objective_at_most(origin, w, b),
-        bound_method=NAMED,
+        bound=Lemma(-_objective_at_most(origin, w, b), NAMED, {"any hyperplane is feasible": True}),
         facts=facts,
     )
 

@@ -243,8 +243,9 @@ def _is_better(found: Certified, best: Certified) -> bool:
     return own > other or (own == other and best.x is None)
 
 
-def _standing(found: Certified) -> tuple[bool, bool, float]:
-    """Order of results: certified, feasible, then by the proven gap."""
+def _standing(found: Certified) -> tuple[int, bool, float]:
+    """Order of results: by verdict, feasible, then by the proven gap."""
     certificate = found.certificate
     gap = np.inf if certificate.gap is None else certificate.gap
-    return certificate.verdict is Verdict.CERTIFIED, found.objective is not None, -gap
+    rank = -list(Verdict).index(certificate.verdict)
+    return rank, found.objective is not None, -gap

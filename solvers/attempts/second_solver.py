@@ -14,8 +14,9 @@ from tightmargin.solvers.backends.choice import ChosenSolver, choose
 from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
-from tightmargin.solvers.certificates.certify import relative_gap, stands
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.certificates.multiplier_search import larger
+from tightmargin.solvers.proofs import gap
+from tightmargin.solvers.proofs.verdict import Verdict, judged
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -101,28 +102,27 @@ def _replaces(case: Case, new: Certified, old: Certified) -> bool:
         return False
     if old.objective is None or new.certificate.verdict is Verdict.CERTIFIED:
         return True
-    return new.objective < old.objective - GAP_TOLERANCE * case.unit(new.objective, old.objective)
+    noise = GAP_TOLERANCE * gap.unit(new.objective, old.objective, case.constant)
+    return new.objective < old.objective - noise
 
 
 def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Certified:
     """The point that is kept with the better of both proven bounds."""
     if kept.objective is None or kept.certificate.verdict is Verdict.CERTIFIED:
         return kept
-    better = max((one, other), key=lambda f: _known(f.certificate.bound)).certificate
-    if better.bound is None or better.bound <= _known(kept.certificate.bound):
+    lower = larger(one.lower, other.lower)
+    if lower is None or lower is kept.lower:
         return kept
-    gap = relative_gap(case, kept.objective, better.bound)
+    better = one if lower is one.lower else other
+    judgement = judged(kept.point, lower, absolute_gap=case.limits.absolute_gap)
     certificate = replace(
-        kept.certificate, bound=better.bound, bound_method=better.bound_method, gap=gap
-    )
-    if stands(case, kept) and case.closes(kept.objective, better.bound):
-        certificate = replace(certificate, verdict=Verdict.CERTIFIED, reason="")
-        return replace(kept, status=Status.OPTIMAL, certificate=certificate)
-    return replace(kept, certificate=certificate)
-
-
-def _known(bound: float | None) -> float:
-    return float("-inf") if bound is None else bound
+        kept.certificate, bound=better.certificate.bound,
+        bound_method=better.certificate.bound_method, gap=judgement.gap,
+    )  # fmt: skip
+    if judgement.verdict is Verdict.NOT_CERTIFIED:
+        return replace(kept, lower=lower, certificate=certificate)
+    certificate = replace(certificate, verdict=judgement.verdict, reason=judgement.reason)
+    return replace(kept, status=Status.OPTIMAL, lower=lower, certificate=certificate)
 
 
 def _contradiction(

@@ -89,7 +89,10 @@ class SolverInfo:
     @property
     def installed(self) -> bool:
         """Whether the package can be imported here."""
-        return importlib.util.find_spec(self.package) is not None
+        try:
+            return importlib.util.find_spec(self.package) is not None
+        except ImportError:  # an import hook that keeps it away
+            return False
 
     @property
     def broken(self) -> str:

@@ -11,10 +11,12 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.classification import Classification
-from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers, conic_form
+from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers
 from tightmargin.solvers.canonical_form.named_values import named_values
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs import gap
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import (
@@ -45,6 +47,10 @@ class Certified:
         Farkas multipliers of an infeasible model; they take the place of the solver's duals.
     ray : array or None
         Direction in which an unbounded model falls for ever, from `x`.
+    point : FeasiblePoint or None
+        What is proven of `x`.
+    lower : LowerBound or None
+        The best bound.
     """
 
     status: Status
@@ -53,6 +59,8 @@ class Certified:
     certificate: Certificate
     proof: Multipliers | None = None
     ray: Array | None = None
+    point: FeasiblePoint | None = None
+    lower: LowerBound | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +68,29 @@ class Case:
     """Everything a certificate is computed from."""
 
     model: pyo.ConcreteModel
-    form: StandardForm
-    classification: Classification
+    subject: Subject
     origin: Origin | None = None  # None for foreign and for edited models
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def form(self) -> StandardForm:
+        """Arrays of the model."""
+        return self.subject.form
+
+    @property
+    def classification(self) -> Classification:
+        """Class of the model, as the kernel reads it."""
+        return self.subject.classification
+
+    @property
+    def conic(self) -> ConicForm:
+        """Conic form of the model, or of its continuous relaxation."""
+        return self.subject.conic
 
     @cached_property
     def natural_size(self) -> float:
         """Natural size of the objective, see transformations/least_squares_scaling.py."""
         return objective_unit(self.form)
-
-    @cached_property
-    def conic(self) -> ConicForm:
-        """Conic form of the model, or of its continuous relaxation."""
-        return conic_form(self.form, self.classification)
 
     @cached_property
     def factors(self) -> Scaling:
@@ -97,10 +114,6 @@ class Case:
         # It costs a least-squares solve, and only objectives below 1 ask for it.
         return objective_scale(objective, self.natural_size if abs(objective) < 1 else 1.0)
 
-    def unit(self, objective: float, bound: float | None) -> float:
-        """What the gap between an objective and a bound is measured against, see gap.py."""
-        return gap.unit(objective, objective if bound is None else bound, self.constant)
-
     @property
     def constant(self) -> float:
         """Additive constant of the objective, that of fixed variables included."""
@@ -115,17 +128,14 @@ class Case:
             return None
         return check(self.origin, named_values(self.model, self.form, x))
 
-    def closes(self, objective: float, bound: float | None) -> bool:
-        """Whether a proven bound makes an objective the optimum; one above it proves nothing."""
-        if gap.closes(objective, bound, self.constant):
-            return True
-        return bound is not None and 0 <= objective - bound <= self.limits.absolute_gap
-
-    def exceeds(self, objective: float, bound: float | None) -> bool:
-        """Whether a bound is above an objective by more than a closed gap: one of them is wrong."""
-        if bound is None or bound <= objective:
+    def closes(self, objective: float, bound: LowerBound | None) -> bool:
+        """Whether a bound would close the gap to an exact point of this objective."""
+        if bound is None:
             return False
-        return not gap.closes(objective, bound, self.constant)
+        varying = objective - self.constant
+        if gap.closes(varying, bound.varying):
+            return True
+        return 0 <= varying - bound.varying <= self.limits.absolute_gap
 
 
 def onto_bounds(form: StandardForm, x: Array) -> Array:

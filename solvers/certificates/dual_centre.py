@@ -14,9 +14,13 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.conic_form import ConicForm
+from tightmargin.solvers.proofs.exact_columns import FREE_LIMIT, Index, multiplier_room
+from tightmargin.solvers.proofs.implied_limits import Reach
 
 STEPS = 40
 NEAR = 1e-9
+AWAY = 1e-5
 
 
 def dual_centre(A: Array, target: Array, low: Array, high: Array, size: float) -> Array | None:
@@ -65,3 +69,48 @@ def dual_centre(A: Array, target: Array, low: Array, high: Array, size: float) -
     inside = (z > low) & (z < high)
     met = np.abs(A @ z - target) <= NEAR * terms
     return z if bool(inside[movable].all()) and bool(met.all()) else None
+
+
+def with_room(
+    conic: ConicForm, residual: Array, z: Array, columns: Index, reach: Reach, share: float
+) -> Array | None:
+    """Multipliers moved by a share towards the centre of those stationary in some columns.
+
+    Parameters
+    ----------
+    residual : array (n,)
+        P x + q + A'z, to rounding.
+    columns : array
+        Those in which no rounding may be left.
+    """
+    linear = sum(map(len, (conic.equal, conic.low, conic.high)))
+    below, above = np.isfinite(reach.low[columns]), np.isfinite(reach.high[columns])
+    slope = residual[columns]
+    size = np.abs(conic.q[columns]) + abs(conic.A[:, columns]).T @ np.abs(z)
+    # A column with one limit and a slope that leads away from it keeps that sign by itself.
+    safe = np.where(below, slope, -slope) > AWAY * size
+    several = np.diff(conic.A.indptr)[columns] > 1
+    one_sided = below | above
+    kept = np.where(one_sided, several & ~safe, True)
+    chosen = columns[kept]
+    if not linear or not len(chosen) or len(chosen) > FREE_LIMIT:
+        return None
+    low, high = (side[:linear] for side in multiplier_room(conic, reach))
+    if (low > high).any():
+        return None
+    block = conic.A[:linear][:, chosen].toarray().T
+    target = block @ z[:linear] - residual[chosen]
+    # Beside a limit the slope need not vanish: it is a multiplier of the limit, with room too.
+    slopes = np.flatnonzero(one_sided[kept])
+    owned = np.zeros((len(chosen), len(slopes)))
+    owned[slopes, np.arange(len(slopes))] = np.where(below[kept][slopes], -1.0, 1.0)
+    block = np.hstack([block, owned])
+    low = np.concatenate([low, np.zeros(len(slopes))])
+    high = np.concatenate([high, np.full(len(slopes), np.inf)])
+    largest = max(float(np.abs(z[:linear]).max(initial=0.0)), 1e-300)
+    centre = dual_centre(block, target, low, high, largest)
+    if centre is None:
+        return None
+    moved = z.copy()
+    moved[:linear] += share * (centre[:linear] - z[:linear])
+    return moved

@@ -1,6 +1,6 @@
 """Approximate multipliers repaired until stationarity holds as nearly as doubles allow.
 
-A bound (certificates/weak_duality.py) charges every entry of r = P x^ + q + A'z with the limits of
+A bound (proofs/weak_duality.py) charges every entry of r = P x^ + q + A'z with the limits of
 its variable, so that little is left of it where a solver's z has a residual of about its tolerance.
 So z is moved within its cone, in the affine scaling of an interior-point method (entries near the
 boundary move least), and x^ along P, until the residual is at rounding level.

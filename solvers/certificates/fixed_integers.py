@@ -14,11 +14,11 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel, highs
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.subject import Subject
 
 # As many columns as are solved within a second or two; beyond that the point stands as it is.
 SIZE_LIMIT = 20_000
@@ -34,7 +34,7 @@ def fixed_case(case: Case, x: Array) -> Case:
         upper=np.where(form.integer, whole, form.upper),
         integer=np.zeros(form.n, dtype=bool),
     )
-    return Case(case.model, held, classify(held), None, case.limits)
+    return Case(case.model, Subject(held), None, case.limits)
 
 
 def solve_fixed(fixed: Case, *, near_one: bool = False) -> Claim | None:

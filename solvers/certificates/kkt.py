@@ -24,8 +24,6 @@ from tightmargin.solvers.canonical_form.conic_form import (
     ConicForm,
     Multipliers,
     conic_multipliers,
-    pack,
-    unpack,
 )
 from tightmargin.solvers.standard_form.standard_form import LocalQuadratic, StandardForm
 
@@ -58,36 +56,6 @@ def conditions(
         "dual_cone_violation": dual_cone_violation(form, duals),
         "complementarity": abs(float((conic.b - conic.A @ x) @ z)) / (scale or 1.0),
     } | dict(_dual_eigenvalues(form, duals))
-
-
-def gained(conic: ConicForm, duals: Multipliers, x: Array) -> float:
-    """What a point may gain on any feasible one by what it is off its rows, at these prices.
-
-    Slacks s are a part in the cone K less a part m that is missing, m the projection of -s onto K.
-    In s'z = objective - bound the -m'z hides as much of a gap elsewhere.
-    """
-    z, slack = conic_multipliers(conic, duals), conic.b - conic.A @ x
-    hidden = 0.0
-    for block in conic.blocks:
-        price, s = z[block.rows], slack[block.rows]
-        if block.kind == "zero":
-            hidden += float(np.maximum(-price * s, 0.0).sum())
-        else:
-            hidden += max(0.0, float(price @ _missing(block.kind, s)))
-    return hidden
-
-
-def _missing(kind: str, s: Array) -> Array:
-    """Projection of -s onto the cone of a block."""
-    if kind == "nonneg":
-        return np.maximum(-s, 0.0)
-    if kind == "psd":
-        values, vectors = np.linalg.eigh(unpack(-s))
-        return pack((vectors * np.maximum(values, 0.0)) @ vectors.T)
-    height, length = -s[0], float(np.linalg.norm(s[1:]))
-    if length <= abs(height):
-        return -s if height > 0 else np.zeros_like(s)
-    return (height + length) / 2 * np.r_[1.0, -s[1:] / length]
 
 
 def stationarity(conic: ConicForm, x: Array, z: Array) -> float:

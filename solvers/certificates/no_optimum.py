@@ -12,10 +12,11 @@ from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.feasible_point import feasible_point
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
-from tightmargin.solvers.exact.infeasibility import Infeasible, find_infeasibility
-from tightmargin.solvers.exact.unboundedness import Unbounded, unboundedness_proof
+from tightmargin.solvers.exact.infeasibility import find_infeasibility
+from tightmargin.solvers.exact.unboundedness import unboundedness_proof
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.proofs.statement import Infeasible, Unbounded
+from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
 from tightmargin.solvers.result import Certificate, Status
 
 # A solver that gave up, or does not know which of the two it is, may have had either reason.
@@ -49,7 +50,7 @@ def without_point(case: Case, claim: Claim) -> Certified:
         Verdict.NOT_CERTIFIED,
         reason,
         level="model" if unproven else case.level,
-        bound=bound.value,
+        bound=bound.value(case.constant),
         bound_method=bound.method,
         solver_bound=claim.bound,
         unproven=unproven or _unjudged(case, bound),
@@ -59,7 +60,7 @@ def without_point(case: Case, claim: Claim) -> Certified:
 
 def _unjudged(case: Case, bound: Bound) -> str:
     """Why a bound without a point need not be one on the paper's problem, or an empty string."""
-    if bound.value is None or case.origin is None:
+    if bound.proof is None or case.origin is None:
         return ""
     words = " and ".join(unproven_quantities(case.model.origin, case.origin))
     return f"nothing proves the {words} of the model without a point" if words else ""
@@ -72,11 +73,11 @@ def no_optimum(
     if infeasible_too:
         proof = find_infeasibility(case.form, case.limits)
         if proof is not None:
-            return infeasible(case, proof)
+            return _without_optimum(case, proof)
     if unbounded_too and SOLVERS["highs"].installed:
         way = unboundedness_proof(case.form, case.limits)
         if way is not None:
-            return unbounded(case, way)
+            return _without_optimum(case, way)
     return None
 
 
@@ -90,25 +91,28 @@ def _refuted(case: Case, claim: Claim) -> str:
         against.append(f"there is a point that is feasible to {found[1]:.1e}")
     if claim.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
         bound = model_bound(case, replace(claim, x=None, duals=None))
-        if bound.value is None:
+        value = bound.value(case.constant)
+        if value is None:
             return ""
         side = "below" if case.form.sense == 1 else "above"
-        against.append(f"nothing is {side} {case.form.sense * bound.value:.9g} by {bound.method}")
+        against.append(f"nothing is {side} {case.form.sense * value:.9g} by {bound.method}")
     return " and ".join(against)
 
 
-def infeasible(case: Case, proof: Infeasible) -> Certified:
-    """An infeasible model with the Farkas multipliers that prove it."""
-    unproven = why_infeasible(case.origin)
-    level = "model" if unproven else case.level
+def _without_optimum(case: Case, proof: Infeasible | Unbounded) -> Certified:
+    """A model with the Farkas multipliers, or the point and the ray, that prove it."""
+    judgement = judged_without_optimum(proof)
+    empty = isinstance(proof, Infeasible)
+    unproven = why_infeasible(case.origin) if empty else ""
     certificate = Certificate(
-        Verdict.CERTIFIED, level=level, bound_method=proof.words, unproven=unproven
+        judgement.verdict,
+        judgement.reason,
+        level="model" if unproven else case.level,
+        bound_method=proof.words,
+        unproven=unproven,
     )
+    if isinstance(proof, Unbounded):
+        return Certified(Status.UNBOUNDED, proof.x, None, certificate, ray=proof.ray)
+    assert proof.multipliers is not None
     multipliers = Multipliers(proof.multipliers, np.zeros(case.form.n), {})
     return Certified(Status.INFEASIBLE, None, None, certificate, proof=multipliers)
-
-
-def unbounded(case: Case, way: Unbounded) -> Certified:
-    """An unbounded model with the point and the ray that prove it."""
-    certificate = Certificate(Verdict.CERTIFIED, level=case.level, bound_method=way.words)
-    return Certified(Status.UNBOUNDED, way.point, None, certificate, ray=way.ray)

@@ -35,7 +35,7 @@ class Agreement:
     def reference(self, row: SolverRun) -> SolverRun | None:
         """The answer that a row is measured by; None when no value is proven or claimed."""
         known = [r for r in self._answered(row) if r.objective is not None]
-        proven = [r for r in known if _verdict(r) is Verdict.CERTIFIED]
+        proven = [r for r in known if _verdict(r).closed]
         if proven:
             return min(proven, key=_open_gap)
         claimed = [r for r in known if _verdict(r) is Verdict.SOLVER_BOUND]
@@ -168,6 +168,6 @@ def _open_gap(row: SolverRun) -> float:
 
 def _left_open(reference: SolverRun) -> float:
     """How far the reference itself may be off."""
-    if _verdict(reference) is Verdict.CERTIFIED:
+    if _verdict(reference).closed:
         return _open_gap(reference)
     return reference.tolerance

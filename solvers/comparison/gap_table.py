@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status, is_tiny, scale_of
+from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,8 +98,8 @@ class Comparison:
     @property
     def _is_tiny(self) -> bool:
         assert self.upper is not None
-        known = Certificate(Verdict.CERTIFIED) if self.exact is None else self.exact.certificate
-        return is_tiny(self.upper, known)
+        unit = 1.0 if self.exact is None else scale_of(self.exact.certificate)
+        return self.upper == 0 or abs(self.upper) <= TINY * unit
 
     @property
     def _tolerance(self) -> float:
@@ -178,9 +178,9 @@ def mark(row: Bound) -> str:
 def exact_remark(result: SolveResult) -> str:
     """Verdict of an exact solve with how its bound is proven, or whose word it is."""
     certificate = result.certificate
+    why = certificate.reason
     if certificate.verdict is Verdict.CERTIFIED:
-        return f"CERTIFIED ({certificate.bound_method})"
+        why = certificate.bound_method
     if certificate.verdict is Verdict.SOLVER_BOUND:
-        claim = certificate.solver_bound
-        return f"SOLVER_BOUND ({result.solver} claims {claim:.6g})"
-    return f"NOT_CERTIFIED ({certificate.reason})"
+        why = f"{result.solver} claims {certificate.solver_bound:.6g}"
+    return f"{certificate.verdict} ({why})"

@@ -101,7 +101,9 @@ class SolverRun:
         if self.result is None:
             return self.refusal
         certificate = self.result.certificate
-        why = certificate.reason if certificate.verdict is Verdict.NOT_CERTIFIED else ""
+        verdict = certificate.verdict
+        told = verdict in (Verdict.WITHIN_TOLERANCE, Verdict.NOT_CERTIFIED)
+        why = certificate.reason if told else ""
         return f"{certificate.verdict}{why and f' ({why})'}"
 
     @property

@@ -139,11 +139,11 @@ def _next_penalty(seen: Sequence[Spent], spend: float) -> float:
 
 
 def within_budget(problem: LowRank, F: Array, spend: float) -> Array:
-    """F with as much added to W as brings the sum of z down to `spend`.
+    """F with as much added to W as brings the sum of z down to `spend`, every rounding counted.
 
     Longer rows of R first; if twice their length is not enough, a multiple of the identity.
     """
-    if problem.spent(F) <= spend:
+    if problem.most_spent(F) <= spend:
         return F
 
     def longer(t: float) -> Array:
@@ -152,14 +152,14 @@ def within_budget(problem: LowRank, F: Array, spend: float) -> Array:
     def wider(t: float) -> Array:
         return np.vstack([F, t * np.eye(problem.k)])
 
-    build = longer if problem.spent(longer(1.0)) <= spend else wider
+    build = longer if problem.most_spent(longer(1.0)) <= spend else wider
     high = 1.0
-    while problem.spent(build(high)) > spend:
+    while problem.most_spent(build(high)) > spend:
         high *= 2
     low = 0.0
     for _ in range(60):
         middle = np.sqrt(low * high) if low > 0 else high * 1e-3
-        low, high = (low, middle) if problem.spent(build(middle)) <= spend else (middle, high)
+        low, high = (low, middle) if problem.most_spent(build(middle)) <= spend else (middle, high)
         if high <= 1e-15 or high - low <= 1e-3 * high:
             break
     return build(high)

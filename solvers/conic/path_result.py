@@ -6,14 +6,16 @@ from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.execution.path_result import PathResult
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.execution.path_result import PathResult, Proven
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 
+PROOF = "closed form of the strengthening that the low-rank point implies"
 LOW_RANK, HARD_MARGIN, INTERIOR = "low-rank", "hard margin", "interior point"
 
 
 @dataclass(frozen=True, eq=False)
-class ConicRow:
+class ConicRow(Proven):
     """The SDP at one penalty, or with one budget.
 
     Attributes
@@ -26,10 +28,10 @@ class ConicRow:
         sum z / n of the point.
     objective : float
         trace W + penalty sum z at the point; trace W alone with a budget.
-    bound : float
-        Proven, of the same problem; -inf where there is none, or where it contradicts the point.
-    verdict : Verdict
-        CERTIFIED where the gap is within 1e-6, or the tolerance, of the objective; see gap.py.
+    attained, below
+        Proofs of the objective and of the bound; None where a bound contradicts the point.
+    tolerance : float
+        Share of the objective that a gap may be of, at most what gap.py allows.
     method : str
         "low-rank", "interior point", or "hard margin" where a large penalty keeps every point.
     stop : str
@@ -46,14 +48,17 @@ class ConicRow:
     errors : int
         Training points on the wrong side or on the hyperplane.
     seconds : float
+    lemma : Lemma or None
+        What proves the bound.
     """
 
     penalty: float
     budget: float
     spent: float
     objective: float
-    bound: float
-    verdict: Verdict
+    attained: FeasiblePoint
+    below: LowerBound | None
+    tolerance: float
     method: str
     stop: str
     w: Array
@@ -64,11 +69,12 @@ class ConicRow:
     rank: int
     errors: int
     seconds: float
+    lemma: Lemma | None
 
     @property
-    def gap(self) -> float:
-        """objective - bound, at least 0."""
-        return max(0.0, self.objective - self.bound)
+    def allowed(self) -> float:
+        """The tolerance of the path."""
+        return self.tolerance
 
     @property
     def W(self) -> Array:  # noqa: N802

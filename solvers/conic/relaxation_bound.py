@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.closed_form_bound import strengthening_bound
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -26,17 +27,17 @@ RELAXATION_METHOD = "closed form of the strengthening that the SDP relaxation ch
 STRENGTHENING = "relaxation_strengthening"
 
 
-def relaxation_bound(origin: Origin, limits: Limits) -> tuple[float | None, str, Mapping[str, Any]]:
+def relaxation_bound(origin: Origin, limits: Limits) -> tuple[Lemma | None, Mapping[str, Any]]:
     """Lower bound on a 0-1 loss problem from its SDP relaxation, with what proves it again.
 
     The relaxation is solved for its strengthening gamma alone; the bound is its closed form.
 
     Returns
     -------
-    (None, "", {})
+    (None, {})
         Another problem, too many points or features, or no solver for it.
     """
-    nothing: tuple[None, str, Mapping[str, Any]] = None, "", {}
+    nothing: tuple[None, Mapping[str, Any]] = None, {}
     if not is_zero_one(origin) or not SOLVERS["clarabel"].installed:
         return nothing
     data = origin.data
@@ -53,11 +54,11 @@ def relaxation_bound(origin: Origin, limits: Limits) -> tuple[float | None, str,
     if found.unproven or found.bound is None:
         return nothing
     gamma = found.facts["strengthening"]
-    value = bound_of_strengthening(origin, gamma)
-    return (value, RELAXATION_METHOD, {STRENGTHENING: gamma}) if value is not None else nothing
+    lemma = bound_of_strengthening(origin, gamma)
+    return (lemma, {STRENGTHENING: gamma}) if lemma is not None else nothing
 
 
-def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> float | None:
+def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> Lemma | None:
     """Closed-form bound on a 0-1 loss problem from gamma (n,) alone, without any solver.
 
     alpha_i = sqrt(penalty gamma_i) is the largest the dual allows, and the one at its optimum.
@@ -78,15 +79,17 @@ def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> float | None:
         penalty=penalty,
         bound_on_b=limit,
     )
-    return None if found is None else found.value
+    if found is None:
+        return None
+    return Lemma(found.value, RELAXATION_METHOD, found.hypotheses(penalty))
 
 
-def bound_from_facts(origin: Origin, facts: Mapping[str, Any]) -> tuple[float | None, str]:
-    """The bound of a saved result from its strengthening; (None, "") without a usable one."""
+def bound_from_facts(origin: Origin, facts: Mapping[str, Any]) -> Lemma | None:
+    """The bound of a saved result from its strengthening; None without a usable one."""
     gamma = facts.get(STRENGTHENING)
     if not isinstance(gamma, list) or not all(isinstance(x, int | float) for x in gamma):
-        return None, ""
-    return bound_of_strengthening(origin, gamma), RELAXATION_METHOD
+        return None
+    return bound_of_strengthening(origin, gamma)
 
 
 def _limit_of(parameters: Mapping[str, Any]) -> str | None:

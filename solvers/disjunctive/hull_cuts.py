@@ -12,10 +12,10 @@ from tightmargin.solvers.attempts.attempts import run_attempts
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.pyomo_plugins import register
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import SolverNotInstalledError
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 CUTS = "hull_cuts"
@@ -62,9 +62,8 @@ def _separating_solver() -> str:
 def _proven_bound(model: pyo.ConcreteModel) -> float | None:
     """Bound on the optimum of a linear program, in the model's own sense."""
     form = standard_form(model)
-    classification = classify(form)
-    case = Case(model, form, classification, None, Limits())
-    choice = choose("auto", classification.problem_class, form)
+    case = Case(model, Subject(form), None, Limits())
+    choice = choose("auto", case.classification.problem_class, form)
     bound = run_attempts(choice, case, automatic=True).found.certificate.bound
     return None if bound is None else form.sense * bound
 

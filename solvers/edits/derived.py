@@ -23,6 +23,7 @@ from tightmargin.formulations.reliances import (
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.edits.difference import Difference, difference
+from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
@@ -186,11 +187,15 @@ def _value(case: Case, found: Certified) -> float | None:
     claimed = found.certificate.solver_bound
     known = [bound]
     if objective is not None:
-        known.append(objective - GAP_TOLERANCE * case.unit(objective, bound))
+        known.append(objective - GAP_TOLERANCE * _unit(case, objective, bound))
     elif claimed is not None:
         known.append(claimed)
     numbers = [number for number in known if number is not None]
     return max(0.0, *numbers) if numbers else None
+
+
+def _unit(case: Case, objective: float, bound: float | None) -> float:
+    return gap.unit(objective, objective if bound is None else bound, case.constant)
 
 
 def _words(reliance: Reliance, reason: str, value: float | None) -> str:

@@ -57,14 +57,6 @@ def whole(direction: list[Fraction]) -> list[int]:
     return [number // divisor for number in numbers] if divisor else numbers
 
 
-def as_floats(ray: list[int]) -> Array:
-    """A ray as floats, exactly where its numbers fit in 53 bits, else to rounding."""
-    largest = max(map(abs, ray), default=0)
-    if largest < 2**53:
-        return np.array(ray, dtype=np.float64)
-    return np.array([number / largest for number in ray])
-
-
 def _slacks(form: StandardForm, cone: Recession) -> dict[int, int]:
     """Slack column by its row: one that occurs there alone, and may move to lift the row."""
     columns = cone.R.tocsc()

@@ -1,6 +1,6 @@
 """A proof of our own that a model is unbounded below: a point, and a ray that no row ever stops.
 
-The ray is checked in exact rational arithmetic (solvers/exact/ray_check.py), whatever found it, so
+The ray is checked in exact rational arithmetic (solvers/proofs/rays.py), whatever found it, so
 that a solver which calls a bounded model unbounded gets no proof. A ray alone proves nothing:
 without a feasible point the model may be infeasible. The point is feasible exactly where a rounded
 one is, and otherwise to the tolerance of every other certificate; the words say which.
@@ -9,7 +9,7 @@ one is, and otherwise to the tolerance of every other certificate; the words say
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,50 +20,27 @@ from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.exact.ray_check import is_exactly_feasible, proves_unbounded
-from tightmargin.solvers.exact.ray_rounding import as_floats, exact_candidates
+from tightmargin.solvers.exact.ray_rounding import exact_candidates
 from tightmargin.solvers.exact.ray_search import innermost, steepest
 from tightmargin.solvers.exact.recession_cone import Recession, recession
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
+from tightmargin.solvers.proofs.rays import as_floats, proven_unbounded
+from tightmargin.solvers.proofs.statement import Unbounded
 from tightmargin.solvers.standard_form.quadratic import Quadratic
-from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # of a first point that is not exact: its miss goes into the words
 # An equation of whole numbers that has no solution keeps branch and bound busy for good.
 POINT_SECONDS = 5.0
 NONZERO_LIMIT = 4_000_000
 DENSE_LIMIT = 2000
 
-RAY = "a ray that no row ever stops and along which the objective falls, in exact arithmetic"
-EXACT_POINT = "from a point that is feasible in exact arithmetic"
-NEAR_POINT = "from a point that is feasible to {:.1e} of the size of every row"
-
 # Rounding a point to these fractions of 1 often makes it exactly feasible.
 _GRIDS = (1.0, 2.0**10, 2.0**30)
 # Steps along the ray that may leave every row behind, in multiples of its largest entry.
 _STEPS = (1.0, 2.0**7, 2.0**14)
-
-
-@dataclass(frozen=True, eq=False)
-class Unbounded:
-    """What proves that a model is unbounded below.
-
-    Attributes
-    ----------
-    ray : array (n,)
-        A direction: whole numbers where 53 bits hold them. From the point on, every step along it
-        stays feasible and the objective has no least value.
-    point : array (n,)
-        Whole in the integer columns.
-    words : str
-        What was proven, and how far the point is feasible.
-    """
-
-    ray: Array
-    point: Array
-    words: str
 
 
 def unboundedness_proof(form: StandardForm, limits: Limits) -> Unbounded | None:
@@ -120,16 +97,16 @@ def _proven(form: StandardForm, rays: Iterable[list[int]], point: Array) -> Unbo
             continue
         near: Unbounded | None = None
         for start, walked in _starts(form, point, as_floats(ray)):
-            residual, _ = primal_residual(form, start)
-            if not residual <= TOLERANCE or not proves_unbounded(form, start, ray):
+            found = proven_point(form, start)
+            if found is None and walked == 0.0 and near is None:
+                found = near_point(form, start)
+            proof = None if found is None else proven_unbounded(form, found, ray)
+            if proof is None:
                 continue
-            if is_exactly_feasible(form, start):
-                return Unbounded(as_floats(ray), start, f"{RAY}, {EXACT_POINT}")
-            # Far out every violation is small beside the terms of its row: there no point is near.
-            size = max(1.0, float(np.abs(start).max()))
-            if near is None and walked == 0.0 and residual * size <= TOLERANCE:
-                words = f"{RAY}, {NEAR_POINT.format(max(residual, np.finfo(float).eps))}"
-                near = Unbounded(as_floats(ray), start, words)
+            if proof.eps == 0.0:
+                return proof
+            if proof.eps <= TOLERANCE:
+                near = proof
         if near is not None:
             return near
     return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.execution.interrupts import Finished
 from tightmargin.solvers.execution.trace import Row
@@ -34,10 +35,8 @@ class Claim:
         What of all this disagrees with the rest, see certificates/claim_consistency.py.
     trace : tuple of (seconds, bound, incumbent)
         How the search went, of the minimisation; see execution/trace.py.
-    proven : float or None
+    lemma : Lemma or None
         A bound on the minimisation that a search of ours proved, and does not merely claim.
-    proof : str
-        What proves it; empty in the claim of a solver.
     searched : bool
         Whether it comes from a method of ours that knows the problem, and not from a solver.
     """
@@ -52,8 +51,7 @@ class Claim:
     objective: float | None = None
     contradictions: tuple[str, ...] = ()
     trace: tuple[Row, ...] = ()
-    proven: float | None = None
-    proof: str = ""
+    lemma: Lemma | None = None
     searched: bool = False
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.proofs.gap import CLOSED
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WORDS = ("objective", "bound", "gap", "verdict", "stop", "seconds")
+PROOFS = ("attained", "below")
+WORDS = ("objective", "upper", "bound", "gap", "verdict", "stop", "seconds")
 
 
 class Row(Protocol):
@@ -21,6 +25,10 @@ class Row(Protocol):
     @property
     def objective(self) -> float:
         """At the point, recomputed."""
+
+    @property
+    def upper(self) -> float:
+        """The same rounded up: proven to be reached."""
 
     @property
     def bound(self) -> float:
@@ -32,7 +40,7 @@ class Row(Protocol):
 
     @property
     def verdict(self) -> Verdict:
-        """CERTIFIED where the bound closes the gap."""
+        """What the proofs of the row amount to."""
 
     @property
     def stop(self) -> str:
@@ -44,6 +52,54 @@ class Row(Protocol):
 
 
 RowT = TypeVar("RowT", bound=Row)
+
+
+class Proven:
+    """What follows from the proofs that a row holds, and from nothing else.
+
+    Attributes
+    ----------
+    objective : float
+        At the point, as computed.
+    attained : FeasiblePoint or None
+        That there is a point of an objective of at most so much.
+    below : LowerBound or None
+        That there is none of less.
+    """
+
+    objective: float
+    attained: FeasiblePoint | None
+    below: LowerBound | None
+
+    @property
+    def allowed(self) -> float:
+        """Share of the objective that a gap may be of."""
+        return CLOSED
+
+    @property
+    def upper(self) -> float:
+        """The objective rounded up: proven to be reached; infinite where nothing is."""
+        return math.inf if self.attained is None else self.attained.varying
+
+    @property
+    def bound(self) -> float:
+        """Proven; -inf where there is none."""
+        return -math.inf if self.below is None else self.below.varying
+
+    @property
+    def gap(self) -> float:
+        """objective - bound, at least 0."""
+        return max(0.0, self.objective - self.bound)
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the proofs amount to."""
+        return judged(self.attained, self.below, tolerance=self.allowed)
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the proofs."""
+        return self.judgement.verdict
 
 
 class PathResult(Generic[RowT]):
@@ -66,7 +122,12 @@ class PathResult(Generic[RowT]):
     @property
     def certified(self) -> bool:
         """Whether every asked value is there and proven."""
-        return not self.not_reached and all(row.verdict is Verdict.CERTIFIED for row in self.rows)
+        return not self.not_reached and self.verdict is Verdict.CERTIFIED
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the weakest row."""
+        return weakest(row.verdict for row in self.rows)
 
     @property
     def interrupted(self) -> bool:
@@ -82,10 +143,20 @@ class PathResult(Generic[RowT]):
 
     def _line(self, row: RowT) -> dict[str, Any]:
         first = {name: getattr(row, name) for name in (self.parameter, *WORDS)}
-        own = {name: part for name, part in vars(row).items() if np.isscalar(part) or part is None}
+        own = {name: part for name, part in fields_of(row).items() if _fits_in_a_cell(part)}
         return first | {"verdict": str(row.verdict)} | {k: own[k] for k in own if k not in first}
 
 
+def _fits_in_a_cell(part: Any) -> bool:
+    return np.isscalar(part) or part is None
+
+
+def fields_of(row: Row) -> dict[str, Any]:
+    """The fields of a row by name, but for its proofs, which no file can hold."""
+    return {name: part for name, part in vars(row).items() if name not in PROOFS}
+
+
 def row_numbers(row: Row) -> dict[str, Any]:
-    """The fields of a row as they are written to files, with its verdict as a word and its gap."""
-    return vars(row) | {"verdict": str(row.verdict), "gap": row.gap}
+    """The fields of a row as they are written to files, with what follows from its proofs."""
+    found = {"upper": row.upper, "bound": row.bound, "gap": row.gap, "verdict": str(row.verdict)}
+    return fields_of(row) | found

@@ -20,10 +20,20 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck
 from tightmargin.formulations.common.hinge import hinge_check
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD
+from tightmargin.formulations.common.rounded_sums import (
+    excess,
+    most_hinge,
+    most_squares,
+    score_errors,
+    summed_up,
+)
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.path_result import Proven
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
-from tightmargin.solvers.proofs.gap import closes
+from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Certificate
 
@@ -36,7 +46,7 @@ BOUND = "weak duality at repaired multipliers of an interior point method for ma
 
 
 @dataclass(frozen=True, eq=False)
-class HingeMachine:
+class HingeMachine(Proven):
     """The hinge machine at one cost, or what was found of it.
 
     Attributes
@@ -46,8 +56,8 @@ class HingeMachine:
         b is 0 without an intercept.
     objective : float
         F_C(w, b), recomputed from the data.
-    bound : float
-        Proven, at least 0; as F_C is never below 0, that holds when nothing else was found.
+    attained, below
+        Proofs of F_C(w, b) and of the bound, at least 0, which F_C is never below.
     radius : float
         Length of the longest point.
     facts : mapping
@@ -60,19 +70,16 @@ class HingeMachine:
     w: Array
     b: float
     objective: float
-    bound: float
+    attained: FeasiblePoint
+    below: LowerBound | None
     radius: float
     facts: dict[str, float]
     seconds: float
 
     @property
     def proven(self) -> bool:
-        """Whether the gap is at most 1e-6 of the objective, see gap.py.
-
-        A bound above the objective is no bound: something is wrong, and nothing is proven.
-        """
-        below = self.bound <= self.objective
-        return below and closes(self.objective, self.bound)
+        """Whether the gap is at most 1e-6 of the objective, see gap.py."""
+        return self.verdict is Verdict.CERTIFIED
 
     @property
     def near(self) -> bool:
@@ -83,23 +90,21 @@ class HingeMachine:
         C, 1/2 ||w||^2 is lost in the rounding of C n, and a gap of 1e-10 of that says nothing of w.
         The distance is mostly very much smaller than that: it falls with the gap, not its root.
         """
-        gap = max(0.0, self.objective - self.bound)
         size = max(self.radius * float(np.linalg.norm(self.w)), abs(self.b))
-        return self.radius * math.sqrt(2 * gap) <= NEAR * size
+        return self.radius * math.sqrt(2 * self.gap) <= NEAR * size
 
     @property
     def certificate(self) -> Certificate:
-        """CERTIFIED where `proven`, and else what is missing."""
-        gap, size = self.objective - self.bound, abs(self.objective)
-        reason = f"the proven gap is {gap:.2e}, {gap / size if size else math.inf:.2e} of the value"
+        """The verdict, and where it is not CERTIFIED what is missing."""
+        found = self.judgement
         return Certificate(
-            Verdict.CERTIFIED if self.proven else Verdict.NOT_CERTIFIED,
-            reason="" if self.proven else reason,
+            found.verdict,
+            reason=found.reason,
             level="paper",
-            gap=gap / size if gap > 0 else (0.0 if gap == 0 else None),
+            gap=found.gap,
             bound=self.bound,
             bound_method=BOUND,
-            facts={"unit": size, **self.facts},
+            facts={"unit": found.unit, **self.facts},
         )
 
 
@@ -148,17 +153,41 @@ def hinge_block(
     caps = np.repeat(costs[:, None], data.n, axis=1)
     found = hinge_machines(rows, price, caps, _reach(data, radius, costs), deadline)
     machines = []
-    for C, v, lower in zip(costs.tolist(), found.v, found.lower.tolist(), strict=True):
+    for C, v, lemma in zip(costs.tolist(), found.v, found.lemmas, strict=True):
         w, b = (v, 0.0) if intercept == "none" else (v[:-1].copy(), float(v[-1]))
         if intercept == "free":
             # The best intercept of this w; the middle, where an interval of them is as good.
             b = hinge_intercept(data.X @ w, data.y, np.full(data.n, C))
         check = _check(data, w, b, intercept, C)
+        subject = "c_svc", data.sha256, intercept, C
+        best = replace(lemma, value=max(0.0, lemma.value), words=BOUND)
         machines.append(
-            HingeMachine(C, w, b, check.objective, max(0.0, lower), radius, dict(check.facts), 0.0)
+            HingeMachine(
+                C,
+                w,
+                b,
+                check.objective,
+                _attained(subject, data, w, b, check.objective),
+                by_lemma(subject, best),
+                radius,
+                dict(check.facts),
+                0.0,
+            )
         )
     seconds = (time.perf_counter() - start) / len(costs)
     return [replace(machine, seconds=seconds) for machine in machines]
+
+
+def _attained(
+    subject: tuple[str, str, str, float], data: TrainingData, w: Array, b: float, value: float
+) -> FeasiblePoint:
+    """F_C(w, b) rounded up, every rounding counted."""
+    _, _, intercept, C = subject
+    u, errors = data.y * (data.X @ w + b), score_errors(data.X, w, b)
+    loss = summed_up(np.full(data.n, C), most_hinge(u, errors))
+    norm = most_squares(np.append(w, b) if intercept == "penalised" else w)
+    most = math.nextafter(norm / 2 + loss, math.inf)
+    return point_by_formula(subject, value, excess(most, value), "slacks from their formula")
 
 
 def _check(data: TrainingData, w: Array, b: float, intercept: str, C: float) -> PaperCheck:
@@ -172,4 +201,6 @@ def _reach(data: TrainingData, radius: float, costs: Array) -> float:
     w = 0 and b = 1 or -1 has the value 2 C m, m points in the smaller class, so ||w||^2 <= 4 C m.
     Some best b is a breakpoint y_i - <w, x_i> of the loss, so |b| <= 1 + ||w|| max_i ||x_i||.
     """
-    return 1 + radius * math.sqrt(4 * float(costs.max()) * min(data.n_pos, data.n_neg))
+    return OUTWARD + OUTWARD * radius * math.sqrt(
+        4 * float(costs.max()) * min(data.n_pos, data.n_neg)
+    )

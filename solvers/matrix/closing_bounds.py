@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -27,6 +28,7 @@ from tightmargin.solvers.matrix.branch_and_bound import (
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 EXACT = "matrix_svc_bilinear"
+CELLS_COVER = {"the cells cover all directions, and no open one holds a better matrix": True}
 # Of the search: a few seconds at most.
 CELLS, SIDE, ENTRIES, POINTS = 500, 3, 40, 100
 ORDER = 30  # of the projection SDP: beyond it takes more than a second or two
@@ -34,10 +36,8 @@ RELAXATION = "matrix_svc_projection"
 RELAXATION_METHOD = "closed form at the multipliers of the projection SDP"
 
 
-def matrix_bound(
-    origin: Origin, values: Mapping[str, Array] | None = None
-) -> tuple[float | None, str]:
-    """Lower bound on a model of matrix_svc_bilinear, with its method; (None, "") without one.
+def matrix_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
+    """Lower bound on a model of matrix_svc_bilinear; None without one.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def matrix_bound(
     m, n = checked_shape(words["shape"], data.d)
     rank = checked_rank(words["rank"], m, n)
     if not SOLVERS["clarabel"].installed:
-        return None, ""
+        return None
     small = min(m, n) <= SIDE and m * n <= ENTRIES and data.n <= POINTS
     if not (small and is_searchable((m, n), rank)):
         return _relaxed_bound(origin)
@@ -68,21 +68,22 @@ def matrix_bound(
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     done = "" if found.stop is StopReason.PROVEN else "unfinished "
-    return found.bound, done + search_name(found.cells)
+    return Lemma(found.bound, done + search_name(found.cells), CELLS_COVER)
 
 
-def _relaxed_bound(origin: Origin) -> tuple[float | None, str]:
+def _relaxed_bound(origin: Origin) -> Lemma | None:
     """Closed form at the multipliers of the projection SDP, if it is small."""
     data, words = origin.data, origin.parameters
     if sum(checked_shape(words["shape"], data.d)) > ORDER or data.n > POINTS:
-        return None, ""
+        return None
     given = {word: words[word] for word in ("ridge", "shape", "rank", "intercept")}
     form = standard_form(CATALOGUE[RELAXATION].build(data, **given))
     claim = clarabel.run(form, classify(form), Limits())
     if claim.duals is None:
-        return None, ""
+        return None
     alpha = named_duals(form, claim.duals)["margin"]
-    return projection_value(origin, alpha), RELAXATION_METHOD
+    boxed = {"alpha is put into [0, 1] and balanced": bool(np.isfinite(alpha).all())}
+    return Lemma(projection_value(origin, alpha), RELAXATION_METHOD, boxed)
 
 
 def projection_value(origin: Origin, alpha: ArrayLike) -> float:

@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape, frame
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import Limits
@@ -28,7 +29,14 @@ from tightmargin.solvers.matrix.branch_and_bound import (
     matrix_search,
     search_name,
 )
-from tightmargin.solvers.matrix.closing_bounds import ENTRIES, EXACT, POINTS, SIDE, matrix_bound
+from tightmargin.solvers.matrix.closing_bounds import (
+    CELLS_COVER,
+    ENTRIES,
+    EXACT,
+    POINTS,
+    SIDE,
+    matrix_bound,
+)
 from tightmargin.solvers.methods import (
     DIRECT,
     ClosingBounds,
@@ -63,8 +71,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
         _factors(origin, found.w, found.b),
         STATUS.get(found.stop, Status.FEASIBLE),
         MATRIX_SEARCH,
-        bound=found.bound,
-        proof=search_name(found.cells),
+        bound=Lemma(found.bound, search_name(found.cells), CELLS_COVER),
         facts={
             "no_duals": "no multipliers: a search over directions has none of the rows",
             "stop": found.stop,
@@ -95,8 +102,7 @@ def _by_alternating(origin: Origin, limits: Limits) -> Finding:
         _factors(origin, found.w, found.b),
         Status.INTERRUPTED if stopped else Status.FEASIBLE,
         ALTERNATING,
-        bound=None if relaxed is None else relaxed.bound,
-        proof="" if relaxed is None else f"{PROJECTION}: {relaxed.certificate.bound_method}",
+        bound=_relaxed(relaxed),
         facts={
             "no_duals": "no multipliers: a heuristic has none of the model's rows",
             "starts": len(found.solutions),
@@ -106,6 +112,14 @@ def _by_alternating(origin: Origin, limits: Limits) -> Finding:
         message=f"{len(found.solutions)} of {starts} starts, the best ended at "
         f"{found.objective:.9g}",
     )
+
+
+def _relaxed(result: SolveResult | None) -> Lemma | None:
+    """The bound of the projection SDP, which every factored matrix is a point of."""
+    if result is None or result.bound is None:
+        return None
+    words = f"{PROJECTION}: {result.certificate.bound_method}"
+    return Lemma(result.bound, words, {"the bound of the SDP is proven": True})
 
 
 def _projection(origin: Origin, words: Mapping[str, Any], limits: Limits) -> SolveResult:

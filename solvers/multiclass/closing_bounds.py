@@ -7,6 +7,7 @@ from typing import Any
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.multiclass.branch_and_bound import (
     AT_ONCE,
@@ -17,6 +18,7 @@ from tightmargin.solvers.multiclass.branch_and_bound import (
 from tightmargin.solvers.multiclass.dca import truncated_dca
 
 BRANCHES = "branch and bound over"
+TREE = {"no leaf of the tree, open ones included, holds a better machine": True}
 # Nodes that take a few seconds: the number of a machine's products sets the time of each.
 MOST_NODES, PRODUCTS, POINT_LIMIT, STARTS = 5_000, 20_000_000, 200, 10
 
@@ -28,12 +30,12 @@ def affordable_nodes(data: MulticlassData) -> int:
     return 0 if limit < AT_ONCE or data.n > POINT_LIMIT else limit
 
 
-def truncated_bound(origin: Origin) -> tuple[float | None, str]:
-    """Lower bound on a model of multiclass_truncated, with its method; (None, "") without one."""
+def truncated_bound(origin: Origin) -> Lemma | None:
+    """Lower bound on a model of multiclass_truncated; None without one."""
     data, words = origin.data, origin.parameters
     limit = affordable_nodes(data)
     if not limit:
-        return None, ""
+        return None
     weight = words["class_weight"]
     found = _remembered(
         data,
@@ -46,7 +48,7 @@ def truncated_bound(origin: Origin) -> tuple[float | None, str]:
     # A machine that was solved badly may leave a gap where no node is left.
     closed = found.objective - found.bound <= 2 * GAP * found.objective
     finished = "" if closed else "unfinished "
-    return found.bound, f"{finished}{BRANCHES} {found.nodes:,} nodes"
+    return Lemma(found.bound, f"{finished}{BRANCHES} {found.nodes:,} nodes", TREE)
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import LARGEST
@@ -26,6 +27,7 @@ from tightmargin.solvers.methods import (
 from tightmargin.solvers.multiclass.branch_and_bound import TruncatedSearch, truncated_search
 from tightmargin.solvers.multiclass.closing_bounds import (
     BRANCHES,
+    TREE,
     affordable_nodes,
     truncated_bound,
 )
@@ -48,8 +50,7 @@ def _by_search(origin: Origin, limits: Limits) -> Finding:
         {"B": found.B.ravel(), "b": found.b},
         STATUS.get(found.stop, Status.FEASIBLE),
         TRUNCATED_SEARCH,
-        bound=found.bound,
-        proof=f"{BRANCHES} {found.nodes:,} nodes",
+        bound=Lemma(found.bound, f"{BRANCHES} {found.nodes:,} nodes", TREE),
         facts={
             "no_duals": "no multipliers: a search over given-up points has none of the rows",
             "stop": str(found.stop),
@@ -88,8 +89,7 @@ def _by_dca(origin: Origin, limits: Limits) -> Finding:
         {"B": found.B.ravel(), "b": found.b},
         Status.INTERRUPTED if stopped else Status.FEASIBLE,
         DCA,
-        bound=None if tree is None else tree.bound,
-        proof="" if tree is None else f"{BRANCHES} {tree.nodes:,} nodes",
+        bound=None if tree is None else Lemma(tree.bound, f"{BRANCHES} {tree.nodes:,} nodes", TREE),
         facts={
             "no_duals": "no multipliers: a heuristic has none of the model's rows",
             "starts": found.starts,

@@ -28,7 +28,6 @@ from tightmargin.formulations.nu.weights import loss_weights, nu_max
 from tightmargin.solvers.backends import highs
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values
-from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.nu.tiny_coefficients import (
     ORDINARY,
@@ -36,6 +35,7 @@ from tightmargin.solvers.nu.tiny_coefficients import (
     powers_of_two,
     without_tiny,
 )
+from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 AT = 1e-8  # relative: the linear program behind nu_bar knows it no better
@@ -235,7 +235,8 @@ def nu_bar_bounds(
     found = named_values(m, form, scale * claim.x)
     scores = data.factor @ found["w"] + float(found.get("b", 0.0))
     upper = float(weights @ np.maximum(0.0, 1 - data.y * scores))
-    return max(0.0, exact_lp_bound(even, claim.duals.rows) or 0.0), upper
+    proven = exact_lp_bound(even, claim.duals.rows)
+    return 0.0 if proven is None else max(0.0, proven.varying), upper
 
 
 def remark(origin: Origin) -> str:

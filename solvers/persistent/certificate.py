@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pyomo.environ as pyo
 
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.primal import LpSolution
+from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -26,8 +26,12 @@ def certificate(
     if answer.y is not None:
         duals = Multipliers(answer.y, form.objective.a - form.A.T @ answer.y, {})
     claim = Claim(answer.status, answer.x, duals, message=answer.message)
-    found = certify(Case(model, form, classify(form), None, limits), claim).certificate
-    return found if found.bound is None else replace(found, bound=form.sense * found.bound)
+    found = certify(Case(model, Subject(form), None, limits), claim).certificate
+    return replace(
+        found,
+        bound=None if found.bound is None else form.sense * found.bound,
+        upper=None if found.upper is None else form.sense * found.upper,
+    )
 
 
 def proven_bound(
@@ -37,4 +41,4 @@ def proven_bound(
     exact = None if answer.y is None else exact_lp_bound(form, answer.y)
     if exact is None:
         return certificate(model, form, answer, limits).bound
-    return form.sense * exact
+    return form.sense * exact.value(form.objective.constant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -151,8 +151,8 @@ class ClassProbabilities(PathResult[WeightedMachine]):
     ) -> ClassProbabilities:
         """Read what `to_json`, or the path command, wrote; machines of a kernel need the data.
 
-        Bounds are taken as they are written. With the data every value is recomputed, and a
-        hyperplane that does not have its value is refused.
+        Bounds are a file's word, and machines SOLVER_BOUND at best. With the data every value is
+        recomputed, and a hyperplane that does not have its value is refused.
 
         Raises
         ------
@@ -180,15 +180,18 @@ class ClassProbabilities(PathResult[WeightedMachine]):
         if any(one.pi >= other.pi for one, other in itertools.pairwise(rows)):
             raise ValueError("pi must rise from row to row")
         if data is not None:
-            _refuse_other(Problem(data, ridge, intercept), rows)
+            rows = _on_this_data(Problem(data, ridge, intercept), rows)
         not_reached = tuple(float(pi) for pi in document.get("not_reached", ()))
         return cls(data, ridge, intercept, rows, method, not_reached)
 
 
-def _refuse_other(problem: Problem, rows: tuple[WeightedMachine, ...]) -> None:
-    """Raise ValueError for data on which a machine has another value."""
+def _on_this_data(
+    problem: Problem, rows: tuple[WeightedMachine, ...]
+) -> tuple[WeightedMachine, ...]:
+    """The machines with their values proven; ValueError for data on which one has another."""
     if problem.data.d != len(rows[0].w):
         raise ValueError(f"w has {len(rows[0].w)} numbers, and the data {problem.data.d} features")
+    found = []
     for row in rows:
         value = problem.value(row.pi, row.w, row.b)
         if abs(value - row.objective) > SAME * value:
@@ -196,6 +199,8 @@ def _refuse_other(problem: Problem, rows: tuple[WeightedMachine, ...]) -> None:
                 f"pi = {row.pi:g}: the hyperplane costs {value:.12g} on this data, and "
                 f"{row.objective:.12g} is written: it was fitted on other data"
             )
+        found.append(replace(row, attained=problem.attained(row.pi, row.w, row.b, value)))
+    return tuple(found)
 
 
 def _kernel(coordinates: str, data: TrainingData | GramData | None) -> GramData | None:
@@ -217,11 +222,12 @@ def _coefficients(data: GramData, w: Array) -> Array:
 
 
 def _numbers(row: WeightedMachine, kernel: GramData | None) -> dict[str, Any]:
-    finite = bool(np.isfinite(row.bound))
+    bound = row.bound if row.claimed is None else row.claimed
+    finite = bool(np.isfinite(bound))
     return {
         "pi": row.pi,
         "objective": row.objective,
-        "bound": row.bound if finite else None,
+        "bound": bound if finite else None,
         "gap": row.gap if finite else None,
         "verdict": str(row.verdict),
         "b": row.b,
@@ -244,7 +250,9 @@ def _row(numbers: Mapping[str, Any], kernel: GramData | None) -> WeightedMachine
         w=w if kernel is None else kernel.factor.T @ w,
         b=b,
         objective=positive("objective", numbers["objective"]),
-        bound=-np.inf if bound is None else float(bound),
+        attained=None,
+        below=None,
         method=one_of("method", numbers["method"], METHODS[1:]),
         seconds=float(numbers["seconds"]),
+        claimed=None if bound is None else float(bound),
     )

@@ -23,12 +23,24 @@ import numpy as np
 
 from tightmargin.formulations.common.hyperplane import norm_of
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, growth
+from tightmargin.formulations.common.rounded_sums import (
+    excess,
+    most_hinge,
+    most_squares,
+    score_errors,
+    summed_up,
+)
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.soft_margin import weighted_svc
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.hinge_batch.binary import hinge_machines, proven_bounds
+from tightmargin.solvers.execution.path_result import Proven
+from tightmargin.solvers.hinge_batch.binary import bounding_lemmas, hinge_machines
 from tightmargin.solvers.proofs.gap import closes
+from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 
@@ -38,11 +50,13 @@ METHODS = ("auto", INTERIOR, LIBSVM, MODEL)
 WORK = 1e8  # n k^2 of the machines that go together, so that Ctrl-C never loses much
 MEMORY = 2e7  # n k of them: numbers that are held at once
 ITERATIONS = 200_000  # of libsvm
+OF_MODEL = "the bound that the certificate of the entry weighted_svc proves"
+OF_CERTIFICATE = {"the model is this machine, and its bound a proof, not a solver's word": True}
 TOLERANCE = 1e-7  # of libsvm: much below, it may go round in circles
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedMachine:
+class WeightedMachine(Proven):
     """The weighted machine at one value of pi.
 
     Attributes
@@ -52,32 +66,40 @@ class WeightedMachine:
         In the coordinates of the factor of the data; b is 0 without an intercept.
     objective : float
         ridge ||w||^2 plus the weighted mean hinge loss, recomputed from (w, b).
-    bound : float
-        Proven; -inf where there is none.
+    attained, below
+        Proofs of the objective and of the bound; None of a machine that was read from a file, but
+        for its objective where the data is at hand.
     method : str
         "interior", "libsvm" or "model".
     seconds : float
         Its share of what it was solved in.
+    claimed : float or None
+        The bound that a file states.
     """
 
     pi: float
     w: Array
     b: float
     objective: float
-    bound: float
+    attained: FeasiblePoint | None
+    below: LowerBound | None
     method: str
     seconds: float
+    claimed: float | None = None
 
     @property
     def gap(self) -> float:
-        """objective - bound, at least 0."""
-        return max(0.0, self.objective - self.bound)
+        """objective - bound, or what a file states to be one; at least 0."""
+        lower = self.bound if self.claimed is None else max(self.bound, self.claimed)
+        return max(0.0, self.objective - lower)
 
     @property
     def verdict(self) -> Verdict:
-        """CERTIFIED where the bound closes the gap, see gap.py, and is not above the objective."""
-        proven = closes(self.objective, self.bound)
-        return Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
+        """That of the proofs; SOLVER_BOUND where a file says that there was one."""
+        found = super().verdict
+        if found is Verdict.NOT_CERTIFIED and closes(self.objective, self.claimed):
+            return Verdict.SOLVER_BOUND
+        return found
 
     @property
     def stop(self) -> str:
@@ -128,10 +150,23 @@ class Problem:
         positive = self.data.y > 0
         most = 2 * np.minimum(caps[:, positive].sum(axis=1), caps[:, ~positive].sum(axis=1)).max()
         far = math.sqrt(float((self.data.factor**2).sum(axis=1).max()))
-        return 1 + far * math.sqrt(2 * float(most))
+        return OUTWARD + OUTWARD * far * math.sqrt(2 * float(most))
+
+    def subject(self, pi: float) -> tuple[str, str, float, str, float]:
+        """What proofs of the machine at pi speak of, in the coordinates of the factor."""
+        return "weighted_svc", self.data.sha256, self.ridge, self.intercept, pi
+
+    def lemma(self, of_caps: Lemma) -> Lemma:
+        """A lower bound on F(c), whose c is rounded, as one on the objective.
+
+        F is concave in c, 0 at 0, and rises: F(t c) <= t F(c) for t >= 1, which is what c may be
+        larger by.
+        """
+        value = 2 * self.ridge * of_caps.value
+        return replace(of_caps, value=value - 16 * ROUNDOFF * abs(value))
 
     def machine(
-        self, pi: float, w: Array, b: float, bound: float, method: str, seconds: float
+        self, pi: float, w: Array, b: float, lemma: Lemma | None, method: str, seconds: float
     ) -> WeightedMachine:
         """The machine of a hyperplane; a free b moves to where it costs least for this w.
 
@@ -139,7 +174,19 @@ class Problem:
         """
         if self.intercept == "free":
             b = hinge_intercept(self.data.factor @ w, self.data.y, self.weights(pi))
-        return WeightedMachine(pi, w, b, self.value(pi, w, b), bound, method, seconds)
+        value, below = self.value(pi, w, b), by_lemma(self.subject(pi), lemma)
+        attained = self.attained(pi, w, b, value)
+        return WeightedMachine(pi, w, b, value, attained, below, method, seconds)
+
+    def attained(self, pi: float, w: Array, b: float, value: float) -> FeasiblePoint:
+        """The objective rounded up, every rounding counted."""
+        points = self.data.factor
+        u, errors = self.data.y * (points @ w + b), score_errors(points, w, b)
+        loss = summed_up(self.weights(pi), most_hinge(u, errors)) / self.data.n
+        norm = most_squares(np.append(w, b) if self.intercept == "penalised" else w)
+        most = (self.ridge * norm + loss) * (1 + OUTWARD * growth(6))
+        words = "slacks from their formula"
+        return point_by_formula(self.subject(pi), value, excess(most, value), words)
 
     def value(self, pi: float, w: Array, b: float) -> float:
         """ridge ||w||^2 plus the weighted mean hinge loss."""
@@ -178,10 +225,8 @@ def _interior(problem: Problem, pis: Array, time_limit: float | None) -> list[We
     )  # fmt: skip
     seconds = (time.perf_counter() - start) / len(pis)
     return [
-        problem.machine(
-            pi, *_split(problem, v), 2 * problem.ridge * float(lower), INTERIOR, seconds
-        )
-        for pi, v, lower in zip(pis.tolist(), found.v, found.lower, strict=True)
+        problem.machine(pi, *_split(problem, v), problem.lemma(lemma), INTERIOR, seconds)
+        for pi, v, lemma in zip(pis.tolist(), found.v, found.lemmas, strict=True)
     ]
 
 
@@ -208,10 +253,10 @@ def _by_libsvm(problem: Problem, pi: float) -> WeightedMachine:
     alpha = np.zeros(problem.data.n)
     alpha[machine.support_] = np.abs(machine.dual_coef_[0])
     w = points.T @ (y * alpha)
-    lower = proven_bounds(rows, problem.price, caps, alpha[None, :], problem.reach(caps))
+    (lemma,) = bounding_lemmas(rows, problem.price, caps, alpha[None, :], problem.reach(caps))
     seconds = time.perf_counter() - start
-    bound = 2 * problem.ridge * float(lower[0])
-    return problem.machine(pi, w, float(machine.intercept_[0]), bound, LIBSVM, seconds)
+    b = float(machine.intercept_[0])
+    return problem.machine(pi, w, b, problem.lemma(lemma), LIBSVM, seconds)
 
 
 class _Model:
@@ -240,8 +285,8 @@ class _Model:
             raise KeyboardInterrupt
         w = np.asarray(result.values.get("w", np.zeros(problem.data.d)))
         b = float(result.values.get("b", 0.0))
-        bound = -math.inf if result.bound is None else result.bound
-        return problem.machine(pi, w, b, bound, MODEL, time.perf_counter() - start)
+        lemma = None if result.bound is None else Lemma(result.bound, OF_MODEL, OF_CERTIFICATE)
+        return problem.machine(pi, w, b, lemma, MODEL, time.perf_counter() - start)
 
     def better(self, machine: WeightedMachine, time_limit: float | None) -> WeightedMachine:
         """The machine; where it is not proven, the better of it and the model's, in time left."""
@@ -250,7 +295,7 @@ class _Model:
             return machine
         other = self.solved(machine.pi, left)
         return replace(
-            min(machine, other, key=lambda found: found.objective),
-            bound=max(machine.bound, other.bound),
+            min(machine, other, key=lambda found: found.upper),
+            below=max(machine, other, key=lambda found: found.bound).below,
             seconds=machine.seconds + other.seconds,
         )

@@ -14,12 +14,20 @@ beside a large constant they are what a small gap shows in.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from dataclasses import InitVar, dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import InitVar, dataclass, field
+from fractions import Fraction
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 SEAL = object()
+
+
+def relaxed(form: StandardForm) -> str:
+    """What is said behind the proof of a bound that does not ask columns to be whole."""
+    return " of the continuous relaxation" if form.integer.any() else ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,6 +78,10 @@ class LowerBound(Proof):
         if not math.isfinite(self.varying):
             raise ValueError(f"a lower bound of {self.varying} says nothing")
 
+    def value(self, constant: float) -> float:
+        """The bound with the constant of the objective, rounded down."""
+        return rounded_down(Fraction(self.varying) + Fraction(constant))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeasiblePoint(Proof):
@@ -87,17 +99,24 @@ class FeasiblePoint(Proof):
         point at all.
     worst : str
         The row that is missed by most; empty for an exact point.
+    rational : mapping of int to Fraction
+        Coordinates that are no doubles, by column: solutions of equations.
     """
 
     varying: float
     x: Array | None
     eps: float = 0.0
     worst: str = ""
+    rational: Mapping[int, Fraction] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
         """Whether a feasible point is proven to be there."""
         return self.eps == 0.0
+
+    def value(self, constant: float) -> float:
+        """The objective with its constant, rounded up."""
+        return rounded_up(Fraction(self.varying) + Fraction(constant)) + 0.0  # never -0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -35,6 +35,11 @@ class Verdict(StrEnum):
     SOLVER_BOUND = "SOLVER_BOUND"
     NOT_CERTIFIED = "NOT_CERTIFIED"
 
+    @property
+    def closed(self) -> bool:
+        """Whether a proven bound meets the objective: CERTIFIED, or WITHIN_TOLERANCE."""
+        return self in (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -49,12 +54,16 @@ class Judgement:
         (alpha - beta) / unit, at least 0; None without a point or a bound.
     unit : float or None
         What the gap is measured against, see gap.py.
+    contradiction : bool
+        Whether the point lies below the bound by more than it may: one of the two is wrong, or the
+        point is none.
     """
 
     verdict: Verdict
     reason: str = ""
     gap: float | None = None
     unit: float | None = None
+    contradiction: bool = False
 
 
 def judged(
@@ -97,7 +106,7 @@ def judged(
         if point.exact:
             words = f"the exact point at {alpha!r} contradicts the bound {beta!r}: a proof is wrong"
         if point.exact or beta - alpha > tolerance * unit:
-            return Judgement(Verdict.NOT_CERTIFIED, words, None, unit)
+            return Judgement(Verdict.NOT_CERTIFIED, words, None, unit, contradiction=True)
     open_gap = max(0.0, alpha - beta)
     share = open_gap / unit if open_gap else 0.0
     if open_gap > tolerance * unit and open_gap > absolute_gap:

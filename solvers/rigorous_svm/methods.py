@@ -18,24 +18,19 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.rigorous_svm.checks import OPTIMAL
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.formulations.rigorous_svm.checks import OPTIMAL, loss_at_most
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import AUTO, Finding, Method, register_method
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
 from tightmargin.solvers.rigorous_svm.path.path_result import LIMIT, METHODS, RsvmRow
 from tightmargin.solvers.rigorous_svm.path.path_rows import INTERRUPTED, TIME_LIMIT
-from tightmargin.solvers.rigorous_svm.point import RsvmPoint
+from tightmargin.solvers.rigorous_svm.point import PROOF, RsvmPoint
 
 PRIMAL = "rsvm"
 SEARCHED = (PRIMAL, "rsvm_dual", "rsvm_dual_perspective")
-PROOF = "weak duality of the rigorous SVM at multipliers in [0, 1], recomputed from the data"
-AT_ANY_NORM = (
-    "least loss at any norm by multipliers of the linear program (10), or weak duality of the "
-    "rigorous SVM, recomputed from the data"
-)
 STATUS = {
     "proven": Status.OPTIMAL,
     "interrupted": Status.INTERRUPTED,
@@ -57,14 +52,25 @@ def _by(method: str) -> Callable[[Origin, Limits], Finding]:
             _values(origin, row.point),
             STATUS[_stop(row)],
             row.method,
-            bound=row.point.bound if primal else 0.0 - row.point.objective,
-            proof=AT_ANY_NORM if primal and row.method == LIMIT else PROOF,
+            bound=_bound(origin, row, primal=primal),
             multipliers=_multipliers(origin.entry, row.point),
             facts=_facts(origin, row),
             message=_message(row),
         )
 
     return run
+
+
+def _bound(origin: Origin, row: RsvmRow, *, primal: bool) -> Lemma:
+    """Weak duality at the point's multipliers; of a dual model minus the loss of the hyperplane."""
+    point, data = row.point, origin.data
+    if not primal:
+        longest = row.norm_bound * (1 + 4 * np.finfo(float).eps * (data.d + 2))
+        inside = {"||w|| <= H, to a rounding that is counted": np.linalg.norm(point.w) <= longest}
+        return Lemma(-loss_at_most(data, point.w, point.b), PROOF, inside)
+    boxed = bool((point.alpha >= 0).all() and (point.alpha <= 1).all())
+    words = PROOF if point.below is None else point.below.words
+    return Lemma(point.bound, words, {"alpha lies in [0, 1]": boxed})
 
 
 def _multipliers(entry: str, point: RsvmPoint) -> dict[str, Any]:
@@ -82,7 +88,7 @@ def _refuses(origin: Origin) -> str:
 
 def _stop(row: RsvmRow) -> str:
     """Why a method ended, in a word of all searches."""
-    if row.verdict is Verdict.CERTIFIED:
+    if row.point.settled:
         return "proven"
     words = {INTERRUPTED: "interrupted", TIME_LIMIT: "time_limit"}
     return next((words[said] for said in words if row.stop.startswith(said)), "open")

@@ -15,28 +15,40 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
 from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.common.rounded_sums import excess, most_hinge, score_errors
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, scaled
-from tightmargin.solvers.proofs.gap import closes
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, rounded_up, scaled
+from tightmargin.solvers.execution.path_result import Proven
+from tightmargin.solvers.proofs import gap as gaps
+from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of
 STRETCH = 1e-12  # of w: what a hyperplane may gain that loses nothing but by rounding
 NOTICED = 1e-3  # of the gap: what rounding may take of it before the sum is extended
 EXTENDED_LIMIT = 4_000_000  # numbers of the points that are summed in extended precision
+HIDDEN = 8  # times the error of a score: losses that may be nothing but rounding
+EXACT_LIMIT = 100_000  # numbers of such points that are multiplied in integers
+EPS = float(np.finfo(np.float64).eps)
+LONGEST = 1e-6  # of w: what it may be made longer by inside of its ball
+PROOF = "weak duality of the rigorous SVM at multipliers in [0, 1], recomputed from the data"
+NORM_ROW = "norm: ||w||^2 <= H^2"
 NOTHING = 1e-12  # of the largest ||F'(y o alpha)|| there could be: multipliers that name no w
 
 
 @dataclass(frozen=True, eq=False)
-class RsvmPoint:
+class RsvmPoint(Proven):
     """A point of the rigorous SVM at one norm bound, with its proof.
 
     Attributes
@@ -50,8 +62,8 @@ class RsvmPoint:
         Multipliers in [0, 1] with y'alpha = 0 to rounding.
     objective : float
         E at (w, b) as they are stored, recomputed.
-    bound : float
-        Proven by alpha on the least E.
+    attained, below
+        Proofs of E at w, drawn into the ball by a rounding where it is longer, and of the bound.
     length : float
         ||F'(y o alpha)|| = sqrt(S), the price of capacity: dE/dH = -sqrt(S).
     """
@@ -61,7 +73,8 @@ class RsvmPoint:
     b: float
     alpha: Array
     objective: float
-    bound: float
+    attained: FeasiblePoint
+    below: LowerBound | None
     length: float
 
     @property
@@ -70,22 +83,31 @@ class RsvmPoint:
         return self.length / self.norm_bound
 
     @property
-    def gap(self) -> float:
-        """objective - bound, at least 0."""
-        return max(0.0, self.objective - self.bound)
+    def allowed(self) -> float:
+        """GAP and what rounding may leave, and at most what gap.py allows."""
+        unit = gaps.unit(self.upper, self.bound)
+        if not 0 < unit < math.inf:
+            return GAP
+        return min(gaps.CLOSED, GAP + self._rounding / unit)
 
     @property
     def relative_gap(self) -> float | None:
         """Gap over the objective; None where that is 0 to rounding."""
-        rounding = ROUNDING * max(1.0, float(self.alpha.sum()))
-        return None if self.objective <= rounding else self.gap / self.objective
+        return None if self.objective <= self._rounding else self.gap / self.objective
 
     @property
-    def verdict(self) -> Verdict:
-        """CERTIFIED where the gap is at most GAP of the objective, to rounding, and see gap.py."""
-        rounding = ROUNDING * max(1.0, float(self.alpha.sum()))
-        closed = self.gap <= GAP * self.objective + rounding and closes(self.objective, self.bound)
-        return Verdict.CERTIFIED if closed else Verdict.NOT_CERTIFIED
+    def _rounding(self) -> float:
+        return ROUNDING * max(1.0, float(self.alpha.sum()))
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to look for: the gap is proven to be closed."""
+        return self.verdict.closed
+
+
+def subject_of(data: TrainingData | GramData, norm_bound: float) -> tuple[str, str, float]:
+    """What proofs of the rigorous SVM speak of; points of a kernel matrix are its factor."""
+    return "rsvm", data.sha256, float(norm_bound)
 
 
 def rsvm_point(
@@ -115,7 +137,7 @@ def rsvm_point(
     -------
     RsvmPoint
     """
-    y, placed = data.y, _placed(data.factor)
+    y, placed, subject = data.y, _placed(data.factor), subject_of(data, norm_bound)
     points, reach = placed.points, placed.reach
     alpha = balanced_alpha(np.asarray(alpha, dtype=np.float64), y, np.ones(data.n), "free")
     direction = points.T @ (y * alpha)
@@ -134,7 +156,7 @@ def rsvm_point(
         offsets.append(float(hyperplane[1]))
     losses = [placed.loss(y, w, b) for w, b in zip(candidates, offsets, strict=True)]
     best = int(np.argmin(losses))
-    w, b, value = placed.stretched(y, candidates[best], offsets[best], losses[best])
+    w, b = placed.stretched(y, candidates[best], offsets[best], norm_bound)
     if float(alpha.sum()) < norm_bound * length:
         alpha, length = np.zeros(data.n), 0.0  # they prove less than nothing, and price a free H
     return RsvmPoint(
@@ -142,20 +164,22 @@ def rsvm_point(
         w=w,
         b=b,
         alpha=alpha,
-        objective=value,
-        bound=_lower_bound(y, points, norm_bound, alpha, reach, value),
+        objective=(value := placed.loss(y, w, b)),
+        attained=placed.attained(subject, y, w, b, value),
+        below=by_lemma(subject, _lower_bound(y, points, norm_bound, alpha, reach, value)),
         length=length,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """Points x_i - m (n, d), m (d,), and the length of the longest of them.
+    """Points x_i (n, d), x_i - m, m (d,), and the length of the longest of these.
 
     A difference is rounded relative to itself, so that these are exact to the last digit however
     large m is.
     """
 
+    given: Array
     points: Array
     moved: Array
     reach: float
@@ -164,32 +188,80 @@ class _Placed:
         """The intercept for x_i of the one for x_i - m."""
         return c - float(w @ self.moved)
 
-    def stretched(self, y: Array, w: Array, b: float, loss: float) -> tuple[Array, float, float]:
-        """(w, b) a rounding longer and a loss of 0, where that is all it takes."""
-        if not 0 < loss <= STRETCH * len(y):
-            return w, b, loss
-        for longer in (2e-15, 2e-14, 2e-13, STRETCH):
+    def stretched(self, y: Array, w: Array, b: float, norm_bound: float) -> tuple[Array, float]:
+        """(w, b) a little longer and a loss that is proven to be 0, where that is all it takes.
+
+        Inside of the ball by up to LONGEST, beyond it by STRETCH.
+        """
+        if self.loss(y, w, b) > STRETCH * len(y) or self.at_most(y, w, b) == 0:
+            return w, b
+        length = float(np.linalg.norm(w))
+        longer = 2e-15
+        while longer <= STRETCH or (longer <= LONGEST and (1 + longer) * length < norm_bound):
             other = w * (1 + longer), b * (1 + longer)
-            if self.loss(y, *other) == 0:
-                return *other, 0.0
-        return w, b, loss
+            if self.at_most(y, *other) == 0:
+                return other
+            longer *= 2
+        return w, b
 
     def loss(self, y: Array, w: Array, b: float) -> float:
         """E at (w, b), with b + <w, m> from all their digits: b has those of m."""
-        if self.moved.any():
-            left, right = dyadic(np.append(w, b)), dyadic(np.append(self.moved, 1.0))
-            product = dot_integers(left.integers, right.integers)
-            b = float(scaled(product, left.exponent + right.exponent))
-        return float(np.maximum(0.0, 1 - y * (self.points @ w + b)).sum())
+        return float(np.maximum(0.0, 1 - y * (self.points @ w + self._level(w, b))).sum())
+
+    def at_most(self, y: Array, w: Array, b: float, shrunk: float = 0.0) -> float:
+        """A number that E does not exceed at w shortened by a share of at most `shrunk`."""
+        level, products = self._level(w, b), self.points @ w
+        errors = score_errors(self.points, w, level)
+        drawn_in = OUTWARD * shrunk * (np.abs(products) + errors)
+        terms = most_hinge(y * (products + level), errors + drawn_in)
+        if not shrunk:
+            # Of the points that may be on their margin, as many as rounding hides.
+            hidden = np.flatnonzero((terms > 0) & (terms <= HIDDEN * (errors + EPS)))
+            if 0 < hidden.size * len(w) <= EXACT_LIMIT:
+                terms[hidden] = _exact_hinge(y[hidden], self.given[hidden], w, b)
+        total = math.fsum(terms.tolist())
+        return math.nextafter(total, math.inf) if total else 0.0
+
+    def attained(
+        self, subject: tuple[str, str, float], y: Array, w: Array, b: float, value: float
+    ) -> FeasiblePoint:
+        """What w proves: drawn into the ball, or where its loss is 0 beyond it, as it is."""
+        norm_bound = subject[-1]
+        beyond = _beyond(w, norm_bound)
+        most, words = self.at_most(y, w, b, beyond), "slacks from their formula, and w in its ball"
+        if most == 0 or beyond == 0 or self.at_most(y, w, b) > 0:
+            return point_by_formula(subject, value, excess(most, value), words)
+        eps = OUTWARD * norm_bound**2 * beyond * (2 + beyond)
+        words = "slacks from their formula"
+        return point_by_formula(subject, 0.0, 0.0, words, eps=eps, worst=NORM_ROW)
+
+    def _level(self, w: Array, b: float) -> float:
+        """b + <w, m>, rounded once."""
+        if not self.moved.any():
+            return b
+        left, right = dyadic(np.append(w, b)), dyadic(np.append(self.moved, 1.0))
+        product = dot_integers(left.integers, right.integers)
+        return float(scaled(product, left.exponent + right.exponent))
+
+
+def _exact_hinge(y: Array, points: Array, w: Array, b: float) -> list[float]:
+    """max(0, 1 - y_i (<w, x_i> + b)) in integers, rounded up."""
+    right, found = dyadic(np.append(w, b)), []
+    for sign, x in zip(y.tolist(), points, strict=True):
+        left = dyadic(np.append(x, 1.0))
+        product = dot_integers(left.integers, right.integers)
+        margin = int(sign) * scaled(product, left.exponent + right.exponent)
+        found.append(max(0.0, rounded_up(1 - margin)))
+    return found
 
 
 def _placed(factor: Array) -> _Placed:
     """The points around 0; where they are if that is no farther from it than they are long."""
     mean, reach = factor.mean(axis=0), _longest(factor)
     if float(np.linalg.norm(mean)) <= reach / 2:
-        return _Placed(factor, np.zeros(factor.shape[1]), reach)
+        return _Placed(factor, factor, np.zeros(factor.shape[1]), reach)
     moved = factor - mean
-    return _Placed(moved, mean, _longest(moved))
+    return _Placed(factor, moved, mean, _longest(moved))
 
 
 def _longest(points: Array) -> float:
@@ -201,9 +273,18 @@ def _into_ball(w: Array, radius: float) -> Array:
     return w if norm <= radius else w * (radius / norm)
 
 
+def _beyond(w: Array, norm_bound: float) -> float:
+    """By which share of H w is longer than H, at most; 0 where it is not, without rounding."""
+    exact = dyadic(w)
+    over = scaled(dot_integers(exact.integers, exact.integers), 2 * exact.exponent)
+    allowed = Fraction(norm_bound) ** 2
+    # sqrt(1 + t) - 1 <= t / 2.
+    return rounded_up((over / allowed - 1) / 2) if over > allowed else 0.0
+
+
 def _lower_bound(
     y: Array, points: Array, norm_bound: float, alpha: Array, reach: float, value: float
-) -> float:
+) -> Lemma:
     """sum alpha - H sqrt(S) less what rounding can hide; at least 0, which E is.
 
     y'alpha is 0 to rounding only. An intercept of least loss sits at some y_i - <w, x_i>, so that
@@ -212,22 +293,28 @@ def _lower_bound(
     """
     n, double = len(y), float(np.finfo(float).eps)
     signed, mass = y * alpha, math.fsum(alpha.tolist())
+    reach *= 1 + OUTWARD * growth(points.shape[1] + 4)
     left = abs(math.fsum(signed.tolist())) * (1 + norm_bound * reach)
 
     def bound(direction: Array, eps: float) -> float:
         length = float(np.linalg.norm(direction))
         # The sum of n products, and what the placing of the points and the norm have rounded.
-        length += ((n + 4) * eps + 2 * double) * mass * reach + (
-            len(direction) + 4
-        ) * double * length
+        length += OUTWARD * (
+            ((n + 4) * eps + 2 * double) * mass * reach + (len(direction) + 4) * double * length
+        )
         price = norm_bound * length + left
-        return max(0.0, mass - price - 4 * double * (mass + price))
+        return max(0.0, mass - price - 8 * double * (mass + price))
 
-    plain = bound(signed @ points, double)
+    found = bound(signed @ points, double)
     rounding = norm_bound * (n + 4) * double * mass * reach
-    if rounding <= NOTICED * (value - plain) or points.size > EXTENDED_LIMIT:
-        return plain
-    # einsum converts the points piece by piece; a product would copy all of them first.
-    real: Any = np.longdouble
-    direction = np.einsum("i,ij->j", signed.astype(real), points, dtype=real).astype(float)
-    return bound(direction, float(np.finfo(real).eps))
+    if rounding > NOTICED * (value - found) and points.size <= EXTENDED_LIMIT:
+        # einsum converts the points piece by piece; a product would copy all of them first.
+        real: Any = np.longdouble
+        direction = np.einsum("i,ij->j", signed.astype(real), points, dtype=real).astype(float)
+        found = bound(direction, float(np.finfo(real).eps))
+    hypotheses = {
+        "H > 0": norm_bound > 0,
+        "alpha lies in [0, 1]": bool((alpha >= 0).all() and (alpha <= 1).all()),
+        "what y'alpha leaves is priced by a bound on b": math.isfinite(left),
+    }
+    return Lemma(found, PROOF, hypotheses)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import Finding, Method, register_method
@@ -36,8 +37,7 @@ def _by_descent(origin: Origin, limits: Limits) -> Finding:
         _values(origin, run.coefficients),
         Status.INTERRUPTED if run.stop is StopReason.INTERRUPTED else Status.FEASIBLE,
         SGD,
-        bound=run.bound,
-        proof=PROOF,
+        bound=Lemma(run.bound, PROOF, {"alpha lies in [0, 1/n]": _in_box(run.alpha)}),
         multipliers={"margin": run.alpha},
         bound_values=_values(origin, origin.data.y * run.alpha / (2 * ridge)),
         facts={
@@ -49,6 +49,10 @@ def _by_descent(origin: Origin, limits: Limits) -> Finding:
         message=_message(run),
         options={"steps": steps},
     )
+
+
+def _in_box(alpha: Array) -> bool:
+    return bool((alpha >= 0).all() and (alpha <= 1 / len(alpha)).all())
 
 
 def _values(origin: Origin, coefficients: Array) -> dict[str, Array]:

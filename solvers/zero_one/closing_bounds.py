@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
@@ -14,15 +15,16 @@ from tightmargin.solvers.zero_one.enumeration.enumeration import count_sets, zer
 SET_LIMIT = 2_000_000
 ENUMERATION = "enumeration of"
 CONFLICTS = "conflict search over"
+# What the two searches rest on.
+SETS = {"every optimum is that of one of the active sets, and each was solved": True}
+TREE = {"no leaf of the tree, open ones included, holds a better point": True}
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
 
 
-def zero_one_bound(
-    origin: Origin, values: Mapping[str, Array] | None = None
-) -> tuple[float | None, str]:
-    """Lower bound on a 0-1 loss problem by a search of our own, and its name.
+def zero_one_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
+    """Lower bound on a 0-1 loss problem by a search of our own; None where it is too large.
 
     The 0-1 loss is enumerated up to 2,000,000 active sets; beyond, the conflict search works for
     as long as STEP_LIMIT allows, and its bound counts whether it finished or not.
@@ -31,11 +33,6 @@ def zero_one_bound(
     ----------
     values : mapping, optional
         With "w" and "b", a hyperplane to start from.
-
-    Returns
-    -------
-    (None, "")
-        Too many points or features for either.
     """
     data, parameters = origin.data, origin.parameters
     sets = count_sets(data.n, data.d, parameters["intercept"], data.n_pos)
@@ -47,15 +44,13 @@ def zero_one_bound(
         intercept=parameters["intercept"],
         limit=SET_LIMIT,
     )
-    return found.bound, f"{ENUMERATION} {sets:,} active sets"
+    return Lemma(found.bound, f"{ENUMERATION} {sets:,} active sets", SETS)
 
 
-def _bound_by_conflicts(
-    origin: Origin, values: Mapping[str, Array] | None
-) -> tuple[float | None, str]:
+def _bound_by_conflicts(origin: Origin, values: Mapping[str, Array] | None) -> Lemma | None:
     data, parameters = origin.data.points, origin.parameters
     if data.n > POINT_LIMIT_OF_CONFLICTS or data.d > FEATURE_LIMIT_OF_CONFLICTS:
-        return None, ""
+        return None
     known = None
     if values is not None and "w" in values:
         known = best_exact_point(origin, values)
@@ -70,5 +65,5 @@ def _bound_by_conflicts(
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     if found.stop is StopReason.PROVEN:
-        return found.bound, f"{CONFLICTS} {found.nodes:,} nodes"
-    return found.bound, f"unfinished {CONFLICTS} {found.nodes:,} nodes"
+        return Lemma(found.bound, f"{CONFLICTS} {found.nodes:,} nodes", TREE)
+    return Lemma(found.bound, f"unfinished {CONFLICTS} {found.nodes:,} nodes", TREE)

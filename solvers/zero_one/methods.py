@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.zero_one.loss import margins
 from tightmargin.formulations.zero_one.ramp import ramp_objective
@@ -34,7 +35,7 @@ from tightmargin.solvers.methods import (
     register_method,
 )
 from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS, ENUMERATION, zero_one_bound
+from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS, ENUMERATION, TREE, zero_one_bound
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
@@ -67,8 +68,7 @@ def _by_conflicts(origin: Origin, limits: Limits) -> Finding:
         {"w": found.w, "b": np.asarray(found.b), "z": z.astype(float)},
         STATUS.get(found.stop, Status.FEASIBLE),
         CONFLICT_SEARCH,
-        bound=found.bound,
-        proof=f"{CONFLICTS} {found.nodes:,} nodes",
+        bound=Lemma(found.bound, f"{CONFLICTS} {found.nodes:,} nodes", TREE),
         facts={
             "no_duals": "no multipliers: a search over kept points has none of the model's rows",
             "stop": str(found.stop),

@@ -63,8 +63,8 @@ def test_row_04_every_result_says_how_many_errors_cannot_be_avoided(name: str) -
     settings_ = valid(name, "penalised")
     if name == "min_cvar":
         settings_["beta"] = 0.9
-    # The CVaR is 0 here: what a search proves of it is within 1e-13, and no solver proves more.
-    result = tm.solve(build(name, DATA, **settings_), absolute_gap=1e-12)
+    # The CVaR is 0 here: what is proven of it, on a sphere that has no doubles, is within 1e-11.
+    result = tm.solve(build(name, DATA, **settings_), absolute_gap=1e-11)
     assert result.status is Status.OPTIMAL
     assert result.certificate.facts["least_errors"] == 2
     assert "every classifier makes at least 2 errors" in result.message

@@ -18,7 +18,8 @@ from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit, rsvm_at_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.at_limit import rsvm_at_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.point import rsvm_point
 
 DATA = points("overlapping", 0, n=8)

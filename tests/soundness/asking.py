@@ -31,6 +31,7 @@ def said_by(result: Any, model: pyo.ConcreteModel | None = None) -> Said:
     return Said(
         objective=result.objective,
         bound=result.bound if result.bound is not None else certificate.bound,
+        upper=certificate.upper,
         proven=verdict == "CERTIFIED",
         point=verdict in ("CERTIFIED", "SOLVER_BOUND"),
         status=result.status.value,

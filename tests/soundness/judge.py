@@ -9,6 +9,7 @@ False is
 - CERTIFIED with an objective that is not the optimum, or with no objective although a point exists;
 - a point that is called proven (CERTIFIED or SOLVER_BOUND) although there is none;
 - a finite bound on an unbounded model;
+- the upper end of a proven interval below the optimum, or of a model without a point;
 - nan or inf in any number;
 - an objective that is not the model's objective at `values`.
 
@@ -16,7 +17,7 @@ How far a number may be off, with k the additive constant of the objective (what
 contribute included), u the rounding of the numbers as doubles, and e what the truth itself is
 uncertain by (0 where it is rational):
 
-- a bound: 1e-5 min(|truth|, |truth - k|) + e + u, since a bound is a theorem;
+- a bound, and the upper end of a proven interval: e + u, since they are theorems;
 - a proven objective: 1e-5 |truth - k| + e + u, since that is the unit in which a gap is closed.
 
 Where that is 0 one billionth of the case's `size` takes its place: the natural size of the
@@ -88,10 +89,10 @@ class Truth:
     def slack(self, number: float, *, bound: bool) -> Fraction:
         """How far a claimed number may be off."""
         value, constant = Fraction(self.value), Fraction(self.constant)
-        own = abs(value - constant)
-        if bound:
-            own = min(own, abs(value))
         rounding = 4 * max(math.ulp(abs(float(n))) for n in (value, constant, number))
+        if bound:
+            return Fraction(self.error) + Fraction(rounding)
+        own = abs(value - constant)
         at_zero = AT_ZERO * Fraction(self.size) if own == 0 else 0
         return RTOL * own + at_zero + Fraction(self.error) + Fraction(rounding)
 
@@ -102,6 +103,8 @@ class Said:
 
     Attributes
     ----------
+    upper : float, optional
+        The objective of a point that it proved to be feasible exactly.
     proven : bool
         CERTIFIED, or what a search calls proven.
     point : bool
@@ -116,6 +119,7 @@ class Said:
 
     objective: float | None = None
     bound: float | None = None
+    upper: float | None = None
     proven: bool = False
     point: bool = False
     status: str = ""
@@ -177,6 +181,8 @@ def wrong(said: Said, truth: Truth) -> list[str]:
 def _of_no_point(said: Said) -> list[str]:
     if said.objective is not None and (said.proven or said.point):
         return [f"a proven point (objective {said.objective:.9g}) of an infeasible model"]
+    if said.upper is not None:
+        return [f"a point proven to be exact (at {said.upper:.9g}) of an infeasible model"]
     if said.proven and said.status == "unbounded":
         return ["an infeasible model proven unbounded"]
     return []
@@ -201,6 +207,10 @@ def _of_optimum(said: Said, truth: Truth) -> list[str]:
         beyond = sense * (Fraction(said.bound) - value)
         if beyond > truth.slack(said.bound, bound=True):
             found.append(f"bound {said.bound:.9g} beyond the value {told}")
+    if said.upper is not None and truth.kind is Kind.OPTIMUM:
+        short = sense * (value - Fraction(said.upper))
+        if short > truth.slack(said.upper, bound=True):
+            found.append(f"a point proven at {said.upper:.9g} is better than the optimum {told}")
     if not said.proven:
         return found
     if said.objective is None or said.status in ("infeasible", "unbounded"):

@@ -24,9 +24,9 @@ import tightmargin as tm
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.solvers.backends import clarabel, highs, piqp, pyomo_interface, scip, scs
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 Process = subprocess.Popen[str]
@@ -95,7 +95,8 @@ def summary(claim: Claim, form: StandardForm) -> dict[str, Any]:
     """A claim in plain numbers, with the LP bound its multipliers prove."""
     proven = None
     if claim.duals is not None and not (form.is_quadratic or form.psd):
-        proven = exact_lp_bound(form, claim.duals.rows)
+        bound = exact_lp_bound(form, claim.duals.rows)
+        proven = None if bound is None else bound.value(form.objective.constant)
     return {
         "status": str(claim.status),
         "objective": None if claim.x is None else form.objective.at(claim.x),

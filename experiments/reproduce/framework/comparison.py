@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.proofs.verdict import Verdict, weakest
 
 TIE = 1e-9  # of the last printed digit: a number half way between two of them rounds to either
 
@@ -102,10 +102,15 @@ class Row:
         gaps: Iterable[float | None],
         proofs: Iterable[bool | Verdict | str],
     ) -> Row:
-        """The row of several runs, each with its verdict or with whether it is proven."""
-        proven = all(proof in (True, Verdict.CERTIFIED) for proof in proofs)
-        verdict = Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED
-        return cls(key, cells, largest(gaps), verdict)
+        """The row of several runs with the weakest of their verdicts.
+
+        A condition that does not hold makes it NOT_CERTIFIED; one that does says nothing, as only
+        proofs do.
+        """
+        found = list(proofs)
+        holds = all(proof for proof in found if isinstance(proof, bool))
+        verdict = weakest(proof for proof in found if not isinstance(proof, bool))
+        return cls(key, cells, largest(gaps), verdict if holds else Verdict.NOT_CERTIFIED)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -187,7 +192,7 @@ class Table:
         return found + [
             f"{self.place(row)}: {row.verdict}, relative gap {row.relative_gap}"
             for row in self.rows
-            if row.verdict not in (None, Verdict.CERTIFIED)
+            if row.verdict is not None and not row.verdict.closed
         ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tightmargin.experiments.plots.simplex import draw_simplex
 from tightmargin.experiments.plots.style import NORMAL, SMALL, look, new_figure, tidy
-from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
+from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, largest
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
@@ -126,14 +126,13 @@ def error_rows(results: Iterable[Mapping[str, Any]]) -> list[Row]:
         if what in (TWO, LIMIT):
             machine, n = (WEIGHTED, words[0]) if what == TWO else (BEST, 0)
             for N, errors in result["errors"].items():
-                one = {**errors, "certified": result.get("certified"), "gap": result.get("gap")}
+                one = {**errors, "verdict": result.get("verdict"), "gap": result.get("gap")}
                 cases.setdefault(("two classes", machine, n, int(N)), []).append(one)
         elif what == THREE:
             machine, n, N, _ = words
-            proven = {"certified": None if result["gap"] is None else True}
-            cases.setdefault(("direct", machine, n, N), []).append({**result, **proven})
+            cases.setdefault(("direct", machine, n, N), []).append({**result, "verdict": None})
         elif what == IDEAL:
-            one = {**result, "turned": 0.0, "certified": None, "gap": None}
+            one = {**result, "turned": 0.0, "verdict": None, "gap": None}
             cases.setdefault(("direct", IDEAL_NAME, 0, words[0]), []).append(one)
     order = (WEIGHTED, BEST, HINGE_MACHINE, TRUNCATED, EXACT, IDEAL_NAME)
     ordered = sorted(cases, key=lambda case: (order.index(case[1]), *case[2:]))
@@ -148,11 +147,12 @@ def _row(case: tuple[str, str, int, int], runs: Sequence[Mapping[str, Any]]) -> 
         "runs": Cell(float(len(runs))),
     }
     scheme, machine, n, N = case
-    proven = [one["certified"] for one in runs]
+    verdicts = [one["verdict"] for one in runs]
     key = (scheme, machine, str(n) if n else "-", str(N))
-    if None in proven:
-        return Row(key, cells)
-    return Row.of_runs(key, cells, [one["gap"] for one in runs], proven)
+    gaps = [one["gap"] for one in runs]
+    if None in verdicts:
+        return Row(key, cells, largest(gaps))
+    return Row.of_runs(key, cells, gaps, verdicts)
 
 
 def _unconverged(results: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from tightmargin.experiments.reproduce.perez_cruz.solved import (
     row_of,
     solved,
 )
+from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "perez-cruz-figure3"
 BLOCK = 10  # samples of one task
@@ -148,7 +149,9 @@ def _of_ours(samples: Sequence[Plain]) -> tuple[PaperClaim, ...]:
         for row, _ in rows
     )
     hard = [sample["rows"][-1] for sample in samples]
-    positive = sum(row["rho"] > 0 > row["lambda"] and row["certified"] for row, _ in rows)
+    positive = sum(
+        row["rho"] > 0 > row["lambda"] and row["verdict"] == Verdict.CERTIFIED for row, _ in rows
+    )
     return (
         PaperClaim(
             f"lambda > 0 above nu_bar = nu_min and < 0 below it in all {len(rows)} runs, proven: "

@@ -19,7 +19,6 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Row
 from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.local_search import extended_nu_local
-from tightmargin.solvers.proofs.verdict import Verdict
 
 SCALE = math.sqrt(2)  # the norm of w in the paper
 SAME = 1e-6  # relative: a local solution that is no further above the optimum is that optimum
@@ -92,7 +91,7 @@ def _plain(data: TrainingData, row: PathRow, start: list[Any] | None) -> Plain:
         "sign": 1 if row.objective < 0 else -1 if row.bound > 0 else 0,
         "nu_property": facts["nu_property"] == HOLDS,
         "gap": row.gap / abs(row.objective) if row.objective else None,
-        "certified": row.verdict is Verdict.CERTIFIED,
+        "verdict": str(row.verdict),
         "w": (SCALE * row.w).tolist(),
         "b": SCALE * row.b,
     }
@@ -110,5 +109,5 @@ def _plain(data: TrainingData, row: PathRow, start: list[Any] | None) -> Plain:
 
 def row_of(key: tuple[str], cells: Mapping[str, Cell], runs: Sequence[Plain]) -> Row:
     """The row of several runs with what proves it."""
-    proofs = [run["certified"] for run in runs]
+    proofs = [run["verdict"] for run in runs]
     return Row.of_runs(key, cells, [run["gap"] for run in runs], proofs)

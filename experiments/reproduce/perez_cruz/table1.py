@@ -23,7 +23,6 @@ from tightmargin.formulations.common.nu_property import HOLDS, margin_facts, mul
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.nu.nu_svc import nu_svc_dual
-from tightmargin.solvers.proofs.verdict import Verdict
 
 NAME = "perez-cruz-table1"
 SEEDS, QUICK = 50, 8
@@ -59,7 +58,7 @@ def _one(kernel: GramData, nu: float) -> Plain:
         MARGIN: rho / math.sqrt(float((alpha * y) @ scores)),
         "nu_property": points["nu_property"] == HOLDS and dual["nu_property"] == HOLDS,
         "gap": result.certificate.gap,
-        "certified": result.certificate.verdict is Verdict.CERTIFIED,
+        "verdict": str(result.certificate.verdict),
         "a": (alpha * y).tolist(),
         "b": b,
         "rho": rho,

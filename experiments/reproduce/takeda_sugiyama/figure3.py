@@ -10,6 +10,7 @@ import numpy as np
 
 from tightmargin.cuts.cut.cut import Kind
 from tightmargin.cuts.generation.verification import verify_cut
+from tightmargin.cuts.nu_path.row import judgement_at
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round
 from tightmargin.experiments.data.public_data import files_of
@@ -28,6 +29,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import (
 )
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 
@@ -204,7 +206,12 @@ def found_at(result: CuttingPlaneResult) -> int:
 
 
 def _row_of(key: tuple[str, ...], cells: dict[str, Cell], result: CuttingPlaneResult) -> Row:
-    return Row.of_runs(key, cells, [max(0.0, result.gap)], [result.proven])
+    problem, best = result.problem, result.best.weight
+    judgement = judgement_at(
+        problem.data, problem.nu, problem.class_balance, problem.intercept, best,
+        Lemma(result.bound, result.proof, {"the loop ended with its proof": result.proven}),
+    )  # fmt: skip
+    return Row.of_runs(key, cells, [max(0.0, result.gap)], [judgement.verdict])
 
 
 # --- what section 4.2.2 says of Algorithm 10 ------------------------------------------------------

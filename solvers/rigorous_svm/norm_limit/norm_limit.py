@@ -20,7 +20,6 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.parameters import positive
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import (
@@ -36,7 +35,9 @@ from tightmargin.solvers.rigorous_svm.norm_limit.proofs import (
     exact_hyperplane,
 )
 from tightmargin.solvers.rigorous_svm.norm_limit.search import Clock, Found, search
-from tightmargin.solvers.rigorous_svm.point import NOTHING, STRETCH, RsvmPoint, rsvm_point
+from tightmargin.solvers.rigorous_svm.point import (
+    STRETCH,
+)
 
 AT = 1e-8  # relative: how near H counts as at the limit
 EXACT = 1e-8  # relative: width between proven bounds that makes the value proven
@@ -51,7 +52,8 @@ class NormLimit:
     Attributes
     ----------
     value : float
-        H_lim as computed; NaN where it was not found.
+        H_lim as computed, of separable points rounded up to where a loss of 0 is proven; NaN where
+        it was not found.
     lower, upper : float
         Proven bounds on H_lim; 0 and infinity where there is no proof.
     separable : bool
@@ -152,6 +154,8 @@ def _separable(rows: Rows, proofs: Proofs, found: Found, point: FacePoint) -> No
         w, c = w / float(margin), c / float(margin)
     w, b = _stretched(proofs, w, c - float(w @ rows.centre))
     value = float(np.linalg.norm(w))
+    if value < upper <= value * (1 + STRETCH):
+        value = upper  # there a hyperplane is proven to lose nothing
     gamma, alpha = multipliers_at_limit(rows, found.alpha, point)
     limit = NormLimit(
         value=value,
@@ -294,54 +298,3 @@ def _proof(limit: NormLimit, within: str) -> str:
         f"{loss}; {lower}; NOT proven from above: {limit.value:.10g} is the norm of a hyperplane "
         "of least loss to rounding"
     )
-
-
-def rsvm_at_limit(data: TrainingData | GramData, norm_bound: float, limit: NormLimit) -> RsvmPoint:
-    """Solution of the rigorous SVM at or above the limit: that of the linear program, gamma = 0.
-
-    Parameters
-    ----------
-    data : TrainingData or GramData
-    norm_bound : float
-        H, not below limit.value.
-    limit : NormLimit
-        Of the same data.
-
-    Returns
-    -------
-    RsvmPoint
-        With gamma = 0: what `limit.alpha` leaves of S is rounding, and its proven bound takes
-        that into account. Where H is a little below the value, within what counts as at it, the
-        multipliers of the limit's other end, gamma = g, may prove more and are kept then.
-
-    Raises
-    ------
-    ValueError
-        H is no positive number, or below the limit, or the limit was not found.
-    """
-    norm_bound = positive("norm_bound", norm_bound)
-    place = limit.place(norm_bound)
-    if place == "unknown":
-        raise ValueError("limit holds no value: norm_limit was stopped before it found one")
-    if place == "below":
-        raise ValueError(
-            f"norm_bound = {norm_bound:g} is below the limit {limit.value:.10g}: gamma > 0 there"
-        )
-    hyperplane = limit.w, limit.b
-    proofs = Proofs(data)
-
-    def point(alpha: Array) -> RsvmPoint:
-        """With the best of three proven bounds: that on E0 holds however large H is."""
-        made = rsvm_point(data, norm_bound, alpha, hyperplane)
-        closer = proofs.loss_within(made.alpha, norm_bound)
-        bound = max(made.bound, closer, limit.least_loss_bound)
-        return replace(made, bound=float(bound))
-
-    found = point(limit.alpha)
-    if norm_bound < limit.value:
-        other = point(limit.alpha_at_limit)
-        if other.gap < found.gap:
-            return other
-    reach = float(np.linalg.norm(data.factor, axis=1).max(initial=0.0))
-    rounding = NOTHING * reach * data.n
-    return replace(found, length=0.0) if found.length <= rounding else found

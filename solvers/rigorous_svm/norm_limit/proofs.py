@@ -2,8 +2,8 @@
 
 Points, hyperplanes and multipliers are floats, hence integers times powers of two, and every sum
 here is taken in integers. Two things are mended first where rounding keeps them from being exact:
-multipliers of the linear program, by lp_bound.py, and the hyperplane, by solving its active rows
-again in fractions.
+multipliers of the linear program, by proofs/exact_lp.py, and the hyperplane, by solving its active
+rows again in fractions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from scipy.linalg import qr
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
-from tightmargin.solvers.exact.lp_bound import exact_lp_value
 from tightmargin.solvers.exact_arithmetic import (
     Dyadic,
     dot_integers,
@@ -31,6 +30,7 @@ from tightmargin.solvers.exact_arithmetic import (
     scaled,
     solve_exactly,
 )
+from tightmargin.solvers.proofs.exact_lp import exact_lp_value
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Index = NDArray[np.intp]

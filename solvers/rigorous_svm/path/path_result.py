@@ -60,6 +60,11 @@ class RsvmRow:
         return self.point.objective
 
     @property
+    def upper(self) -> float:
+        """E rounded up."""
+        return self.point.upper
+
+    @property
     def bound(self) -> float:
         """Proven by the multipliers of the point."""
         return self.point.bound

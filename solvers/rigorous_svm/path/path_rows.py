@@ -10,12 +10,8 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import (
-    NormLimit,
-    norm_limit,
-    rsvm_at_limit,
-)
+from tightmargin.solvers.rigorous_svm.norm_limit.at_limit import rsvm_at_limit
+from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit, norm_limit
 from tightmargin.solvers.rigorous_svm.path.libsvm_fits import FLAT
 from tightmargin.solvers.rigorous_svm.path.path_result import (
     AT_BOUND,
@@ -60,7 +56,7 @@ class _Best:
     @property
     def closed(self) -> bool:
         """Whether the point is proven."""
-        return self.point.verdict is Verdict.CERTIFIED
+        return self.point.settled
 
     @property
     def flat(self) -> bool:
@@ -239,7 +235,7 @@ class RsvmRows:
         if self.limit.place(task.norm_bound) not in ("at", "above"):
             return False
         point = rsvm_at_limit(self.data, task.norm_bound, self.limit)
-        if point.verdict is Verdict.CERTIFIED or not best.closed:
+        if point.settled or not best.closed:
             best.point, best.method = better(point, best.point), LIMIT
         return best.closed
 

@@ -12,7 +12,6 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.errors import RefusedError
-from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.path.interior_point import interior_point
@@ -88,8 +87,8 @@ class PointFound:
 
 
 def certified(point: RsvmPoint | None) -> bool:
-    """Whether there is a point, and it is proven."""
-    return point is not None and point.verdict is Verdict.CERTIFIED
+    """Whether there is a point, and nothing is left to look for."""
+    return point is not None and point.settled
 
 
 def better(first: RsvmPoint, second: RsvmPoint) -> RsvmPoint:

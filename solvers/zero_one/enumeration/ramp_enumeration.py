@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.big_m import derive_ramp_big_m
 from tightmargin.formulations.zero_one.ramp import ramp_objective
@@ -64,16 +65,17 @@ def count_vertices(n: int, d: int, intercept: str) -> int:
     return math.comb(n, d if intercept == "none" else d + 1)
 
 
-def ramp_bound(origin: Origin) -> tuple[float | None, str]:
-    """Lower bound on a model of ramp_big_m, with its method; (None, "") where there is none."""
+def ramp_bound(origin: Origin) -> Lemma | None:
+    """Lower bound on a model of ramp_big_m; None where there is none."""
     data, parameters = origin.data, origin.parameters
     intercept = parameters["intercept"]
     if count_vertices(data.n, data.d, intercept) > VERTEX_LIMIT:
-        return None, ""
+        return None
     found = _remembered(data, parameters["C"], intercept)
     if found is None:
-        return None, ""
-    return found.bound, f"enumeration of {found.n_sets:,} sets of capped points"
+        return None
+    words = f"enumeration of {found.n_sets:,} sets of capped points"
+    return Lemma(found.bound, words, {"every set that a hyperplane caps was solved": True})
 
 
 @lru_cache(maxsize=4)

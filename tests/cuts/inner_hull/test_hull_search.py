@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -405,3 +406,62 @@ def test_cost_is_a_few_hundred_sorts_whatever_the_number_of_points() -> None:
     ]
     assert max(evaluations) < 300
     assert evaluations[1] < 2 * evaluations[0]
+
+
+@pytest.mark.parametrize("excess", [0.0, 4e-13, 9e-13])
+@pytest.mark.parametrize("search", [hull_search, branch_and_cut])
+def test_a_mass_that_is_nearly_a_multiple_of_the_caps_is_given_whole(
+    search: Any, excess: float
+) -> None:
+    """Beside h in fractions, on a line and in the plane: the sort leaves 1e-12 of a mass out."""
+    for seed, d in itertools.product(range(6), (1, 2)):
+        rng, y = np.random.default_rng(seed), np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
+        data = TrainingData(rng.normal(size=(12, d)) + y[:, None], y)
+        shares = [nu for nu in (2 / 12, 4 / 12, 6 / 12, 8 / 12) if nu_range(data).side(nu) < 0]
+        if not shares:
+            continue
+        nu = shares[-1] * (1 + excess)
+        found = search(data, nu=nu, absolute=0.0, tolerance=1e-9)
+        w = [Fraction(x) for x in found.best.weight.tolist()]
+        least = sum((x * x for x in w), Fraction(0)) * Fraction(found.bound) ** 2
+        h = risk_in_fractions(data, nu, w)
+        assert h > 0
+        assert least <= h * h
+
+
+@pytest.mark.parametrize("search", [hull_search, branch_and_cut])
+def test_a_coordinate_next_to_the_mean_counts(search: Any) -> None:
+    """Far from 0, where what is left of it is as small as a rounding of the points."""
+    looked_at = 0
+    for seed, d in itertools.product(range(6), (1, 2)):
+        rng, y = np.random.default_rng(seed), np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
+        X = 1e6 + rng.normal(size=(12, d)) + 0.3 * y[:, None]
+        for i in (0, 1):  # both take part at every direction
+            X[i] = np.delete(X, i, axis=0).mean(axis=0) + (-1) ** i * 4e-9
+        data = TrainingData(X, y)
+        nu = below_nu_bar(data, 0.9)
+        if nu <= 0:  # separable
+            continue
+        found = search(data, nu=nu, absolute=0.0, tolerance=1e-9)
+        w = [Fraction(x) for x in found.best.weight.tolist()]
+        squared = sum((x * x for x in w), Fraction(0))
+        assert squared * Fraction(found.bound) ** 2 <= risk_in_fractions(data, nu, w) ** 2
+        looked_at += found.bound > 0
+    assert looked_at > 6
+
+
+def risk_in_fractions(data: TrainingData, nu: float, w: list[Fraction]) -> Fraction:
+    """h(w) of uniform caps and a free intercept: each class gives nu / 2 of its lowest scores."""
+    total = Fraction(0)
+    cap = Fraction(float(loss_weights(data, "uniform")[0]))
+    for sign in (1, -1):
+        rows = data.X[data.y == sign].tolist()
+        scores = sorted(
+            sign * sum((a * Fraction(x) for a, x in zip(w, row, strict=True)), Fraction(0))
+            for row in rows
+        )
+        left = Fraction(nu) / 2
+        for score in scores:
+            share = min(left, cap)
+            total, left = total - share * score, left - share
+    return total

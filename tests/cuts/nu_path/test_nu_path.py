@@ -19,7 +19,7 @@ from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.nu_path import engines
 from tightmargin.cuts.nu_path import nu_path as extended_nu_path_module
 from tightmargin.cuts.nu_path.cvar_profile import cvar_profile, widest_gap
-from tightmargin.cuts.nu_path.engines import METHODS, Search, search_engine
+from tightmargin.cuts.nu_path.engines import METHODS, ProvingEngine, Search, search_engine
 from tightmargin.cuts.nu_path.multipliers import recover_multipliers
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
@@ -105,7 +105,7 @@ NUS = (0.95, 0.69, 0.51, 0.4243, 0.4159, 0.33, 0.25, 0.15, 0.1, 0.05, 1 / 30, 0.
 @pytest.fixture(scope="module")
 def searched() -> tuple[Everywhere, ExtendedNuPath]:
     engine = Everywhere()
-    return engine, extended_nu_path(TOY, NUS, engine=engine)
+    return engine, extended_nu_path(TOY, NUS, engine=ProvingEngine(engine))
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,7 @@ def test_weights_of_earlier_nu_are_handed_on(searched: tuple[Everywhere, Extende
 def test_inside_a_piece_where_the_risk_is_linear_the_ends_are_enough() -> None:
     nus = (0.355, 0.34, 0.36, 0.35, 0.345, 0.36)  # between 10 and 11 times 2/60
     engine = Everywhere()
-    path = extended_nu_path(TOY, nus, engine=engine)
+    path = extended_nu_path(TOY, nus, engine=ProvingEngine(engine))
     assert engine.asked == [0.36, 0.34]
     for row in path.rows:
         assert row.objective == pytest.approx(every_direction(TOY, row.nu)[1], rel=1e-6)
@@ -230,7 +230,7 @@ def test_inside_a_piece_where_the_risk_is_linear_the_ends_are_enough() -> None:
         assert row.gap <= 1e-6 * row.objective
     # Where another line is best inside, the chord is too low and a search follows.
     engine = Everywhere()
-    path = extended_nu_path(TOY, (0.298, 0.28, 0.27), engine=engine)
+    path = extended_nu_path(TOY, (0.298, 0.28, 0.27), engine=ProvingEngine(engine))
     assert engine.asked == [0.298, 0.27, 0.28]
     assert path.rows[1].objective == pytest.approx(every_direction(TOY, 0.28)[1], rel=1e-9)
 
@@ -257,7 +257,8 @@ def test_bounds_of_neighbours_are_used_afterwards() -> None:
         found = sharp(data, nu, starts)
         return found._replace(bound=0.0, stop="limit") if nu == 0.25 else found
 
-    rows = {row.nu: row for row in extended_nu_path(data, [0.3, 0.25, 0.2], engine=weak).rows}
+    path = extended_nu_path(data, [0.3, 0.25, 0.2], engine=ProvingEngine(weak))
+    rows = {row.nu: row for row in path.rows}
     expected = every_direction(data, 0.25)[1]
     middle = (rows[0.3].bound + rows[0.2].bound) / 2
     assert rows[0.25].bound == pytest.approx(middle)
@@ -285,6 +286,18 @@ def test_a_bound_that_is_only_claimed_proves_nothing_for_others() -> None:
     assert path.searches == 3
     assert path.anchors[0] == (0.0, 0.0)
     assert all(bound == 0.0 for _, bound in path.anchors)
+
+
+def test_a_bound_of_a_plain_function_is_its_word() -> None:
+    data = reference_solutions.points("overlapping", 4, n=20)
+    for engine, verdict in (
+        (ProvingEngine(Everywhere()), Verdict.CERTIFIED),
+        (Everywhere(), Verdict.SOLVER_BOUND),
+    ):
+        row = extended_nu_path(data, [0.3], engine=engine).rows[0]
+        assert row.verdict is verdict
+        closed = row.objective * (1 - 2e-9) <= row.bound <= row.upper
+        assert closed == (verdict is Verdict.CERTIFIED)
 
 
 def test_a_poor_search_does_not_hide_a_better_weight() -> None:
@@ -329,7 +342,7 @@ def test_an_interrupted_search_ends_the_path_and_keeps_its_rows() -> None:
         found = sharp(data, nu, starts)
         return found._replace(stop="interrupted", bound=0.0) if nu == 0.2 else found
 
-    path = extended_nu_path(data, [0.95, 0.3, 0.2, 0.15, 0.07], engine=stopped)
+    path = extended_nu_path(data, [0.95, 0.3, 0.2, 0.15, 0.07], engine=ProvingEngine(stopped))
     assert [row.nu for row in path.rows] == [0.95, 0.3, 0.2]
     assert path.not_reached == (0.15, 0.07)
     assert path.rows[1].verdict is Verdict.CERTIFIED
@@ -349,7 +362,11 @@ def test_weights_and_intercepts(balance: str, mode: str) -> None:
     nus = np.array([0.9, 0.5, 0.2]) * found.nu_bar
     high = (found.nu_bar + found.nu_max) / 2
     path = extended_nu_path(
-        data, [*nus, high], class_balance=given, intercept=mode, engine=Everywhere(caps, mode)
+        data,
+        [*nus, high],
+        class_balance=given,
+        intercept=mode,
+        engine=ProvingEngine(Everywhere(caps, mode)),
     )
     expected = reference_solutions.nu_risk_in_ball(data, mode, high, caps)
     assert path.rows[0].objective == pytest.approx(expected, abs=1e-7) != 0
@@ -657,7 +674,7 @@ def test_the_profile_holds_the_cvar_between_its_bounds(path: ExtendedNuPath) -> 
 def test_solving_where_the_gap_is_widest_narrows_the_profile() -> None:
     nus, widths = [0.95, 0.2], []
     for _ in range(4):
-        path = extended_nu_path(TOY, nus, engine=Everywhere())
+        path = extended_nu_path(TOY, nus, engine=ProvingEngine(Everywhere()))
         widths.append(cvar_profile(path, np.linspace(0.02, 0.95, 94)).width)
         nus.append(widest_gap(path))
     assert widths[-1] < widths[0] / 2

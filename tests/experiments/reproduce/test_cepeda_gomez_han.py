@@ -253,6 +253,7 @@ def test_a_replication_is_what_another_package_finds() -> None:
     for method in published.METHODS:
         record = found[method]
         assert (record["fits"], record["certified"]) == (5, 5)
+        assert record["verdict"] == Verdict.CERTIFIED
         assert 0 <= record["gap"] <= 1e-6
         assert record["seconds"] > 0
         counted, exact = record["test"]["first"], record["exact"]
@@ -263,7 +264,7 @@ def test_a_replication_is_what_another_package_finds() -> None:
 
 def test_an_uncertified_fit_makes_the_row_unproven(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [outlier_found("clustered", 0.2, 100, 3, 0, 40.0, 5.0)]
-    runs[0]["conic"]["certified"] -= 1
+    runs[0]["conic"]["verdict"] = "NOT_CERTIFIED"
     report = reported(monkeypatch, table1, runs)
     verdicts = {row.words: row.verdict for row in report.tables[0].rows}
     assert verdicts["0.2", "hinge"] is Verdict.CERTIFIED
@@ -288,7 +289,8 @@ def losses_found(hinge: float, conic: float, seconds: float = 1.0) -> Found:
         method: {
             "test": dict.fromkeys(("first", "middle", "last"), rate),
             "chosen": dict.fromkeys(("first", "middle", "last"), 0.1),
-            "exact": rate, "fits": 100, "certified": 100, "gap": 1e-9, "seconds": seconds,
+            "exact": rate, "fits": 100, "certified": 100, "verdict": "CERTIFIED",
+            "gap": 1e-9, "seconds": seconds,
         }
         for method, rate in (("hinge", hinge), ("conic", conic))
     } | {"machine": "here"}  # fmt: skip

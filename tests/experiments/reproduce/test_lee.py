@@ -321,7 +321,8 @@ def test_ideal_labels_never_have_weight_zero() -> None:
 def test_errors_are_means_over_seeds_and_claims_see_what_is_wrong() -> None:
     def two(n: int, seed: int, mean: float) -> dict[str, Any]:
         errors = {"mean": mean, "largest": 0.2, "turned": 0.0}
-        return {"task": ["two", n, seed], "errors": {"80": errors}, "certified": True, "gap": 1e-9}
+        return {"task": ["two", n, seed], "errors": {"80": errors}, "verdict": "CERTIFIED",
+                "gap": 1e-9}  # fmt: skip
 
     limit = {"task": ["limit"], "errors": {"80": {"mean": 0.03, "largest": 0.1, "turned": 0.0}}}
     results = [two(100, 0, 0.05), two(100, 1, 0.07), two(400, 0, 0.034), limit]
@@ -333,7 +334,7 @@ def test_errors_are_means_over_seeds_and_claims_see_what_is_wrong() -> None:
     falls, near, *_ = probabilities._claims(probabilities.error_rows(worse), worse)
     assert not falls.holds
     assert not near.holds
-    open_row = probabilities.error_rows([two(100, 0, 0.05) | {"certified": False}])[0]
+    open_row = probabilities.error_rows([two(100, 0, 0.05) | {"verdict": "NOT_CERTIFIED"}])[0]
     assert open_row.verdict is Verdict.NOT_CERTIFIED
     assert not probabilities._claims([], [{"odd": False}])[-1].holds
 

@@ -35,6 +35,7 @@ from tightmargin.experiments.reproduce.perez_cruz import (
     table3_notes,
 )
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.proofs.verdict import Verdict
 
 SQRT2 = math.sqrt(2)
 
@@ -133,7 +134,7 @@ def test_lambda_is_that_of_known_optima(first: dict[str, Any]) -> None:
     low, high = first["nu_bar_bounds"]
     assert low - 1e-9 <= first["nu_bar"] <= high + 1e-9
     for row, (nu, cvar) in zip(first["rows"], CVAR.items(), strict=False):
-        assert row["certified"]
+        assert row["verdict"] == Verdict.CERTIFIED
         assert row["lambda"] == pytest.approx(-60 * nu * cvar / SQRT2, abs=60 * nu * 1e-4)
         assert row["sign"] == row["side"] == (1 if cvar < 0 else -1)
     assert first["rows"][-1]["rho"] == pytest.approx(0.170, abs=5e-4)
@@ -223,7 +224,7 @@ def test_table_1_of_a_sample_is_that_of_another_solver() -> None:
         a = other.dual_coef_[0]
         square = a @ gram[np.ix_(other.support_, other.support_)] @ a
         assert row[published.MARGIN] == pytest.approx(1 / math.sqrt(square), rel=1e-5)
-        assert row["certified"]
+        assert row["verdict"] == Verdict.CERTIFIED
         scores = gram @ np.array(row["a"]) + row["b"]
         assert scores == pytest.approx(row["rho"] * other.decision_function(gram), abs=1e-6)
         below = data.y * scores < row["rho"] - 1e-6 * np.abs(scores).max()
@@ -345,7 +346,7 @@ def test_kernel_machines_have_their_errors_on_new_points(
     spread = math.sqrt(wrong * (1 - wrong) / new.n)
     assert one["errors"][samples.PLACE] == pytest.approx(wrong, abs=4 * spread)
     assert one["sign"] < 0 < one["nu_bar"][0] - published.FIGURE4_NU
-    assert one["certified"]
+    assert one["verdict"] == Verdict.CERTIFIED
 
 
 def test_samples_for_figure_4_are_those_that_the_text_allows() -> None:
@@ -379,7 +380,7 @@ def as_printed(seed: int, fold: int) -> dict[str, Any]:
                 "sign": side,
                 "nu_property": True,
                 "gap": 1e-7,
-                "certified": True,
+                "verdict": "CERTIFIED",
             }
             | ({"local rho": 0.0, "local lambda": 0.0, "local excess": 0.0} if side < 0 else {})
         )
@@ -427,7 +428,7 @@ def changed(nu: float, **values: Any) -> Callable[[dict[str, Any]], None]:
     (changed(0.41, rho=0.25), "nu 0.41, rho: paper 0.15, ours 0.2500, and 0.05 is allowed"),
     (changed(0.16, SVs=0.2), "nu 0.16, fSVs: paper .167, ours 0.20000, and 0.012 is allowed"),
     (changed(0.76, test=0.28), "nu 0.76, test: paper 0.325, ours 0.28000, and 0.035 is allowed"),
-    (changed(0.31, certified=False), "nu 0.31: NOT_CERTIFIED"),
+    (changed(0.31, verdict="NOT_CERTIFIED"), "nu 0.31: NOT_CERTIFIED"),
     (changed(0.71, sign=0), "does not hold: lambda > 0 above nu_bar"),
     (changed(0.71, **{"lambda": 0.1}), "does not hold: the mean of lambda has the printed sign"),
     (changed(0.31, rho=-0.01), "does not hold: the mean of rho is negative up to nu = 0.26"),
@@ -465,7 +466,7 @@ def test_a_fold_of_the_livers_is_near_the_print(monkeypatch: pytest.MonkeyPatch)
     assert whole.std(axis=0) == pytest.approx(1)
     for row in part["rows"]:
         printed = published.table3()[f"{row['nu']:.2f}"]
-        assert row["certified"]
+        assert row["verdict"] == Verdict.CERTIFIED
         assert row["rho"] == pytest.approx(float(printed["rho"]), abs=0.1)
         assert row["SVs"] >= print_laws.least_support_share(row["nu"], 276)
     other = NuSVC(nu=0.76, kernel="linear", tol=1e-8).fit(train.X, train.y)

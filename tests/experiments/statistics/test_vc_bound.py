@@ -16,6 +16,7 @@ from tightmargin.experiments.statistics.structural_risk import ERROR_RATE, MEAN_
 from tightmargin.experiments.statistics.vc_bound import FORMS, vc_bound
 from tightmargin.formulations.data.normalisation import fit_normaliser
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.proofs.lemma import point_by_formula
 from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint
 
@@ -109,7 +110,8 @@ def test_arguments_out_of_range_are_named(change: dict[str, Any], message: str) 
 
 
 def point(H: float, w: list[float], b: float) -> RsvmPoint:
-    return RsvmPoint(H, np.array(w), b, np.zeros(4), 0.0, 0.0, 0.0)
+    attained = point_by_formula("a test", 0.0, 0.0, "for a test")
+    return RsvmPoint(H, np.array(w), b, np.zeros(4), 0.0, attained, None, 0.0)
 
 
 def test_a_table_of_risks_by_hand() -> None:

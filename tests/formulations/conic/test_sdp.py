@@ -457,8 +457,10 @@ def test_closed_form_bound_is_tight_at_the_solution(seed: int, mode: str) -> Non
         model = build(data, penalty=PENALTY, **bounded(mode))
         check = CATALOGUE[build.__name__].check
         assert check is not None
-        proof = check(model.origin, certified(model).values)
-        assert proof.bound_method == "closed form of the strengthening dual"
-        assert proof.bound is not None
-        assert proof.bound <= expected + 1e-9
-        assert proof.bound == pytest.approx(expected, rel=1e-4)
+        bound = check(model.origin, certified(model).values).bound
+        assert bound is not None
+        assert bound.words == "closed form of the strengthening dual"
+        assert bound.hypotheses
+        assert all(bound.hypotheses.values())
+        assert bound.value <= expected + 1e-9
+        assert bound.value == pytest.approx(expected, rel=1e-4)

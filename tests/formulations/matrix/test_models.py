@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,39 @@ def test_a_point_is_judged_by_its_own_product_and_not_by_the_weights_it_states()
     U, V = turned.repaired["U"], turned.repaired["V"]
     assert np.outer(U, V) == pytest.approx(B, abs=1e-12)
     assert np.linalg.norm(U) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("rank", [1, 2])
+def test_the_error_of_a_point_is_no_smaller_than_that_of_rational_numbers(
+    rank: int, mode: str
+) -> None:
+    """The product of U and V as they stand is that of an orthonormal frame: QR in real numbers."""
+    model = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=rank, intercept=mode)
+    check = CATALOGUE["matrix_svc_bilinear"].check
+    assert check is not None
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        size = 0.3 / 10.0**seed
+        values = {"U": rng.standard_normal((2, rank)), "V": size * rng.standard_normal((3, rank))}
+        values |= {"w": np.zeros(6)} | ({} if mode == "none" else {"b": np.array(0.1)})
+        found = check(model.origin, values)
+        assert found.error is not None
+        assert found.error <= 1e-12
+        U, V = (
+            [[Fraction(v) for v in row] for row in found.repaired[name].reshape(-1, rank).tolist()]
+            for name in ("U", "V")
+        )
+        w = [sum(p * q for p, q in zip(u, v, strict=True)) for u in U for v in V]
+        b = Fraction(float(found.repaired.get("b", 0.0)))
+        scores = [sum(Fraction(x) * e for x, e in zip(row, w, strict=True)) + b
+                  for row in SMALL.X.tolist()]  # fmt: skip
+        losses = [max(Fraction(0), 1 - int(y) * s) for y, s in zip(SMALL.y, scores, strict=True)]
+        norm = sum(e * e for e in w) + (b * b if mode == "penalised" else 0)
+        exact = sum(losses) + Fraction(RIDGE) / 2 * norm
+        assert abs(exact - Fraction(found.objective)) <= Fraction(found.error)
+    far = check(model.origin, {**values, "V": np.full((3, rank), 1e3)})
+    assert far.error is None  # out of the ranges of V
 
 
 @given(seed=st.integers(0, 2**32 - 1), rank=st.integers(1, 3), tall=st.booleans())

@@ -147,7 +147,7 @@ def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
     assert check is not None
     found = check(origin, {"alpha": rng.uniform(-0.3, 0.6, data.n)})
     assert found.bound is not None
-    assert found.bound <= expected + 1e-9 <= found.objective + 2e-9
+    assert found.bound.value <= expected + 1e-9 <= found.objective + 2e-9
     alpha = found.repaired["alpha"]
     assert -1e-15 <= alpha.min() <= alpha.max() <= cap * (1 + 1e-12)
     sums = [alpha[data.y > 0].sum(), alpha[data.y < 0].sum()]
@@ -165,7 +165,7 @@ def test_at_the_optimum_the_bound_by_sorting_closes_the_gap(mode: str) -> None:
     found = check(model.origin, best.values)
     assert found.bound is not None
     assert found.objective > 1e-3
-    assert found.objective - found.bound <= 1e-7 * found.objective
+    assert found.objective - found.bound.value <= 1e-7 * found.objective
 
 
 # --- the range of D ------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ def test_any_alpha_gives_a_value_above_and_a_bound_below_the_optimum(
         assert check is not None
         found = check(build(data, norm_bound=H, intercept=mode).origin, {"alpha": alpha})
         assert 0 >= found.objective >= expected - 1e-7, "alpha = 0 is worth 0"
-        assert found.bound is None or found.bound <= expected + 1e-7
+        assert found.bound is None or found.bound.value <= expected + 1e-7
         kept = found.repaired["alpha"]
         assert 0 <= kept.min() <= kept.max() <= 1
         assert mode != "free" or abs(data.y @ kept) <= 1e-12
@@ -228,10 +228,12 @@ def test_at_the_optimum_the_hyperplane_that_alpha_names_closes_the_gap(mode: str
         check = CATALOGUE[build.__name__].check
         assert check is not None
         found = check(model.origin, certified(model, options=TIGHT).values)
-        assert found.bound == pytest.approx(
+        assert found.bound is not None
+        assert all(found.bound.hypotheses.values())
+        assert found.bound.value == pytest.approx(
             -reference_solutions.least_loss(data, mode, 0.7).value, rel=1e-5
         )
-        assert found.objective - found.bound <= 1e-5 * abs(found.objective)
+        assert found.objective - found.bound.value <= 1e-5 * abs(found.objective)
 
 
 @given(seed=st.integers(0, 10**6), H=st.floats(0.01, 30.0), mode=st.sampled_from(INTERCEPTS))
@@ -249,7 +251,8 @@ def test_any_hyperplane_is_drawn_into_the_ball(seed: int, H: float, mode: str) -
     assert w @ w + (b * b if mode == "penalised" else 0.0) <= H**2 * (1 + 1e-12)
     assert found.objective == pytest.approx(loss(data, w, b), rel=1e-12)
     assert found.objective >= expected - 1e-7
-    assert found.bound == 0.0
+    assert found.bound is not None
+    assert found.bound.value == 0.0
     assert found.facts["errors"] == int((data.y * (data.X @ w + b) <= 0).sum())
 
 

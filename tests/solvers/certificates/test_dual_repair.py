@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tests.support.bounds import best_bound
+from tests.support.bounds import best_bound, lp_bound
 from tightmargin.formulations.conic.sdp import conic_sdp
 from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc
@@ -36,7 +36,6 @@ from tightmargin.solvers.canonical_form.conic_form import (
 )
 from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
@@ -294,7 +293,7 @@ def test_exact_bound_is_below_the_exact_optimum_and_tight(seed: int) -> None:
     form = standard_form(model)
     optimum = exact_optimum(form)
     assert float(optimum) == pytest.approx(by_linprog, abs=1e-9)
-    bound = exact_lp_bound(form, row_multipliers(form))
+    bound = lp_bound(form, row_multipliers(form))
     assert bound is not None
     assert Fraction(bound) <= optimum
     assert float(optimum - Fraction(bound)) <= 1e-7 * max(1.0, abs(float(optimum)))
@@ -309,7 +308,7 @@ def test_exact_bound_is_below_the_exact_optimum_and_tight(seed: int) -> None:
 def test_exact_bound_holds_for_any_multipliers(seed: int, size: float, dice: int) -> None:
     form, multiplier, optimum = lp_case(seed)
     y = multiplier + size * np.random.default_rng(dice).standard_normal(len(multiplier))
-    bound = exact_lp_bound(form, y)
+    bound = lp_bound(form, y)
     assert bound is None or (math.isfinite(bound) and Fraction(bound) <= optimum)
 
 
@@ -384,13 +383,13 @@ def test_after_repair_the_gap_is_at_rounding_level(seed: int) -> None:
 def test_hopeless_multipliers_give_no_bound_instead_of_minus_infinity() -> None:
     model, _ = random_lp(0)
     form = standard_form(model)
-    assert exact_lp_bound(form, np.zeros(len(form.rows))) is None
+    assert lp_bound(form, np.zeros(len(form.rows))) is None
     m = pyo.ConcreteModel()
     m.x = pyo.Var(within=pyo.NonNegativeReals)
     m.y = pyo.Var(bounds=(0, 1))
     m.objective = pyo.Objective(expr=-m.x + m.y)
     m.row = pyo.Constraint(expr=m.x - m.y >= 0)
-    assert exact_lp_bound(standard_form(m), np.array([0.0])) is None
+    assert lp_bound(standard_form(m), np.array([0.0])) is None
 
 
 def test_a_wrong_sign_is_clipped_before_it_counts() -> None:
@@ -400,9 +399,9 @@ def test_a_wrong_sign_is_clipped_before_it_counts() -> None:
     m.objective = pyo.Objective(expr=m.x)
     m.row = pyo.Constraint(expr=m.x + 0 >= 1)
     form = standard_form(m)
-    assert exact_lp_bound(form, np.array([1.0])) == pytest.approx(1.0, abs=1e-12)
+    assert lp_bound(form, np.array([1.0])) == pytest.approx(1.0, abs=1e-12)
     for y in (-3.0, 2.0, 0.25):
-        bound = exact_lp_bound(form, np.array([y]))
+        bound = lp_bound(form, np.array([y]))
         assert bound is not None
         assert bound <= 1.0
 
@@ -419,12 +418,12 @@ def test_multipliers_at_the_price_of_a_slack_prove_the_optimum_itself(power: int
         m.row.add(label * (i * 2.0**power * m.w + m.b) + m.xi[i] >= 1)
     form = standard_form(m)
     for off in (0.0, 1e-10):
-        assert exact_lp_bound(form, np.array([0.5 - off, 1.0, 0.5 + off])) == 2
+        assert lp_bound(form, np.array([0.5 - off, 1.0, 0.5 + off])) == 2
 
 
 def test_quadratic_models_are_not_its_business() -> None:
     form = standard_form(c_svc(points("overlapping", 0), C=1.0))
-    assert exact_lp_bound(form, np.zeros(len(form.rows))) is None
+    assert lp_bound(form, np.zeros(len(form.rows))) is None
 
 
 # --- through solve -------------------------------------------------------------------------------
@@ -442,7 +441,8 @@ def test_integer_models_get_the_bound_of_their_relaxation() -> None:
     assert result.bound >= 2.5
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
     assert (
-        result.certificate.bound_method == "exact rational dual bound of the continuous relaxation"
+        result.certificate.bound_method
+        == "exact rational dual bound of the continuous relaxation from clarabel"
     )
 
 

@@ -18,9 +18,11 @@ import tightmargin as tm
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.attempts.second_solver import _joined
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.errors import DomainError, ProblemClassError
+from tightmargin.solvers.proofs.feasible_point import near_point
+from tightmargin.solvers.proofs.statement import SEAL, LowerBound
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
@@ -336,12 +338,20 @@ def test_a_second_opinion_makes_no_optimum_of_a_point_beside_terms_that_cancel()
     m.cone = pyo.Constraint(expr=m.z**2 + m.y**2 <= m.x**2)
     m.objective = pyo.Objective(expr=m.y)
     form = standard_form(m)
-    case = Case(m, form, classify(form))
+    case = Case(m, Subject(form))
     values = {"x": 1e6, "z": 1e6, "y": -1.0}
     point = np.array([values[form.columns.name(k)] for k in range(form.n)])
-    weak, strong = (Certificate(Verdict.NOT_CERTIFIED, bound=bound) for bound in (-9.0, -1.0))
-    kept = Certified(Status.INACCURATE, point, -1.0, weak)
-    other = Certified(Status.INACCURATE, point, -1.0, strong)
+    upper = near_point(form, point)
+    assert upper is not None
+    assert upper.eps == pytest.approx(1), "y^2 is all that the cone is missed by"
+    kept, other = (
+        Certified(
+            Status.INACCURATE, point, -1.0, Certificate(Verdict.NOT_CERTIFIED, bound=bound),
+            point=upper,
+            lower=LowerBound(subject=form, words="", seal=SEAL, varying=bound),
+        )
+        for bound in (-9.0, -1.0)
+    )  # fmt: skip
     joined = _joined(case, kept, kept, other)
     assert joined.certificate.bound == -1.0
     assert joined.certificate.verdict is Verdict.NOT_CERTIFIED

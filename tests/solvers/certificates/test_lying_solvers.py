@@ -32,6 +32,7 @@ from tightmargin.solvers.certificates.claim_consistency import with_contradictio
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.subject import Subject as KernelSubject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
@@ -361,7 +362,7 @@ def known(subject: str) -> tuple[Case, Claim]:
         claim = scip.run(form, Limits())
     else:
         claim = solver.run(form, classification, Limits())
-    return Case(model, form, classification, unedited_origin(model, form)), claim
+    return Case(model, KernelSubject(form), unedited_origin(model, form)), claim
 
 
 NOISE = st.sampled_from([0.0, 1e-12, 1e-7, 1e-4, 0.1, 10.0])

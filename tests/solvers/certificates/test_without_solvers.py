@@ -17,11 +17,11 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.support.command_line import ROOT, run, write_csv
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_ray, named_values
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import SolveResult, Status
@@ -79,7 +79,7 @@ def unbounded_result() -> SolveResult:
     """A linearised nu-SVC above nu_bar, which solve() would refuse beforehand by its nu_bar."""
     model = tm.extended_nu_svc_linearised(DATA, nu=0.95, w_ref=[1.0, -1.0])
     form = standard_form(model)
-    case = Case(model, form, classify(form), model.origin)
+    case = Case(model, Subject(form), model.origin)
     found = certify(case, Claim(Status.UNBOUNDED, message="unbounded"))
     assert found.status is Status.UNBOUNDED
     assert found.certificate.verdict is Verdict.CERTIFIED, found.certificate.reason

@@ -48,7 +48,8 @@ def inject(monkeypatch: pytest.MonkeyPatch) -> Inject:
 
 
 def stopped_early(result: SolveResult) -> SolveResult:
-    certificate = replace(result.certificate, verdict=Verdict.NOT_CERTIFIED, reason=WHY)
+    refused = {"verdict": Verdict.NOT_CERTIFIED, "reason": WHY, "gap": 1e-2}
+    certificate = replace(result.certificate, **refused)
     return replace(result, status=Status.INACCURATE, certificate=certificate)
 
 

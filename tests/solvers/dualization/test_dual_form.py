@@ -26,6 +26,7 @@ from tightmargin.solvers.dualization.layout import dual_size
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.names import Label
@@ -264,7 +265,7 @@ def test_machines_are_certified_from_their_low_rank_dual(
     assert dual_size(form) == (rows + (mode != "none"), DATA.n + curved)
     claim = through_the_dual(form, classify(form), run)
     expected = optimum(mode)
-    found = certify(Case(model, form, classify(form)), claim)
+    found = certify(Case(model, Subject(form)), claim)
     assert found.certificate.verdict is Verdict.CERTIFIED, found.certificate
     assert found.objective == pytest.approx(expected, abs=1e-6 * max(1.0, abs(expected)))
     assert claim.bound == pytest.approx(expected, abs=1e-5 * max(1.0, abs(expected)))
@@ -288,7 +289,7 @@ def test_the_nu_lp_has_d_plus_2_rows_and_a_proven_optimum() -> None:
     assert dual_size(form) == (5, 40 + 2 * 3)
     claim = through_the_dual(form, LP)
     optimum = reference_solutions.pyomo_optimum(model)
-    found = certify(Case(model, form, classify(form)), claim)
+    found = certify(Case(model, Subject(form)), claim)
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert "exact" in found.certificate.bound_method
     assert found.objective == pytest.approx(optimum, abs=1e-9)

@@ -17,9 +17,9 @@ from tightmargin.solvers.backends import highs, scip, scs
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.exact.lp_bound import exact_lp_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.residuals import primal_residual
@@ -99,7 +99,7 @@ def test_a_dual_simplex_stopped_early_proves_a_bound_without_a_point(iterations:
     assert claim.duals is not None
     proven = exact_lp_bound(form, claim.duals.rows)
     assert proven is not None
-    assert 0 < proven < lp_optimum()
+    assert 0 < proven.value(form.objective.constant) < lp_optimum()
 
 
 @pytest.mark.parametrize(

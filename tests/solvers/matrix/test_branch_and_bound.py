@@ -213,10 +213,12 @@ def test_full_rank_is_not_searched(shape: str, rank: int) -> None:
 def test_a_bound_from_a_bad_point_is_that_of_the_optimum() -> None:
     origin = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1).origin
     best = rank_one_on_circle(SMALL, 3, "free", RIDGE)
-    bound, method = closing_bounds.matrix_bound(origin, {"w": np.ones(6), "b": np.array(0.0)})
-    assert method.startswith("search over")
-    assert bound is not None
-    assert best - 2e-6 <= bound <= best * (1 + 1e-9)
+    found = closing_bounds.matrix_bound(origin, {"w": np.ones(6), "b": np.array(0.0)})
+    assert found is not None
+    assert found.words.startswith("search over")
+    assert found.hypotheses
+    assert all(found.hypotheses.values())
+    assert best - 2e-6 <= found.value <= best * (1 + 1e-9)
 
 
 def test_full_rank_and_larger_problems_get_the_bound_of_the_projection() -> None:
@@ -226,16 +228,18 @@ def test_full_rank_and_larger_problems_get_the_bound_of_the_projection() -> None
     assert whole.certificate.bound_method == closing_bounds.RELAXATION_METHOD
     wide = matrix_points(0, n=12, shape=(4, 4))
     origin = tm.matrix_svc_bilinear(wide, ridge=RIDGE, shape="4x4", rank=2).origin
-    bound, method = closing_bounds.matrix_bound(origin)
+    found = closing_bounds.matrix_bound(origin)
+    assert found is not None
     relaxed = tm.solve(tm.matrix_svc_projection(wide, ridge=RIDGE, shape="4x4", rank=2))
-    assert method == closing_bounds.RELAXATION_METHOD
-    assert bound == pytest.approx(relaxed.objective, rel=1e-6)
+    assert found.words == closing_bounds.RELAXATION_METHOD
+    assert found.value <= relaxed.objective
+    assert found.value == pytest.approx(relaxed.objective, rel=1e-6)
 
 
 def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     origin = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1).origin
     monkeypatch.setattr(type(SOLVERS["clarabel"]), "installed", property(lambda self: False))
-    assert closing_bounds.matrix_bound(origin) == (None, "")
+    assert closing_bounds.matrix_bound(origin) is None
 
 
 def test_a_single_cone_is_called_one() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.svm import SVC
 from tests.references import reference_solutions
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.soft_margin import weighted_svc
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines, proven_bounds
@@ -25,6 +25,7 @@ from tightmargin.solvers.probability import weighted_machines
 from tightmargin.solvers.probability.binary import ClassProbabilities, class_probabilities
 from tightmargin.solvers.probability.sign_rule import SignReading, checked_grid
 from tightmargin.solvers.probability.weighted_machines import METHODS, WeightedMachine
+from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
 from tightmargin.solvers.proofs.verdict import Verdict
 
 Array = NDArray[np.float64]
@@ -131,13 +132,13 @@ def test_a_poor_end_is_helped_out_by_the_model(
     method: str, data: TrainingData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def poor(G: Array, price: Array, caps: Array, *_: Any) -> Machines:
-        return Machines(np.ones((len(caps), G.shape[1])), np.full(len(caps), -np.inf))
+        return Machines(np.ones((len(caps), G.shape[1])), nothing(G, price, caps))
 
-    def nothing(G: Array, price: Array, caps: Array, *_: Any) -> Array:
-        return np.full(len(caps), -np.inf)
+    def nothing(G: Array, price: Array, caps: Array, *_: Any) -> list[Lemma]:
+        return [Lemma(-np.inf, "nothing", {"nothing": True})] * len(caps)
 
     monkeypatch.setattr(weighted_machines, "hinge_machines", poor)
-    monkeypatch.setattr(weighted_machines, "proven_bounds", nothing)
+    monkeypatch.setattr(weighted_machines, "bounding_lemmas", nothing)
     found = class_probabilities(data, ridge=RIDGE, grid=GRID, method=method)
     assert found.certified
     for row in found.rows:
@@ -373,7 +374,9 @@ def test_a_document_gives_the_same_object(data: TrainingData) -> None:
         np.testing.assert_array_equal(again.w, found.w)
         np.testing.assert_array_equal(again.b, found.b)
         np.testing.assert_array_equal(again.gaps, found.gaps)
-        assert again.verdicts == found.verdicts
+        # What a file says is its word, whoever wrote it.
+        assert set(again.verdicts) == {Verdict.SOLVER_BOUND}
+        assert np.isneginf([row.bound for row in again.rows]).all()
         assert (again.ridge, again.intercept) == (RIDGE, "penalised")
         np.testing.assert_array_equal(again.labels(data.X), found.labels(data.X))
         np.testing.assert_array_equal(again.intervals(data.X), found.intervals(data.X))
@@ -423,8 +426,27 @@ def test_a_forged_or_foreign_document_is_refused(data: TrainingData) -> None:
             ClassProbabilities.from_document(bad, at_hand)  # type: ignore[arg-type]
 
 
+def machine_at(value: float, bound: float | None) -> WeightedMachine:
+    """A machine with proofs of these two numbers."""
+    lemma = None if bound is None else Lemma(bound, "for a test", {"said": True})
+    attained = point_by_formula("a test", value, 0.0, "for a test")
+    below = by_lemma("a test", lemma)
+    return WeightedMachine(0.5, np.zeros(2), 0.0, value, attained, below, "interior", 0.0)
+
+
+def test_a_bound_that_a_file_states_is_no_proof(data: TrainingData) -> None:
+    document = written(class_probabilities(data, ridge=RIDGE, grid=GRID))
+    for row in document["rows"]:
+        row |= {"bound": row["objective"], "gap": 0.0, "verdict": "CERTIFIED"}
+    for at_hand in (None, data):
+        again = ClassProbabilities.from_document(document, at_hand)
+        assert set(again.verdicts) == {Verdict.SOLVER_BOUND}
+        assert not again.certified
+        assert [row.upper < np.inf for row in again.rows] == [at_hand is not None] * len(again.rows)
+
+
 def test_a_row_without_a_bound_is_written_as_null(data: TrainingData) -> None:
-    row = WeightedMachine(0.5, np.zeros(2), 0.0, 1.0, -np.inf, "interior", 0.0)
+    row = machine_at(1.0, None)
     document = written(ClassProbabilities(data, RIDGE, "free", (row,)))
     assert document["rows"][0]["bound"] is None
     again = ClassProbabilities.from_document(document).rows[0]
@@ -433,9 +455,9 @@ def test_a_row_without_a_bound_is_written_as_null(data: TrainingData) -> None:
 
 
 def test_a_gap_of_one_in_a_million_is_the_most_that_counts_as_proof() -> None:
-    row = WeightedMachine(0.5, np.zeros(2), 0.0, 2.0, 2.0 * (1 - 0.9e-6), "interior", 0.0)
+    row = machine_at(2.0, 2.0 * (1 - 0.9e-6))
     assert row.verdict is Verdict.CERTIFIED
-    assert replace(row, bound=2.0 * (1 - 1.1e-6)).verdict is Verdict.NOT_CERTIFIED
+    assert machine_at(2.0, 2.0 * (1 - 1.1e-6)).verdict is Verdict.NOT_CERTIFIED
     assert row.gap == pytest.approx(1.8e-6, rel=1e-6)
 
 

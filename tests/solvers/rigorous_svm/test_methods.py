@@ -15,9 +15,11 @@ from tests.references import reference_solutions
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.fact_names import FACTS
+from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.rigorous_svm import methods
@@ -166,7 +168,9 @@ def test_nothing_is_believed_that_the_model_does_not_prove(monkeypatch: pytest.M
 
     def boaster(data: Any, **words: Any) -> Any:
         found = honest(data, **words)
-        return replace(found, point=replace(found.point, bound=found.point.objective * 1.01))
+        point = found.point
+        lemma = Lemma(point.objective * 1.01, "a boast", {"said": True})
+        return replace(found, point=replace(point, below=by_lemma(point.attained.subject, lemma)))
 
     def loser(data: Any, **words: Any) -> Any:
         found = honest(data, **words)
@@ -178,7 +182,7 @@ def test_nothing_is_believed_that_the_model_does_not_prove(monkeypatch: pytest.M
     assert (result.status, result.certificate.verdict) == (
         Status.INACCURATE, Verdict.NOT_CERTIFIED,
     )  # fmt: skip
-    assert "exceeds the objective" in result.certificate.reason
+    assert "contradicts the bound" in result.certificate.reason
     monkeypatch.setattr(methods, "solve_rsvm", loser)
     for name in SEARCHED:
         result = solve(model(name))

@@ -30,10 +30,10 @@ from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.norm_limit import search
+from tightmargin.solvers.rigorous_svm.norm_limit.at_limit import rsvm_at_limit
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import (
     NormLimit,
     norm_limit,
-    rsvm_at_limit,
 )
 from tightmargin.solvers.rigorous_svm.norm_limit.proofs import Proofs, exact_hyperplane
 from tightmargin.solvers.rigorous_svm.point import rsvm_point

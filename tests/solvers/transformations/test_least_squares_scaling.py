@@ -19,12 +19,12 @@ from tests.references import reference_solutions
 from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Certificate, SolveResult, Status, is_tiny
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
@@ -129,7 +129,7 @@ def case_of(data: TrainingData, c: float) -> Case:
     """C-SVC on points in units 1 / c: w / c, and the optimum divided by c^2."""
     model = tm.c_svc(TrainingData(c * data.X, data.y), C=0.7 / c**2)
     form = standard_form(model)
-    return Case(model, form, classify(form))
+    return Case(model, Subject(form))
 
 
 def perturbed(c: float, error: float, best: SolveResult) -> Certified:

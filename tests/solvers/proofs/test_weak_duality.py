@@ -21,8 +21,8 @@ from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.curvature import block_curvature, curvature
 from tightmargin.solvers.canonical_form.squares import complete_squares
 from tightmargin.solvers.certificates.dual_centre import dual_centre
-from tightmargin.solvers.certificates.safe_bound import limits_of_variables
 from tightmargin.solvers.exact_arithmetic import is_semidefinite, rounded_down
+from tightmargin.solvers.proofs.implied_limits import limits_of_variables
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 

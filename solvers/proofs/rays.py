@@ -24,21 +24,49 @@ from tightmargin.solvers.exact_arithmetic import (
     is_semidefinite,
     scaled,
 )
+from tightmargin.solvers.proofs.feasible_point import proven_point
+from tightmargin.solvers.proofs.statement import SEAL, FeasiblePoint, Unbounded
 from tightmargin.solvers.standard_form.standard_form import PsdRow, QuadraticRow, StandardForm
 
 ORDER_LIMIT = 60
 
 
-def proves_unbounded(form: StandardForm, point: Array, ray: Sequence[int]) -> bool:
-    """Whether no row ever stops the ray, from a point that is feasible, and the objective falls.
+RAY = "a ray that no row ever stops and along which the objective falls, in exact arithmetic"
+EXACT_POINT = "from a point that is feasible in exact arithmetic"
+NEAR_POINT = "from a point that misses a row by {:.1e} of its largest coefficient"
+
+
+def proven_unbounded(
+    form: StandardForm, point: FeasiblePoint, ray: Sequence[int]
+) -> Unbounded | None:
+    """A model whose objective falls along a ray that starts at a point; None where it may not.
 
     Parameters
     ----------
-    point : array (n,)
-        Taken to be feasible; integer columns hold whole numbers.
+    point : FeasiblePoint
+        Of this model.
     ray : sequence of int, length n
         A direction; its length does not matter, so that whole numbers are no restriction.
     """
+    if point.subject is not form or point.x is None or not _falls(form, point.x, ray):
+        return None
+    eps, curved = point.eps, bool(form.quadratic) or bool(form.objective.Q.nnz)
+    if point.exact and curved and proven_point(form, point.x) is None:
+        return None  # its coordinates are no doubles, and rows that bend ask for them
+    words = f"{RAY}, {NEAR_POINT.format(eps) if eps else EXACT_POINT}"
+    return Unbounded(subject=form, words=words, seal=SEAL, x=point.x, ray=as_floats(ray), eps=eps)
+
+
+def as_floats(ray: Sequence[int]) -> Array:
+    """A direction as floats, exactly where its numbers fit in 53 bits, else to rounding."""
+    largest = max(map(abs, ray), default=0)
+    if largest < 2**53:
+        return np.array(ray, dtype=np.float64)
+    return np.array([number / largest for number in ray])
+
+
+def _falls(form: StandardForm, point: Array, ray: Sequence[int]) -> bool:
+    """Whether no row ever stops the ray, from a point that is feasible, and the objective falls."""
     if form.nonlinear or not _stays_in_bounds(form, ray) or not _stays_in_linear_rows(form, ray):
         return False
     if not all(_stays_in_quadratic_row(row, point, ray) for row in form.quadratic):
@@ -48,31 +76,6 @@ def proves_unbounded(form: StandardForm, point: Array, ray: Sequence[int]) -> bo
     Q = form.objective.Q.tocoo()
     curvature, slope = _along(Q.row, Q.col, Q.data, form.objective.a, point.tolist(), ray)
     return curvature < 0 or (curvature == 0 and slope < 0)
-
-
-def is_exactly_feasible(form: StandardForm, point: Array) -> bool:
-    """Whether a point meets every row, bound and integrality without any tolerance."""
-    if form.nonlinear or not np.isfinite(point).all():
-        return False
-    inside = (form.lower <= point) & (point <= form.upper)
-    whole = ~form.integer | (point == np.round(point))
-    if not (inside & whole).all():
-        return False
-    x = dyadic(point)
-    values, exponent = _row_products(form, x.integers)
-    sides = zip(form.row_lower.tolist(), form.row_upper.tolist(), strict=True)
-    if not all(
-        _between(scaled(value, exponent + x.exponent), low, high)
-        for value, (low, high) in zip(values, sides, strict=True)
-    ):
-        return False
-    exact = [x.fraction(k) for k in range(form.n)]
-    if not all(_between(_value(row, exact), row.lower, row.upper) for row in form.quadratic):
-        return False
-    return all(
-        row.order <= ORDER_LIMIT and is_semidefinite(_matrix(row, exact, constant=True))
-        for row in form.psd
-    )
 
 
 def _stays_in_bounds(form: StandardForm, ray: Sequence[int]) -> bool:
@@ -132,30 +135,16 @@ def _product(i: NDArray, j: NDArray, q: Dyadic, d: Sequence[int]) -> list[int]:
 def _stays_semidefinite(row: PsdRow, ray: Sequence[int]) -> bool:
     if row.order > ORDER_LIMIT:
         return False
-    return is_semidefinite(_matrix(row, [Fraction(d) for d in ray], constant=False))
+    return is_semidefinite(_matrix(row, [Fraction(d) for d in ray]))
 
 
-def _matrix(row: PsdRow, x: Sequence[Fraction], *, constant: bool) -> list[list[Fraction]]:
-    """F x, or F x + g, as a symmetric matrix."""
+def _matrix(row: PsdRow, x: Sequence[Fraction]) -> list[list[Fraction]]:
+    """F x as a symmetric matrix."""
     F, k = row.F, row.order
     matrix = [[Fraction(0)] * k for _ in range(k)]
     for entry, (i, j) in enumerate(lower_pairs(k)):
         span = slice(F.indptr[entry], F.indptr[entry + 1])
         terms = zip(F.data[span].tolist(), F.indices[span].tolist(), strict=True)
         value = sum((Fraction(a) * x[c] for a, c in terms), Fraction(0))
-        value += Fraction(float(row.g[entry])) if constant else 0
         matrix[i][j] = matrix[j][i] = value
     return matrix
-
-
-def _value(row: QuadraticRow, x: Sequence[Fraction]) -> Fraction:
-    body = row.body
-    y = [x[k] for k in body.index.tolist()]
-    squares = zip(body.i.tolist(), body.j.tolist(), body.v.tolist(), strict=True)
-    total = Fraction(body.constant) + sum(Fraction(v) * y[i] * y[j] for i, j, v in squares)
-    return total + sum(Fraction(a) * z for a, z in zip(body.a.tolist(), y, strict=True))
-
-
-def _between(value: Fraction, low: float, high: float) -> bool:
-    above = not np.isfinite(low) or value >= Fraction(low)
-    return above and (not np.isfinite(high) or value <= Fraction(high))

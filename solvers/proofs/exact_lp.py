@@ -34,6 +34,7 @@ from tightmargin.solvers.exact_arithmetic import (
     scaled,
     solve_exactly,
 )
+from tightmargin.solvers.proofs.statement import SEAL, LowerBound, relaxed
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 METHOD = "exact rational dual bound"
@@ -63,8 +64,8 @@ class _Multipliers:
         return self.integers.fraction(row) + self.correction.get(row, 0)
 
 
-def exact_lp_bound(form: StandardForm, y: Array) -> float | None:
-    """Lower bound on a linear program, rounded down; None when the multipliers cannot be repaired.
+def exact_lp_bound(form: StandardForm, y: Array) -> LowerBound | None:
+    """Lower bound on a linear program; None when the multipliers cannot be repaired.
 
     Parameters
     ----------
@@ -72,12 +73,17 @@ def exact_lp_bound(form: StandardForm, y: Array) -> float | None:
         Multipliers of the linear rows, d objective / d right-hand side, approximate.
     """
     found = exact_lp_value(form, y)
-    return None if found is None else rounded_down(found + Fraction(form.objective.constant))
+    if found is None:
+        return None
+    words = METHOD + relaxed(form)
+    return LowerBound(subject=form, words=words, seal=SEAL, varying=rounded_down(found))
 
 
 def exact_lp_value(form: StandardForm, y: Array) -> Fraction | None:
     """The bound itself, the constant of the objective left out."""
     if form.columnwise.nnz > NONZERO_LIMIT or form.objective.Q.nnz or form.quadratic or form.psd:
+        return None
+    if y.shape != (len(form.rows),):
         return None
     low, high = _limits(form)
     y = np.clip(y, low, high)
@@ -88,9 +94,10 @@ def exact_lp_value(form: StandardForm, y: Array) -> Fraction | None:
     if len(free) > FREE_LIMIT:
         return None
     program = _Program(form)
-    if len(free) and not _repair(program, exact, low, high, free):
+    reduced = program.reduced_costs(exact)
+    if len(free) and not _repair(program, exact, reduced, low, high, free):
         return None
-    return _value(program, exact)
+    return _value(program, exact, reduced)
 
 
 class _Program:
@@ -169,10 +176,11 @@ def _limits(form: StandardForm) -> tuple[Array, Array]:
 
 
 def _repair(
-    program: _Program, y: _Multipliers, low: Array, high: Array, free: NDArray[np.intp]
-) -> bool:
+    program: _Program, y: _Multipliers, reduced_costs: tuple[list[int], int],
+    low: Array, high: Array, free: NDArray[np.intp],
+) -> bool:  # fmt: skip
     """Make the reduced costs of free columns exactly zero by moving interior multipliers."""
-    reduced, exponent = program.reduced_costs(y)
+    reduced, exponent = reduced_costs
     rest = [scaled(reduced[j], exponent) for j in free.tolist()]
     if not any(rest):
         return True
@@ -202,7 +210,9 @@ def _within(number: Fraction, low: float, high: float) -> bool:
     return above and (not math.isfinite(high) or number <= Fraction(float(high)))
 
 
-def _value(program: _Program, y: _Multipliers) -> Fraction | None:
+def _value(
+    program: _Program, y: _Multipliers, reduced_costs: tuple[list[int], int]
+) -> Fraction | None:
     form = program.form
     rows = _side_products(
         [(y.at(i) if i in y.correction else None) for i in range(len(y.floats))],
@@ -211,7 +221,7 @@ def _value(program: _Program, y: _Multipliers) -> Fraction | None:
         form.row_lower,
         form.row_upper,
     )
-    reduced, exponent = program.reduced_costs(y)
+    reduced, exponent = reduced_costs
     moved = program.corrections(y)
     exact = [scaled(reduced[j], exponent) - moved[j] if j in moved else None for j in range(form.n)]
     columns = _side_products(exact, reduced, exponent, form.lower, form.upper)

@@ -20,15 +20,16 @@ from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form, conic_multipliers, multipliers
-from tightmargin.solvers.certificates import model_bound
+from tightmargin.solvers.certificates import multiplier_search
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.dual_repair import Repaired, into_cone
-from tightmargin.solvers.certificates.safe_bound import limits_of_variables
-from tightmargin.solvers.certificates.weak_duality import METHOD
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.implied_limits import limits_of_variables
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.proofs.weak_duality import METHOD
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
@@ -162,7 +163,9 @@ def test_certify_falls_back_on_it_and_says_so(monkeypatch: pytest.MonkeyPatch) -
     data = reference_solutions.points("overlapping", 5, n=12)
     honest = tm.solve(tm.conic_sdp(data, penalty=1.3), "clarabel")
     monkeypatch.setattr(
-        model_bound, "repaired", lambda conic, x, z, names=(): Repaired(x, z, 0.0, "no repair")
+        multiplier_search,
+        "repaired",
+        lambda conic, x, z, names=(): Repaired(x, z, 0.0, "no repair"),
     )
     model = tm.conic_sdp(data, penalty=1.3)
     model.extra = pyo.Constraint(expr=model.w[0] >= -1e6)  # edited: no closed form of the paper
@@ -176,7 +179,7 @@ def test_certify_falls_back_on_it_and_says_so(monkeypatch: pytest.MonkeyPatch) -
     free.row = pyo.Constraint(expr=free.x >= 1)
     free.objective = pyo.Objective(expr=free.x**2 + free.x)
     form = standard_form(free)
-    case = Case(free, form, classify(form))
+    case = Case(free, Subject(form))
     found = certify(case, Claim(Status.OPTIMAL, np.array([1.0]), _duals(case, [0.0])))
     # With no multiplier at all the row's limit x >= 1 proves f >= f(1) = 2.
     assert found.certificate.verdict is Verdict.CERTIFIED

@@ -24,8 +24,6 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 ROUNDS = 6
 OUTWARD = 1e-12
-# Of a known value: points that cost so much more count too, so that a bound above it shows.
-ABOVE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)

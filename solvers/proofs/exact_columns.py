@@ -21,9 +21,8 @@ from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.cone_recognition import Reading
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
-from tightmargin.solvers.certificates.dual_centre import dual_centre
-from tightmargin.solvers.certificates.safe_bound import Reach
 from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
+from tightmargin.solvers.proofs.implied_limits import Reach
 
 Index = NDArray[np.intp]
 
@@ -32,7 +31,6 @@ FREE_LIMIT = 24  # equations of that many unknowns take a tenth of a second in w
 ENTRY_LIMIT = 1_000_000
 # Of the largest multiplier: with less room there is none for what rounding leaves over.
 SMALLEST_ROOM = 1e-13
-AWAY = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +195,7 @@ def _moved(
     """
     if len(wrong) > FREE_LIMIT:
         return None
-    low, high = _room(conic, reach)
+    low, high = multiplier_room(conic, reach)
     linear = sum(map(len, (conic.equal, conic.low, conic.high)))
     room = np.minimum(z - low, high - z)[:linear]
     scale = max(float(np.abs(z[:linear]).max(initial=0.0)), 1e-300)
@@ -261,57 +259,12 @@ def _at_least(number: Fraction, bound: float) -> bool:
 
 def within_room(conic: ConicForm, z: Array, reach: Reach) -> Array:
     """Multipliers moved, where need be, to where no column with one entry has the wrong sign."""
-    low, high = _room(conic, reach)
+    low, high = multiplier_room(conic, reach)
     fits = low <= high
     return np.where(fits, np.clip(z, np.where(fits, low, z), np.where(fits, high, z)), z)
 
 
-def with_room(
-    conic: ConicForm, residual: Array, z: Array, columns: Index, reach: Reach, share: float
-) -> Array | None:
-    """Multipliers moved by a share towards the centre of those stationary in some columns.
-
-    Parameters
-    ----------
-    residual : array (n,)
-        P x + q + A'z, to rounding.
-    columns : array
-        Those in which no rounding may be left.
-    """
-    linear = sum(map(len, (conic.equal, conic.low, conic.high)))
-    below, above = np.isfinite(reach.low[columns]), np.isfinite(reach.high[columns])
-    slope = residual[columns]
-    size = np.abs(conic.q[columns]) + abs(conic.A[:, columns]).T @ np.abs(z)
-    # A column with one limit and a slope that leads away from it keeps that sign by itself.
-    safe = np.where(below, slope, -slope) > AWAY * size
-    several = np.diff(conic.A.indptr)[columns] > 1
-    one_sided = below | above
-    kept = np.where(one_sided, several & ~safe, True)
-    chosen = columns[kept]
-    if not linear or not len(chosen) or len(chosen) > FREE_LIMIT:
-        return None
-    low, high = (side[:linear] for side in _room(conic, reach))
-    if (low > high).any():
-        return None
-    block = conic.A[:linear][:, chosen].toarray().T
-    target = block @ z[:linear] - residual[chosen]
-    # Beside a limit the slope need not vanish: it is a multiplier of the limit, with room too.
-    slopes = np.flatnonzero(one_sided[kept])
-    owned = np.zeros((len(chosen), len(slopes)))
-    owned[slopes, np.arange(len(slopes))] = np.where(below[kept][slopes], -1.0, 1.0)
-    block = np.hstack([block, owned])
-    low = np.concatenate([low, np.zeros(len(slopes))])
-    high = np.concatenate([high, np.full(len(slopes), np.inf)])
-    largest = max(float(np.abs(z[:linear]).max(initial=0.0)), 1e-300)
-    centre = dual_centre(block, target, low, high, largest)
-    if centre is None:
-        return None
-    moved = z.copy()
-    moved[:linear] += share * (centre[:linear] - z[:linear])
-    return moved
-
-
-def _room(conic: ConicForm, reach: Reach) -> tuple[Array, Array]:
+def multiplier_room(conic: ConicForm, reach: Reach) -> tuple[Array, Array]:
     """Intervals of the multipliers: of their cone, and of the columns that hold only one row.
 
     A slack with a cost q_j, one entry a and one limit asks for q_j + a z_i of one sign.

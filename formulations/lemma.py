@@ -1,0 +1,27 @@
+"""What a family proves by a formula or a search of its own: a lemma, with hypotheses it checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A lower bound on the optimum of a model, and what it rests on.
+
+    Attributes
+    ----------
+    value : float
+        Rounded down, the constant of the objective included.
+    words : str
+        The lemma's name, for people.
+    hypotheses : mapping of str to bool
+        Every condition under which it is true, in words, and whether it was found to hold for the
+        numbers at hand. A lemma with one that does not hold proves nothing; nor does one that
+        states none.
+    """
+
+    value: float
+    words: str
+    hypotheses: Mapping[str, bool]

@@ -1,0 +1,236 @@
+"""A claim with a point: its objective, its bound, and what the kernel makes of the two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from tightmargin.formulations.catalogue import PaperCheck, ProblemClass
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.named_values import named_values, point_with
+from tightmargin.solvers.certificates.case import (
+    CLAIM_TOLERANCE,
+    FEASIBILITY_TOLERANCE,
+    Case,
+    Certified,
+    onto_bounds,
+)
+from tightmargin.solvers.certificates.kkt import curvature_facts, matrix_facts
+from tightmargin.solvers.certificates.model_bound import Bound, model_bound
+from tightmargin.solvers.certificates.upper_end import FORMULA, upper_end
+from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.methods import closing_bound, ends_at_a_point, relaxation_bound
+from tightmargin.solvers.proofs.lemma import by_lemma
+from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged
+from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
+
+NEARLY_ONE = 1e-2
+_CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
+
+
+def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certified:
+    """Check a claim with a point; starts no solver when the claim has multipliers.
+
+    Parameters
+    ----------
+    closing : bool
+        Whether bounds of the formulation's own (enumeration, the SDP relaxation) are asked for
+        where the model's bound leaves a gap.
+    """
+    assert claim.x is not None
+    x = onto_bounds(case.form, claim.x)
+    claim = replace(claim, x=x)
+    check = case.paper_check(x)
+    if check is not None:
+        x = point_with(case.model, case.form, x, check.repaired)
+    objective = check.objective if check is not None else case.form.value(x)
+    residual, worst = _residual(case, x)
+    residual = max(residual, check.violation if check is not None else 0.0)
+    bound = _proven_bound(case, claim, check, objective, closing=closing)
+    point = None
+    if residual <= FEASIBILITY_TOLERANCE and math.isfinite(objective):
+        point = upper_end(case, x, bound.proof, check)
+    if point is not None and point.exact:
+        assert point.x is not None
+        x, residual = point.x, 0.0
+        objective = objective if point.words == FORMULA else case.form.value(x)
+    certificate = Certificate(
+        verdict=Verdict.NOT_CERTIFIED,
+        level="model" if check is None else "paper",
+        primal_residual=residual,
+        dual_residual=_dual_residual(bound),
+        complementarity=bound.residuals.get("complementarity"),
+        upper=point.value(case.constant) if point is not None and point.exact else None,
+        bound=bound.value(case.constant),
+        bound_method=bound.method,
+        solver_bound=claim.bound,
+        unproven="" if check is None else check.unproven,
+        facts=_facts(case, x, bound) | ({} if check is None else dict(check.facts)),
+    )
+    found = Certified(claim.status, x, objective, certificate, point=point, lower=bound.proof)
+    return _judge(case, claim, found, worst, bound)
+
+
+def _proven_bound(
+    case: Case, claim: Claim, check: PaperCheck | None, objective: float, *, closing: bool
+) -> Bound:
+    """The best bound: of model, formula or search; dearer ones where a gap is left."""
+    searched = by_lemma(case.form, claim.lemma, case.constant)
+    # What a search has closed needs no multipliers that a solver would be asked for.
+    closed = claim.duals is None and case.closes(objective, searched)
+    bound = Bound() if closed else model_bound(case, claim)
+    if check is not None:
+        bound = bound.better(by_lemma(case.form, check.bound, case.constant))
+        if closing and not check.unproven:
+            bound = _closing(case, claim, objective, bound)
+    return bound.better(searched)
+
+
+def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
+    """Bounds of the formulation's own, cheapest first, until the gap is closed."""
+    if not case.closes(objective, bound.proof):
+        values = None if claim.x is None else named_values(case.model, case.form, claim.x)
+        lemma = closing_bound(case.origin, values)
+        bound = bound.better(by_lemma(case.form, lemma, case.constant))
+    if case.closes(objective, bound.proof) or claim.status is Status.INTERRUPTED:
+        return bound
+    lemma, facts = relaxation_bound(case.origin, case.limits)
+    return bound.better(by_lemma(case.form, lemma, case.constant), facts)
+
+
+def _residual(case: Case, x: Array) -> tuple[float, str]:
+    """Largest relative violation and where, also in numbers near 1 where the data are not.
+
+    A bound of 1e-16 is far from met at 1e-10, and only its scaled form says so.
+    """
+    found = primal_residual(case.form, x)
+    if case.scaling is None:
+        return found
+    return max(found, primal_residual(case.scaling.form, x / case.scaling.columns))
+
+
+def _facts(case: Case, x: Array, bound: Bound) -> dict[str, object]:
+    named = {k: v for k, v in bound.residuals.items() if k != "complementarity"}
+    curvature = curvature_facts(case.form, case.classification)
+    matrices = matrix_facts(case.form, x)
+    allowed = case.limits.absolute_gap
+    asked = {"absolute_gap": allowed} if allowed else {}
+    return asked | named | curvature | matrices | dict(bound.facts)
+
+
+def _dual_residual(bound: Bound) -> float | None:
+    parts = [bound.residuals.get(word) for word in ("stationarity", "dual_cone_violation")]
+    return max((part for part in parts if part is not None), default=None)
+
+
+def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound) -> Certified:
+    """Verdict and final status."""
+    certificate, objective = found.certificate, found.objective
+    assert objective is not None
+    judgement = judged(found.point, bound.proof, absolute_gap=case.limits.absolute_gap)
+    unit = {} if judgement.unit is None else {"unit": judgement.unit}
+    certificate = replace(certificate, gap=judgement.gap, facts={**unit, **certificate.facts})
+
+    def verdict(kind: Verdict, reason: str = "", status: Status = claim.status) -> Certified:
+        final = replace(certificate, verdict=kind, reason=reason)
+        doubtful = certificate.unproven and not claim.searched  # a search needs no M of the model
+        if case.classification.problem_class not in _CONVEX and doubtful:
+            final = replace(
+                final,
+                verdict=Verdict.NOT_CERTIFIED,
+                reason=f"upper bound only: {certificate.unproven}",
+                bound=None,
+                gap=None,
+            )
+            status = Status.FEASIBLE
+        return replace(found, status=status, certificate=final)
+
+    refusal = _refusal_of_point(case, claim, found, worst)
+    if refusal is not None:
+        feasible, reason, status = refusal
+        refused = verdict(Verdict.NOT_CERTIFIED, reason, status)
+        if feasible:
+            return refused
+        return replace(refused, objective=None, certificate=replace(refused.certificate, gap=None))
+    if judgement.verdict in (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE):
+        return verdict(judgement.verdict, judgement.reason, Status.OPTIMAL)
+    if judgement.contradiction:
+        return verdict(Verdict.NOT_CERTIFIED, judgement.reason, Status.INACCURATE)
+    closed = case.closes(objective, bound.proof)
+    if claim.searched or case.classification.convex or closed:
+        unclosed = Status.FEASIBLE if claim.searched else Status.INACCURATE
+        return verdict(
+            Verdict.NOT_CERTIFIED,
+            (bound.reason if bound.proof is None else "") or _words(case, judgement),
+            unclosed if claim.status is Status.OPTIMAL else claim.status,
+        )
+    doubt = _doubt(case, claim, certificate, objective)
+    if doubt is not None:
+        return verdict(Verdict.NOT_CERTIFIED, *doubt)
+    if claim.bound is None:
+        words = "a feasible point without a bound: the solver claims none"
+        return verdict(Verdict.NOT_CERTIFIED, words)
+    return verdict(Verdict.SOLVER_BOUND)
+
+
+def _words(case: Case, judgement: Judgement) -> str:
+    """Why a point is not proven to be an optimum."""
+    words, unit, share = judgement.reason, judgement.unit, judgement.gap
+    # Beside an optimum of 0 the share of a gap is large; the size of the objective takes a while.
+    wide = unit is not None and unit > 0 and (share is None or share > NEARLY_ONE)
+    if wide and unit is not None and unit <= NEARLY_ZERO * case.scale(unit):
+        words += "; the optimum may be 0, and absolute_gap says what is small enough beside that"
+    return words
+
+
+def _refusal_of_point(
+    case: Case, claim: Claim, found: Certified, worst: str
+) -> tuple[bool, str, Status] | None:
+    """Whether a point keeps its objective, what is wrong with it, and the status; None if right."""
+    residual, objective = found.certificate.primal_residual, found.objective
+    assert objective is not None
+    assert residual is not None
+    if residual > FEASIBILITY_TOLERANCE:
+        reason = f"infeasible by {residual:.2e} of the row's size ({worst})"
+        stopped = claim.status is Status.INTERRUPTED
+        return False, reason, Status.INTERRUPTED if stopped else Status.INACCURATE
+    if not math.isfinite(objective):
+        return False, f"the objective is {objective} at the point", Status.INACCURATE
+    if found.point is not None and found.point.exact:
+        return None
+    assert found.x is not None
+    own, where = own_residual(case.form, found.x)
+    if own > FEASIBILITY_TOLERANCE:
+        # Multipliers of points in units of 1e-8 are of size 1e16, and their sum is 0 as far as
+        # anybody can tell: linear rows may be met in the numbers of the model scaled towards 1.
+        own, where = own_residual(case.form, found.x, case.factors)
+    if own > FEASIBILITY_TOLERANCE:
+        reason = f"feasible only beside terms that cancel: {where} is missed by {own:.2e}"
+        return True, reason, Status.INACCURATE
+    return None
+
+
+def _doubt(
+    case: Case, claim: Claim, certificate: Certificate, objective: float
+) -> tuple[str, Status] | None:
+    """What speaks against the bound that a solver claims, and the status that is left."""
+    if claim.contradictions:
+        said = " and ".join(claim.contradictions)
+        return f"the solver contradicts itself: {said}", Status.INACCURATE
+    wide, sense = CLAIM_TOLERANCE * case.scale(objective), case.form.sense
+    beyond, short = ("exceeds", "below") if sense == 1 else ("is below", "above")
+    value, said = f"{sense * objective:.9g}", "None"
+    if claim.bound is not None:
+        said = f"{sense * claim.bound:.9g}"
+        if claim.bound > objective + wide:
+            words = f"the solver's bound {said} {beyond} a feasible value {value}"
+            return words, Status.INACCURATE
+    if claim.status is Status.OPTIMAL and (claim.bound is None or objective - claim.bound > wide):
+        return f"the solver says optimal with bound {said} {short} {value}", Status.FEASIBLE
+    own, method = certificate.bound, certificate.bound_method
+    if own is None or claim.bound is None or not ends_at_a_point(method):
+        return None  # what ends at a point is the optimum, and no true bound is above that
+    words = f"the solver's bound {said} {beyond} the optimum {own:.9g} by {method}"
+    return (words, Status.FEASIBLE) if claim.bound > own + wide else None

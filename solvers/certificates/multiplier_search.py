@@ -1,0 +1,127 @@
+"""Multipliers near given ones that prove more, tried in turn; the kernel judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.conic_form import ConicForm
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.dual_centre import with_room
+from tightmargin.solvers.certificates.dual_repair import repaired
+from tightmargin.solvers.certificates.zero_optimum import is_nearly_zero, zero_bound
+from tightmargin.solvers.proofs.statement import LowerBound
+from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.weak_duality import prepared, proven_bound
+
+TIGHT = 1e-9
+SHRUNK = 1e-8
+# Of a known value: points that cost so much more count too, so that a bound above it shows.
+ABOVE = 1e-3
+# How far multipliers go towards the middle of the stationary ones, where they lack room.
+SHARES = (1e-10, 1e-8, 1e-6)
+
+
+def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerBound | None, str]:
+    """Best bound from given multipliers, repaired if need be, and why there is none.
+
+    Parameters
+    ----------
+    x : array (n,)
+        Point at which a quadratic objective is linearised.
+    z : array (m,)
+        Of the rows of `case.conic`.
+    known : float
+        Objective at a point, without the constant: where points cost more, none is excluded.
+    """
+    subject, conic = case.subject, case.conic
+    cutoff = known + abs(known) * ABOVE
+    best = _tried(subject, x, z, known, cutoff)
+    if is_tight(known, best):
+        return best, ""
+    better = repaired(conic, x, z, tuple(case.form.columns.names()))
+    best = larger(best, _tried(subject, better.x, better.z, known, cutoff))
+    if not is_tight(known, best):
+        # In numbers near 1 the repair loses less to rounding.
+        scaled = case.factors.conic(conic)
+        near = repaired(scaled.conic, scaled.scaled_point(x), scaled.scaled_multipliers(z))
+        found = proven_bound(subject, near.x, near.z, cutoff, factors=case.factors.factors)
+        if found is None:  # cones that are not whole have no scaled form
+            back = scaled.point(near.x), scaled.multipliers(near.z)
+            found = _tried(subject, *back, known, cutoff)
+        best = larger(best, found)
+    if not is_tight(known, best):
+        # Where costs are positive, a little less of everything leaves them a little of themselves.
+        less = 1 - SHRUNK
+        best = larger(best, _tried(subject, less * better.x, less * better.z, known, cutoff))
+    if best is None or is_nearly_zero(case, best.varying):
+        best = larger(best, zero_bound(subject, better.z, cutoff))
+    reason = better.reason or "what is left of stationarity acts on a variable without a limit"
+    return best, "" if best is not None else reason
+
+
+def is_tight(known: float, bound: LowerBound | None) -> bool:
+    """Whether nothing is to be gained from another bound."""
+    if bound is None:
+        return False
+    return known - bound.varying <= TIGHT * max(abs(known), abs(bound.varying))
+
+
+def larger(a: LowerBound | None, b: LowerBound | None) -> LowerBound | None:
+    """The better one of two bounds of one subject; the first where they agree."""
+    if a is None or b is None:
+        return a or b
+    return b if b.varying > a.varying else a
+
+
+def _tried(subject: Subject, x: Array, z: Array, known: float, cutoff: float) -> LowerBound | None:
+    """The bound of the first multipliers that prove one: as given, or near by.
+
+    What rows and objective imply for the variables is asked for only where their own bounds leave
+    something open: to find it takes longer than the bound itself.
+    """
+    alone = proven_bound(subject, x, z, None)
+    if is_tight(known, alone):
+        return alone
+    found = proven_bound(subject, x, z, cutoff)
+    others = _alternatives(subject, x, z, cutoff) if found is None else ()
+    for other in others:
+        found = proven_bound(subject, x, other, cutoff)
+        if found is not None:
+            break
+    return larger(alone, found)
+
+
+def _alternatives(subject: Subject, x: Array, z: Array, cutoff: float) -> Iterator[Array]:
+    """Multipliers that may leave nothing on a variable without a limit."""
+    reach, curvature = subject.reach(cutoff), subject.classification.curvature
+    if curvature is None or reach.empty or not (np.isfinite(x).all() and np.isfinite(z).all()):
+        return
+    ready = prepared(subject.conic, z, reach)
+    if ready is None:
+        return
+    conic, z = ready
+    endless = ~(np.isfinite(reach.low) & np.isfinite(reach.high)) & (curvature <= 0)
+    idle = endless & (conic.q == 0) & (np.diff(conic.P.indptr) == 0)
+    rows = np.unique(conic.A[:, np.flatnonzero(idle)].indices)
+    rows = rows[rows < len(conic.equal)]
+    if z[rows].any():
+        # Variables that cost nothing and are free, as in v = F'alpha: their rows prove nothing.
+        without = z.copy()
+        without[rows] = 0.0
+        yield _with_own_bounds(subject.conic, without)
+    residual = conic.P @ x + conic.q + conic.A.T @ z
+    for share in SHARES:
+        moved = with_room(conic, residual, z, np.flatnonzero(endless), reach, share)
+        if moved is None:
+            return
+        yield _with_own_bounds(subject.conic, moved)
+
+
+def _with_own_bounds(conic: ConicForm, z: Array) -> Array:
+    """Multipliers of the whole form, 0 for the rows that are bounds of single columns."""
+    first = sum(map(len, (conic.equal, conic.low, conic.high)))
+    lost = len(conic.low_bound) + len(conic.high_bound)
+    return np.concatenate([z[:first], np.zeros(lost), z[first:]])

@@ -1,0 +1,197 @@
+"""From a solver's point to one that is feasible in exact arithmetic, at next to no cost.
+
+Candidates are tried from cheap to dear, and each is put to the kernel, which alone says whether it
+is feasible; what is wrong here costs a verdict and never makes a false one. Every candidate has its
+equations solved on columns with room and its missed rows made up by columns of their own:
+
+    the point itself
+    the point scaled up or down by little: margins that are missed, norms that are exceeded
+    a step towards a point strictly inside, the optimum of the model with tighter rows
+    the same within the face that all points lie in, where rows imply equations
+
+and the shortest step that is feasible counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.exact_points.equations import Equations, equations_of
+from tightmargin.solvers.exact_points.one_sided_columns import with_rows_met
+from tightmargin.solvers.exact_points.squared_columns import with_squares_lowered
+from tightmargin.solvers.exact_points.tightened import Tightened
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.feasible_point import proven_point
+from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+# Of the objective: what a point may cost before another is tried, and before a model is solved.
+CHEAP, CHEAP_ENOUGH = 1e-9, 5e-8
+SCALINGS = (1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15)
+STEPS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+DEPTHS = (1e-4, 1e-6, 1e-8)
+NEAR_BOUND = 1e-9
+SHORT = 7  # digits behind the point
+TINY = 1e-290  # of products of such numbers nothing is known
+FACE_LIMIT = 5_000  # columns of a model for which the same is done up to a dozen times
+SIZE_LIMIT = 20_000  # columns of a model that is solved again within a second or two
+
+
+@dataclass
+class Search:
+    """The best point so far, and how candidates are put to the kernel."""
+
+    model: StandardForm
+    equations: Equations
+    objective: float
+    best: FeasiblePoint | None = None
+    restricted: StandardForm | None = None
+
+    @property
+    def form(self) -> StandardForm:
+        """The model, with what its rows imply as equations where that is known."""
+        return self.model if self.restricted is None else self.restricted
+
+    def tried(self, x: Array, *, clearly: bool = False) -> float:
+        """Objective of a candidate with its equations solved and its rows met.
+
+        Infinity where it is not feasible even so.
+        """
+        form = self.form
+        x = np.where(form.integer, x, np.clip(x, form.lower, form.upper))
+        solved = self.equations.solved(with_squares_lowered(form, x))
+        if solved is None:
+            return math.inf
+        met = with_rows_met(form, *solved, clearly=clearly)
+        found = proven_point(self.model, met, solved[1])
+        if found is None:
+            return math.inf
+        if self.best is None or found.varying < self.best.varying:
+            self.best = found
+        return found.varying
+
+    def settled(self, share: float) -> bool:
+        """Whether a point is known that costs no more than a share of the objective."""
+        if self.best is None:
+            return False
+        return self.best.varying - self.objective <= share * abs(self.objective)
+
+
+def exact_point(
+    form: StandardForm, classification: Classification, x: Array, limits: Limits
+) -> FeasiblePoint | None:
+    """An exactly feasible point near a given one, of nearly its objective; None if none is found.
+
+    Parameters
+    ----------
+    x : array (n,)
+        A solver's point: rows, bounds and integrality are met to its tolerances.
+    limits : Limits
+        Of the solves for a point inside.
+    """
+    if form.nonlinear or not np.isfinite(x).all():
+        return None
+    x = np.where(form.integer, np.round(x), np.clip(x, form.lower, form.upper))
+    x = np.where(np.abs(x) < TINY, 0.0, x)
+    equations = equations_of(form, x)
+    if equations is None:
+        return None
+    search = Search(form, equations, form.objective.varying(x))
+    _near_by(search, x)
+    if not search.settled(CHEAP_ENOUGH):
+        _inwards(search, classification, x, limits)
+    return search.best
+
+
+def _near_by(search: Search, x: Array) -> None:
+    """The point itself, then others that cost no solve, until one is cheap."""
+    form = search.form
+    search.tried(x, clearly=True)
+    if not search.settled(CHEAP):
+        search.tried(x)
+    # The second is where a homogeneous model is at its best with an optimum of 0, the third where
+    # the only points are short numbers: w = 0 and b = 1, and copies of them.
+    for other in (_snapped(form, x), np.where(form.integer, x, 0.0), np.round(x, SHORT)):
+        if not search.settled(CHEAP) and (other != x).any():
+            search.tried(other)
+    for sign in (1.0, -1.0):
+        if not search.settled(CHEAP):
+            _along(search, x, np.where(form.integer, 0.0, sign * x), SCALINGS)
+
+
+def _snapped(form: StandardForm, x: Array) -> Array:
+    """Coordinates that are near a bound put there."""
+    width = form.upper - form.lower
+    size = np.where(np.isfinite(width), width, np.abs(x).max(initial=0.0))
+    near = NEAR_BOUND * size
+    low = np.where(x - form.lower <= near, form.lower, x)
+    return np.where(form.upper - x <= near, form.upper, low)
+
+
+def _along(search: Search, x: Array, towards: Array, steps: tuple[float, ...]) -> None:
+    """The cheapest of some steps, given from long to short.
+
+    A long step costs by itself, a short one may leave rows to columns that are dear.
+    """
+    least = math.inf
+    for step in steps:
+        # Beside such steps roundings are small, and rows that are met by more are quickly seen.
+        objective = search.tried(x + step * towards, clearly=True)
+        if objective == math.inf or objective > least or search.settled(CHEAP):
+            return
+        least = objective
+
+
+def _inwards(search: Search, classification: Classification, x: Array, limits: Limits) -> None:
+    """Steps towards optima of tighter models, the tightest first."""
+    small = search.form.n <= SIZE_LIMIT and SOLVERS["clarabel"].installed
+    if not (small and classification.relaxes_to_convex):
+        return
+    tightened = Tightened(search.form, classification, x, search.equations.dependent, limits)
+    _towards(search, tightened, x)
+    if not search.settled(CHEAP_ENOUGH) and search.form.n <= FACE_LIMIT:
+        _on_face(search, classification, x, tightened)
+
+
+def _towards(search: Search, tightened: Tightened, x: Array) -> None:
+    for depth in DEPTHS:
+        inside = tightened.point(depth)
+        if inside is None:
+            continue
+        _along(search, x, inside - x, STEPS)
+        if search.settled(CHEAP_ENOUGH):
+            return
+        closer = tightened.point(0.0)
+        if closer is not None:
+            _along(search, closer, inside - closer, STEPS)
+        if search.settled(CHEAP_ENOUGH):
+            return
+
+
+def _on_face(
+    search: Search, classification: Classification, x: Array, tightened: Tightened
+) -> None:
+    """Where rows imply equations no point is inside all of them, but one may be inside the rest."""
+    for face in tightened.faces():
+        if face.is_whole:
+            continue
+        form = face.restricted(search.model)
+        at = np.clip(x, form.lower, form.upper)
+        equations = equations_of(form, at)
+        if equations is None or equations.solved(at) is None:
+            continue
+        search.restricted, search.equations = form, equations
+        limits = tightened.limits
+        within = Tightened(
+            form, classification, at, equations.dependent, limits, face.flat.tolist()
+        )
+        search.tried(at)
+        _towards(search, within, at)
+        if search.settled(CHEAP_ENOUGH):
+            return

@@ -1,0 +1,1 @@
+"""Proofs as files, and a checker that reads them without the project."""

@@ -1,0 +1,728 @@
+#!/usr/bin/env python3
+"""Decides a proof file in exact arithmetic: python checker.py FILE. Nothing but Python is needed.
+
+FORMAT  JSON (gzip where the name ends in .gz), schema "tightmargin-proof/1". A number is a string:
+a double as float.hex writes it, or "p/q" or "p" in whole numbers, decimal or after 0x. A vector is
+a list of [index, number], zeros left out; a limit or side may be null, for none.
+
+    model    minimise f(x) = x'Qx + a'x + constant over the columns x_0, x_1, ...
+        variables   their names              lower, upper   their limits
+        integer     columns that must be whole numbers
+        objective   {constant, linear: vector, products: [[i, j, c], ...]}: c x_i x_j, i >= j
+        rows        [{name, lower, upper, linear}]
+        quadratic   [{name, lower, upper, constant, linear, products}]
+        psd         [{name, order, entries: [[i, j, constant, vector], ...]}], i >= j: the matrix
+                    with these affine entries is semidefinite
+    claim    {kind, lower, upper, absolute_gap}: every feasible x has f(x) - constant >= lower, and
+             `point` is feasible with f(point) - constant <= upper. kind "optimum" says besides
+             that upper - lower is at most 1e-6 max(|lower|, |upper|), or at most absolute_gap;
+             "bounds" may leave one of the two out; "infeasible" and "unbounded" have neither.
+    point    [number, ...], and for "unbounded" a ray of as many numbers
+    curvature  [{of, least, squares}]: Q - diag(least) is semidefinite, where of is "objective" or
+             [k, "upper"] or [k, "lower"]: quadratic row k, negated for its lower side
+    cones    [{row, side, factors: [{constant, linear}, {...}], signs, lift, squares}], see below
+    steps    [{certificate, columns: [[j, g, value], ...]}]: limits of columns, in order
+    bound    the certificate of `lower`, or that there is no feasible point
+
+A certificate {objective: mu, at: x^, rows: y, quadratic: [[k, side, nu]], cones, psd} proves that
+
+    mu (f(x) - constant) + g'x >= const + sum_j least of r_j x_j + c_j (x_j - x^_j)^2,
+
+each least taken over the limits of x_j, at all feasible x, for the g of a step (g x_j), or 0. What
+is on the right, as a polynomial, is the left side less terms that no feasible point makes negative:
+
+    y_i (a_i'x - side)      lower side for y_i > 0, upper side for y_i < 0
+    nu (side - q_k(x))      nu >= 0, upper side; nu (q_k(x) - side) for the lower one
+    q(x) - q(x^) - q'(x^)(x - x^) - sum_j least_j (x_j - x^_j)^2
+                            for f and all q_k that occur, with the curvature that is proven of them
+    alpha (F + s) + beta (G + s) - (Mv)'(x, 1)
+                            {cone, alpha, beta, shift: s, direction: v}. A row less its side is
+                            (x, 1)'(M - diag(lift))(x, 1) - F G with affine F, G >= 0 (by the limits
+                            or by the two certificates in `signs`), M is semidefinite, 4 alpha beta
+                            >= v'Mv, and s^2 is at least what the lift amounts to within the limits:
+                            Cauchy and Schwarz. The constant 1 has the index after the last column.
+    <Z, matrix>             {row, matrix: [[i, j, z], ...], squares}, Z semidefinite
+
+A matrix is proven semidefinite if, less sum_k weight_k l_k l_k' (squares: [[weight, vector], ...]),
+each of its connected blocks is diagonally dominant, or has no negative pivot in elimination.
+A step may use f(x) - constant <= upper (mu > 0): points that cost more need no bound.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from fractions import Fraction
+from math import lcm
+from operator import mul
+from typing import Any
+
+SCHEMA = "tightmargin-proof/1"
+LARGEST_FILE, LONGEST_NUMBER = 1 << 28, 1 << 16  # bytes once unpacked, characters
+LARGEST_ORDER, LARGEST_DENOMINATOR = 200, 1 << 20  # of an elimination; bits
+CLOSED = Fraction(1, 10**6)
+GRID = 1 << 1200  # terms with large denominators are rounded down to whole multiples of 1 / GRID
+ZERO = Fraction(0)
+Vector = dict[int, Fraction]
+Triangle = dict[tuple[int, int], Fraction]
+End = Fraction | None
+Rows = dict[int, dict[int, int]]  # entries of a lower triangle
+
+
+class ProofError(Exception):
+    """Something that the file says is not proven."""
+
+
+def need(condition: object, why: str) -> None:
+    """Stop unless a condition holds."""
+    if not condition:
+        raise ProofError(why)
+
+
+# --- reading what nobody vouches for -------------------------------------------------------------
+
+
+def fields(entry: Any, words: str, where: str) -> list[Any]:
+    """The values of an object that has exactly these keys; those after "|" may be missing."""
+    need(type(entry) is dict, f"{where} is no object")
+    required, _, optional = (part.split() for part in words.partition("|"))
+    missing = [key for key in required if key not in entry]
+    unknown = [key for key in entry if key not in required and key not in optional]
+    need(not missing and not unknown, f"{where}: missing {missing}, unknown {unknown}"[:200])
+    return [entry.get(key) for key in (*required, *optional)]
+
+
+def listed(entry: Any, where: str, length: int | None = None) -> list[Any]:
+    """A list, empty where it is missing; of a length, where one is asked for."""
+    need(entry is None or type(entry) is list, f"{where} is no list")
+    need(length is None or len(entry or ()) == length, f"{where} has not {length} entries")
+    return entry or []
+
+
+def index(entry: Any, size: int, where: str) -> int:
+    """A whole number from 0 to size - 1."""
+    need(type(entry) is int and 0 <= entry < size, f"{where}: no such index")
+    return int(entry)
+
+
+def number(text: Any, where: str) -> Fraction:
+    """The exact value of a number."""
+    need(type(text) is str and len(text) <= LONGEST_NUMBER, f"{where}: that is no number")
+    try:
+        if "p" in text:
+            value = float.fromhex(text)
+            need(value.hex() == text, f"{where}: no double as float.hex writes it")
+            return Fraction(value)
+        above, slash, below = text.partition("/")
+        return Fraction(int(above, 0), int(below, 0) if slash else 1)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise ProofError(f"{where}: that is no number") from None
+
+
+def limit(entry: Any, where: str) -> End:
+    """A number, or None for none."""
+    return None if entry is None else number(entry, where)
+
+
+def vector(entry: Any, size: int, where: str) -> Vector:
+    """Numbers by index."""
+    found: Vector = {}
+    for pair in listed(entry, where):
+        j, value = listed(pair, where, 2)
+        need(index(j, size, where) not in found, f"{where} has an index twice")
+        found[j] = number(value, where)
+    return found
+
+
+def triangle(entry: Any, size: int, where: str) -> Triangle:
+    """Numbers by (i, j) with i >= j."""
+    found: Triangle = {}
+    for part in listed(entry, where):
+        i, j, value = listed(part, where, 3)
+        place = index(i, size, where), index(j, size, where)
+        need(i >= j and place not in found, f"{where} has an entry above the diagonal or twice")
+        found[place] = number(value, where)
+    return found
+
+
+# --- exact arithmetic ----------------------------------------------------------------------------
+
+
+def whole(numbers: list[Fraction]) -> tuple[list[int], int]:
+    """Rational numbers as whole numbers over one denominator."""
+    common = 1
+    for value in numbers:
+        if common % value.denominator:
+            common = lcm(common, value.denominator)
+            need(common.bit_length() <= LARGEST_DENOMINATOR, "the denominators are too large")
+    return [value.numerator * (common // value.denominator) for value in numbers], common
+
+
+def whole_vectors(vectors: list[Vector]) -> tuple[list[dict[int, int]], int]:
+    """Vectors of rational numbers as whole numbers over one denominator."""
+    flat, unit = whole([value for x in vectors for value in x.values()])
+    numbers = iter(flat)
+    return [{j: next(numbers) for j in x} for x in vectors], unit
+
+
+class Point:
+    """Coordinates by column, as whole numbers over one denominator."""
+
+    def __init__(self, x: Vector) -> None:
+        (self.at,), self.unit = whole_vectors([x])
+
+
+class Quadratic:
+    """x'Qx + a'x + constant, in whole numbers over one denominator."""
+
+    def __init__(self, constant: Fraction, linear: Vector, products: Triangle) -> None:
+        self.columns, self.pairs = list(linear), list(products)
+        values, self.unit = whole([constant, *linear.values(), *products.values()])
+        first = 1 + len(linear)
+        self.constant, self.linear, self.products = values[0], values[1:first], values[first:]
+
+    def bent(self, x: dict[int, int]) -> tuple[int, dict[int, int]]:
+        """x'Qx, and 2 Q x by column."""
+        total, slope = 0, dict.fromkeys(x, 0)
+        for (i, j), c in zip(self.pairs, self.products, strict=True):
+            a, b = x.get(i, 0), x.get(j, 0)
+            if a:
+                total += c * a * b
+                slope[j] = slope.get(j, 0) + c * a
+            if b:
+                slope[i] = slope.get(i, 0) + c * b
+        return total, slope
+
+    def straight(self, x: dict[int, int]) -> int:
+        """a'x."""
+        return sum(a * x.get(j, 0) for j, a in zip(self.columns, self.linear, strict=True))
+
+    def value(self, x: Point) -> Fraction:
+        """At a point."""
+        total = (self.constant * x.unit + self.straight(x.at)) * x.unit + self.bent(x.at)[0]
+        return Fraction(total, self.unit * x.unit**2)
+
+    def along(self, x: Point, d: dict[int, int]) -> tuple[int, int]:
+        """Multiples of the coefficients of t^2 and t along x + t d."""
+        bend, slope = self.bent(d)
+        change = sum(value * x.at.get(j, 0) for j, value in slope.items())
+        return bend, self.straight(d) * x.unit + change
+
+    def matrix(self, sign: int) -> Triangle:
+        """Lower triangle of sign Q."""
+        scale = [Fraction(sign, self.unit * (1 if i == j else 2)) for i, j in self.pairs]
+        return {at: s * c for at, s, c in zip(self.pairs, scale, self.products, strict=True)}
+
+
+def least(r: Fraction, c: Fraction, at: Fraction, low: End, high: End) -> End:
+    """Least of r x + c (x - at)^2 from low to high; None where there is none."""
+    if c > 0:
+        x = at - r / (2 * c)
+        x = low if low is not None and x < low else x
+        x = high if high is not None and x > high else x
+        value = r * x + c * (x - at) ** 2
+        return Fraction(value.numerator * GRID // value.denominator, GRID)
+    if c < 0:
+        if low is None or high is None:
+            return None
+        return min(r * x + c * (x - at) ** 2 for x in (low, high))
+    end = low if r > 0 else high
+    return ZERO if r == 0 else None if end is None else r * end
+
+
+def without_squares(lower: Triangle, squares: Any, size: int, where: str) -> Rows:
+    """A multiple of a matrix less its squares, row by row up to the diagonal."""
+    pairs = [listed(part, where, 2) for part in listed(squares, where)]
+    weights, of_weights = whole([number(weight, where) for weight, _ in pairs])
+    need(min(weights, default=0) >= 0, f"{where}: a square has a negative weight")
+    vectors, unit = whole_vectors([vector(entries, size, where) for _, entries in pairs])
+    values, of_values = whole(list(lower.values()))
+    rest: Rows = {}
+    for (i, j), value in zip(lower, values, strict=True):
+        rest.setdefault(i, {})[j] = value * of_weights * unit**2
+    left: dict[int, list[int]] = {}  # row i of the matrix of all vectors, up to its last entry
+    right: dict[int, list[int]] = {}  # the same times the weights
+    for k, entries in enumerate(vectors):
+        for i, value in entries.items():
+            for rows, entry in ((left, value), (right, value * weights[k])):
+                line = rows.setdefault(i, [])
+                line += [0] * (k - len(line)) + [entry]
+    support = sorted(left)
+    for place, i in enumerate(support):
+        row = rest.setdefault(i, {})
+        for j in support[: place + 1]:
+            if product := sum(map(mul, left[i], right[j])):
+                row[j] = row.get(j, 0) - product * of_values
+    return rest
+
+
+def semidefinite(lower: Triangle, squares: Any, size: int, where: str) -> None:
+    """Stop unless a matrix, given by its lower triangle, is proven semidefinite."""
+    rest = without_squares(lower, squares, size, where)
+    for block in blocks(rest):
+        beside = dict.fromkeys(block, 0)
+        for i in block:
+            for j, value in rest.get(i, {}).items():
+                if i != j and value:
+                    beside[i] += abs(value)
+                    beside[j] += abs(value)
+        if all(rest.get(i, {}).get(i, 0) >= beside[i] for i in block):
+            continue
+        need(len(block) <= LARGEST_ORDER, f"{where}: a block of order {len(block)} lacks squares")
+        full = [[rest.get(max(i, j), {}).get(min(i, j), 0) for j in block] for i in block]
+        need(no_negative_pivot(full), f"{where} is not semidefinite")
+
+
+def blocks(rows: Rows) -> list[list[int]]:
+    """Indices that entries off the diagonal connect."""
+    root: dict[int, int] = {}
+
+    def find(i: int) -> int:
+        while root.setdefault(i, i) != i:
+            root[i] = i = root[root[i]]
+        return i
+
+    for i, line in rows.items():
+        for j, value in line.items():
+            if value:
+                root[find(i)] = find(j)
+    found: dict[int, list[int]] = {}
+    for i in list(root):
+        found.setdefault(find(i), []).append(i)
+    return list(found.values())
+
+
+def no_negative_pivot(matrix: list[list[int]]) -> bool:
+    """Elimination of a symmetric matrix in whole numbers; every division is exact (Bareiss)."""
+    previous = 1
+    while matrix:
+        pivot, *head = matrix[0]
+        if pivot < 0 or (pivot == 0 and any(head)):
+            return False
+        below, matrix = matrix[1:], []
+        for first, *line in below:
+            pairs = zip(line, head, strict=True)
+            matrix.append(
+                [(pivot * a - first * b) // previous for a, b in pairs] if pivot else line
+            )
+        previous = pivot or previous
+    return True
+
+
+# --- the model -----------------------------------------------------------------------------------
+
+
+class Model:
+    """The model of a file, exactly."""
+
+    def __init__(self, entry: Any) -> None:
+        keys = "variables lower upper integer objective rows quadratic psd"
+        names, lower, upper, integer, goal, rows, bent, psd = fields(entry, keys, "model")
+        self.n = n = len(listed(names, "variables"))
+        self.lower = [limit(v, f"lower limit {j}") for j, v in enumerate(listed(lower, "lower", n))]
+        self.upper = [limit(v, f"upper limit {j}") for j, v in enumerate(listed(upper, "upper", n))]
+        self.integer = {index(j, n, "integer") for j in listed(integer, "integer")}
+        constant, a, q = fields(goal, "constant linear products", "objective")
+        self.constant = number(constant, "objective")
+        self.objective = Quadratic(ZERO, vector(a, n, "objective"), triangle(q, n, "objective"))
+        self.sides, linear = list[tuple[End, End]](), list[Vector]()
+        for k, row in enumerate(listed(rows, "rows")):
+            _, low, high, a = fields(row, "name lower upper linear", f"row {k}")
+            self.sides.append((limit(low, f"row {k}"), limit(high, f"row {k}")))
+            linear.append(vector(a, n, f"row {k}"))
+        self.rows, self.unit = whole_vectors(linear)
+        self.quadratic: list[tuple[Quadratic, End, End]] = []
+        for k, row in enumerate(listed(bent, "quadratic")):
+            where = f"quadratic row {k}"
+            _, low, high, c, a, q = fields(row, "name lower upper constant linear products", where)
+            body = Quadratic(number(c, where), vector(a, n, where), triangle(q, n, where))
+            self.quadratic.append((body, limit(low, where), limit(high, where)))
+        self.psd: list[tuple[int, dict[tuple[int, int], tuple[Fraction, Vector]]]] = []
+        for k, row in enumerate(listed(psd, "psd")):
+            where = f"psd row {k}"
+            _, order, entries = fields(row, "name order entries", where)
+            parts = [listed(part, where, 4) for part in listed(entries, where)]
+            places = triangle([part[:3] for part in parts], index(order, 1 << 20, where), where)
+            lines = [vector(part[3], n, where) for part in parts]
+            affine = dict(zip(places, zip(places.values(), lines, strict=True), strict=True))
+            self.psd.append((order, affine))
+
+    def sided(self, k: Any, side: Any, where: str) -> tuple[Quadratic, int, Fraction]:
+        """Body, sign and side of a quadratic row: sign (body - side) <= 0."""
+        body, low, high = self.quadratic[index(k, len(self.quadratic), where)]
+        end = high if side == "upper" else low if side == "lower" else None
+        if end is None:
+            raise ProofError(f"{where}: quadratic row {k} has no such side")
+        return body, 1 if side == "upper" else -1, end
+
+    def values(self, x: list[Fraction], start: Point | None) -> Any:
+        """Name, value and sides of everything at x; its changes along x where there is a start."""
+        point = Point(dict(enumerate(x)))
+        for j, ends in enumerate(zip(self.lower, self.upper, strict=True)):
+            yield f"column {j}", x[j], ends
+        for k, (row, ends) in enumerate(zip(self.rows, self.sides, strict=True)):
+            total = sum(a * point.at[j] for j, a in row.items())
+            yield f"row {k}", Fraction(total, self.unit * point.unit), ends
+        for k, (body, low, high) in enumerate(self.quadratic):
+            for value in body.along(start, point.at) if start else (body.value(point),):
+                yield f"quadratic row {k}", value, (low, high)
+        for k, (order, entries) in enumerate(self.psd):
+            lower = {
+                place: sum((a * x[j] for j, a in linear.items()), ZERO if start else constant)
+                for place, (constant, linear) in entries.items()
+            }
+            semidefinite(lower, None, order, f"psd row {k} at the {'ray' if start else 'point'}")
+
+    def feasible(self, x: list[Fraction]) -> Point:
+        """Stop unless a point meets everything."""
+        for name, value, (low, high) in self.values(x, None):
+            inside = (low is None or low <= value) and (high is None or value <= high)
+            need(inside, f"the point misses {name}")
+        broken = [j for j in self.integer if x[j].denominator != 1]
+        need(not broken, f"the point is not whole in columns {broken}")
+        return Point(dict(enumerate(x)))
+
+    def recedes(self, point: Point, ray: list[Fraction]) -> None:
+        """Stop unless from a feasible point on the objective falls along a ray without end."""
+        for name, change, (low, high) in self.values(ray, point):
+            stays = (change <= 0 or high is None) and (change >= 0 or low is None)
+            need(stays, f"the ray leaves {name}")
+        bend, slope = self.objective.along(point, Point(dict(enumerate(ray))).at)
+        need(bend < 0 or (bend == 0 and slope < 0), "the objective does not fall along the ray")
+
+
+# --- what is proven of it ------------------------------------------------------------------------
+
+
+class Certificate:
+    """const + sum_j least of r_j x_j + c_j (x_j - x^_j)^2, of one certificate of a file."""
+
+    def __init__(self, known: Derivation, entry: Any, where: str) -> None:
+        parts = fields(entry, "| objective at rows quadratic cones psd", where)
+        mu, at, rows, bent, cones, psd = parts
+        self.known, self.model, self.where = known, known.model, where
+        self.mu = number("0" if mu is None else mu, where)
+        self.const, self.r, self.c = ZERO, dict[int, Fraction](), dict[int, Fraction]()
+        self.at = vector(at, self.model.n, where)
+        self.x = Point(self.at)
+        self.found: tuple[Fraction, dict[int, End], set[int]] | None = None
+        if self.mu:
+            self.linearise("objective", (self.model.objective, 1, ZERO), self.mu)
+        self.use_rows(vector(rows, len(self.model.rows), where))
+        for part in listed(bent, where):
+            k, side, nu = listed(part, where, 3)
+            self.linearise((k, side), self.model.sided(k, side, where), number(nu, where))
+        for part in listed(cones, where):
+            self.use_cone(part, f"{where}, a cone")
+        for part in listed(psd, where):
+            self.use_matrix(part, f"{where}, a psd row")
+
+    def add(self, terms: Any, factor: Fraction | int) -> None:
+        """Terms of r by column, times a factor."""
+        for j, value in terms:
+            self.r[j] = self.r.get(j, ZERO) + value * factor
+
+    def linearise(self, key: Any, row: tuple[Quadratic, int, Fraction], factor: Fraction) -> None:
+        """sign (q(x) - side) by its linearisation and its curvature, times a factor >= 0."""
+        body, sign, side = row
+        need(factor >= 0, f"{self.where}: a negative multiplier of {key}")
+        need(key in self.known.curvature, f"{self.where}: no curvature of {key} is proven")
+        (bend, slope), unit = body.bent(self.x.at), self.x.unit
+        scale = Fraction(sign, body.unit) * factor
+        self.const += scale * (body.constant - Fraction(bend, unit**2) - side * body.unit)
+        self.add(zip(body.columns, body.linear, strict=True), scale)
+        self.add(slope.items(), scale / unit)
+        for j, value in self.known.curvature[key].items():
+            self.c[j] = self.c.get(j, ZERO) + factor * value
+
+    def use_rows(self, multipliers: Vector) -> None:
+        """Less y_i (a_i'x - side)."""
+        (whole_numbers,), unit = whole_vectors([multipliers])
+        total: dict[int, int] = {}
+        for i, y in whole_numbers.items():
+            side = self.model.sides[i][0 if y > 0 else 1]
+            if y and side is None:
+                raise ProofError(f"{self.where}: row {i} has no side on that side")
+            self.const += Fraction(y, unit) * (side or 0)
+            for j, coefficient in self.model.rows[i].items():
+                total[j] = total.get(j, 0) - y * coefficient
+        self.add(total.items(), Fraction(1, unit * self.model.unit))
+
+    def use_cone(self, part: Any, where: str) -> None:
+        """Less alpha (F + s) + beta (G + s) - (Mv)'(x, 1)."""
+        k, a, b, direction, shift = fields(part, "cone alpha beta direction | shift", where)
+        factors, matrix, lift = self.known.cones[index(k, len(self.known.cones), where)]
+        alpha, beta, n = number(a, where), number(b, where), self.model.n
+        v, image = vector(direction, n + 1, where), dict[int, Fraction]()
+        for (i, j), value in matrix.items():
+            image[i] = image.get(i, ZERO) + value * v.get(j, 0)
+            if i != j:
+                image[j] = image.get(j, ZERO) + value * v.get(i, 0)
+        square = sum((value * image.get(i, 0) for i, value in v.items()), ZERO)
+        in_dual_cone = min(alpha, beta) >= 0 and 4 * alpha * beta >= square
+        need(in_dual_cone, f"{where}: a multiplier outside of the dual cone")
+        s, most = number("0" if shift is None else shift, where), ZERO
+        for j, e in lift.items():
+            low, high = (ZERO, Fraction(1)) if j == n else self.known.limits(j)
+            if low is None or high is None:
+                raise ProofError(f"{where}: column {j} lacks limits")
+            most += e * max(low**2, high**2)
+        need(s >= 0 and s**2 >= most, f"{where}: the shift is less than the lift")
+        self.const += image.pop(n, ZERO) - (alpha + beta) * s
+        for weight, (constant, linear) in zip((alpha, beta), factors, strict=True):
+            self.const -= weight * constant
+            self.add(linear.items(), -weight)
+        self.add(image.items(), 1)
+
+    def use_matrix(self, part: Any, where: str) -> None:
+        """Less <Z, matrix>."""
+        k, entries, squares = fields(part, "row matrix | squares", where)
+        order, affine = self.model.psd[index(k, len(self.model.psd), where)]
+        z = triangle(entries, order, where)
+        semidefinite(z, squares, order, where)
+        for (i, j), value in z.items():
+            constant, linear = affine.get((i, j), (ZERO, {}))
+            weight = value if i == j else 2 * value
+            self.const -= weight * constant
+            self.add(linear.items(), -weight)
+
+    def term(self, j: int, goal: Fraction = ZERO) -> End:
+        """The least term of column j, or None."""
+        bend, at = self.c.get(j, ZERO), self.at.get(j, ZERO)
+        return least(self.r.get(j, ZERO) + goal, bend, at, *self.known.limits(j))
+
+    def value(self) -> tuple[Fraction, dict[int, End], set[int]]:
+        """The constant with all finite terms, the terms, and the columns without a finite one."""
+        if self.found is None:
+            terms = {j: self.term(j) for j in self.r.keys() | self.c.keys()}
+            total = sum((term for term in terms.values() if term is not None), self.const)
+            self.found = total, terms, {j for j, term in terms.items() if term is None}
+        return self.found
+
+    def proven(self, goal: Vector | None = None) -> Fraction:
+        """The bound, with a linear goal added first."""
+        self.add((goal or {}).items(), 1)
+        total, _, endless = self.value()
+        need(not endless, f"{self.where}: no limit where one is needed, {sorted(endless)[:5]}")
+        return total
+
+    def limit(self, j: int, g: Fraction) -> End:
+        """What x_j is at least (g > 0) or at most (g < 0); None where that is not known."""
+        total, terms, endless = self.value()
+        new = self.term(j, g)
+        if new is None or g == 0 or not endless <= {j}:
+            return None
+        spent = self.mu * (self.known.cutoff or 0)
+        return (total - spent - (terms.get(j) or 0) + new) / g
+
+
+class Derivation:
+    """What is known of the columns, of curvature and of cones, from part to part of a file."""
+
+    def __init__(self, model: Model, cutoff: End) -> None:
+        self.model, self.cutoff = model, cutoff
+        self.low, self.high = list(model.lower), list(model.upper)
+        self.curvature: dict[Any, Vector] = {}
+        self.cones: list[tuple[list[tuple[Fraction, Vector]], Triangle, Vector]] = []
+
+    def limits(self, j: int) -> tuple[End, End]:
+        """The limits of a column that are proven so far."""
+        return self.low[j], self.high[j]
+
+    def curve(self, part: Any, where: str) -> None:
+        """How much the objective or a row bends."""
+        of, entries, squares = fields(part, "of least | squares", where)
+        key, sign, body = of, 1, self.model.objective
+        if of != "objective":
+            k, side = listed(of, where, 2)
+            (body, sign, _), key = self.model.sided(k, side, where), (k, side)
+        least_of = vector(entries, self.model.n, where)
+        lower = body.matrix(sign)
+        for j, value in least_of.items():
+            lower[j, j] = lower.get((j, j), ZERO) - value
+        semidefinite(lower, squares, self.model.n, f"the curvature of {of}")
+        self.curvature[key] = least_of
+
+    def cone(self, part: Any, where: str) -> None:
+        """A row as sum of squares less its lift <= F G: the factors, M and the lift."""
+        words, n = "row side factors | signs lift squares", self.model.n
+        k, side, factors, signs, added, squares = fields(part, words, where)
+        body, sign, end = self.model.sided(k, side, where)
+        lower, affine = body.matrix(sign), []
+
+        def add(i: int, j: int, value: Fraction) -> None:
+            place = max(i, j), min(i, j)
+            lower[place] = lower.get(place, ZERO) + (value if i == j else value / 2)
+
+        proofs = [None, None] if signs is None else listed(signs, where, 2)
+        for factor, proof in zip(listed(factors, where, 2), proofs, strict=True):
+            shift, slope = fields(factor, "constant linear", where)
+            constant, linear = number(shift, where), vector(slope, n, where)
+            positive = Certificate(self, {} if proof is None else proof, where)
+            proven = positive.mu == 0 and positive.proven(linear) + constant >= 0
+            need(proven, f"{where}: a factor may be negative")
+            affine.append((constant, linear))
+        for j, a in zip([*body.columns, n], [*body.linear, body.constant], strict=True):
+            add(n, j, Fraction(sign * a, body.unit))
+        add(n, n, -sign * end)
+        first, second = ({n: constant} | linear for constant, linear in affine)
+        for i, left in first.items():
+            for j, right in second.items():
+                add(i, j, left * right)
+        lift = vector(added, n + 1, where)
+        need(min(lift.values(), default=0) >= 0, f"{where}: a negative lift")
+        for j, e in lift.items():
+            add(j, j, e)
+        lower = {place: value for place, value in lower.items() if value}
+        semidefinite(lower, squares, n + 1, where)
+        self.cones.append((affine, lower, lift))
+
+    def step(self, part: Any, where: str) -> None:
+        """New limits of columns, all from the limits before the step."""
+        entry, columns = fields(part, "certificate columns", where)
+        used, found = Certificate(self, entry, where), []
+        need(not used.mu or self.cutoff is not None, f"{where}: the upper end is not there")
+        for column in listed(columns, where):
+            j, text, claimed = listed(column, where, 3)
+            g, value = number(text, where), number(claimed, where)
+            proven = used.limit(index(j, self.model.n, where), g)
+            if proven is None or (value > proven if g > 0 else value < proven):
+                raise ProofError(f"{where} claims more of column {j} than it proves")
+            found.append((j, g > 0, value))
+        for j, is_lower, value in found:
+            old = self.low[j] if is_lower else self.high[j]
+            if old is None or (value > old if is_lower else value < old):
+                (self.low if is_lower else self.high)[j] = value
+
+
+class Proof:
+    """A proof file, checked from its first part to its last."""
+
+    def __init__(self, document: Any) -> None:
+        words = "schema model claim | point ray curvature cones steps bound about"
+        found = fields(document, words, "the file")
+        schema, model, claim, point, ray, curvature, cones, steps, bound, _ = found
+        need(schema == SCHEMA, f"the schema is not {SCHEMA!r}")
+        self.model = Model(model)
+        self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
+        self.lower, self.upper = limit(low, "lower"), limit(high, "upper")
+        self.allowed = number("0" if allowed is None else allowed, "absolute_gap")
+        given = (self.lower is not None) + (self.upper is not None)
+        counts = {"optimum": (2,), "bounds": (1, 2), "infeasible": (0,), "unbounded": (0,)}
+        need(given in counts.get(str(self.kind), ()), "the claim is of no known kind")
+        if self.kind == "unbounded" or self.upper is not None:
+            n = self.model.n
+            x = self.model.feasible([number(v, "the point") for v in listed(point, "point", n)])
+            if self.kind == "unbounded":
+                self.model.recedes(x, [number(v, "the ray") for v in listed(ray, "ray", n)])
+                return
+            cost = self.model.objective.value(x)
+            need(self.upper is not None and cost <= self.upper, "the point costs more than `upper`")
+        if self.kind == "infeasible" or self.lower is not None:
+            known = Derivation(self.model, self.upper)
+            parts = ((curvature, known.curve), (cones, known.cone), (steps, known.step))
+            for entries, use in parts:
+                for k, part in enumerate(listed(entries, use.__name__)):
+                    use(part, f"{use.__name__} {k}")
+            self.conclude(known, {} if bound is None else bound)
+        need(self.kind != "optimum" or self.closed(), "the gap is not closed")
+
+    def conclude(self, known: Derivation, bound: Any) -> None:
+        """The lower end."""
+        pairs = zip(known.low, known.high, strict=True)
+        crossed = any(low is not None and high is not None and low > high for low, high in pairs)
+        if crossed and known.cutoff is None:
+            return  # there is no feasible point
+        last = Certificate(known, bound, "bound")
+        found, lower = last.proven(), self.lower
+        need(last.mu == (0 if lower is None else 1), "the certificate is of another objective")
+        need(found > 0 if lower is None else found >= lower, "less than `lower` is proven")
+        need(None in (lower, self.upper) or self.gap()[0] >= 0, "`lower` exceeds `upper`")
+
+    def gap(self) -> tuple[Fraction, Fraction]:
+        """upper - lower, and what it is measured against."""
+        upper, lower = self.upper or ZERO, self.lower or ZERO
+        return upper - lower, max(abs(upper), abs(lower))
+
+    def closed(self) -> bool:
+        """Whether the gap is what CERTIFIED allows."""
+        gap, unit = self.gap()
+        return gap <= CLOSED * unit or gap <= self.allowed
+
+
+# --- the door ------------------------------------------------------------------------------------
+
+
+def shown(value: Fraction) -> str:
+    """A number for people."""
+    try:
+        return repr(float(value))
+    except OverflowError:
+        return "a number beyond all doubles"
+
+
+def told(proof: Proof) -> list[str]:
+    """What is proven, for people."""
+    model, (gap, unit) = proof.model, proof.gap()
+    sizes = f"{model.n} columns, {len(model.rows)} linear, {len(model.quadratic)} quadratic and "
+    lines = [f"model: {sizes}{len(model.psd)} semidefinite rows"]
+    if proof.kind in ("infeasible", "unbounded"):
+        said = {"infeasible": "has no feasible point", "unbounded": "has no least value"}
+        return [*lines, f"PROVEN: the model {said[proof.kind]} (CERTIFIED)"]
+    for end, side in ((proof.lower, "at least"), (proof.upper, "at most")):
+        if end is not None:
+            lines.append(f"PROVEN: the minimum is {side} {shown(end + model.constant)}")
+    if proof.lower is not None and proof.upper is not None:
+        verdict = "CERTIFIED" if proof.closed() else "not closed"
+        share = shown(gap / unit if unit else ZERO)
+        lines.append(f"gap: {shown(gap)}, which is {share} of {shown(unit)}: {verdict}")
+    return lines
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON in which no key stands twice."""
+    found = dict(pairs)
+    need(len(found) == len(pairs), "a key stands twice in one object")
+    return found
+
+
+def read(path: str) -> Any:
+    """The document in a file."""
+    with gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    need(len(content) <= LARGEST_FILE, f"the file holds more than {LARGEST_FILE} bytes")
+    return json.loads(content, object_pairs_hook=unique)
+
+
+def check(document: Any) -> Proof:
+    """The proof that a document holds.
+
+    Raises
+    ------
+    ProofError
+        Something in it is not proven.
+    """
+    try:
+        return Proof(document)
+    except (RecursionError, MemoryError, OverflowError, TypeError, ValueError) as error:
+        raise ProofError(f"it cannot be read: {type(error).__name__}: {error}"[:300]) from None
+
+
+def main(arguments: list[str]) -> int:
+    """Check one file; 0 where everything is proven."""
+    if len(arguments) != 1:
+        print("usage: python checker.py FILE")
+        return 2
+    try:
+        lines = told(check(read(arguments[0])))
+    except Exception as error:  # whatever a damaged file may cause ends in one line
+        said = "" if isinstance(error, ProofError) else f"cannot be read: {type(error).__name__}: "
+        print(f"REJECTED: {said}{error}"[:300].replace("\n", " "))
+        return 1
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""Numbers and a model as the text of a proof file; the format is in checker.py."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from tightmargin.formulations.modeling.semidefinite import lower_pairs
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+Number = float | Fraction
+DECIMAL = 200  # bits up to which people are spared hexadecimal fractions
+
+
+def text(value: Number) -> str:
+    """An exact number: a double as float.hex writes it, or a fraction."""
+    exact = Fraction(value)
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        nearest = math.inf
+    if math.isfinite(nearest) and Fraction(nearest) == exact:
+        return (nearest + 0.0).hex()
+    above, below = exact.numerator, exact.denominator
+    if max(above.bit_length(), below.bit_length()) <= DECIMAL:
+        return f"{above}/{below}"
+    return f"{above:#x}/{below:#x}"
+
+
+def limit(value: float) -> str | None:
+    """A limit or side; None where it is infinite."""
+    return text(value) if math.isfinite(value) else None
+
+
+def vector(entries: Mapping[int, Number] | Iterable[tuple[int, Number]]) -> list[list[Any]]:
+    """Numbers by index, without zeros."""
+    pairs = entries.items() if isinstance(entries, Mapping) else entries
+    return [[int(j), text(value)] for j, value in pairs if value]
+
+
+def triangle(entries: Mapping[tuple[int, int], Number]) -> list[list[Any]]:
+    """Numbers by (i, j) with i >= j, without zeros."""
+    return [[int(i), int(j), text(value)] for (i, j), value in entries.items() if value]
+
+
+def products(i: Iterable[int], j: Iterable[int], v: Iterable[float]) -> dict[tuple[int, int], Any]:
+    """Coefficients of x_i x_j, i >= j, of x'Qx from the entries of both halves of Q."""
+    found: dict[tuple[int, int], Fraction] = {}
+    for row, column, value in zip(i, j, v, strict=True):
+        place = (max(row, column), min(row, column))
+        found[place] = found.get(place, Fraction(0)) + Fraction(value)
+    return found
+
+
+def model_document(form: StandardForm) -> dict[str, Any]:
+    """The model of a standard form.
+
+    Raises
+    ------
+    ValueError
+        It holds a function beyond degree two.
+    """
+    if form.nonlinear:
+        raise ValueError(f"{form.nonlinear[0].name} is not quadratic")
+    A, Q = form.A, form.objective.Q.tocoo()
+    starts = A.indptr.tolist()
+    columns, numbers = A.indices.tolist(), [text(value) for value in A.data.tolist()]
+    sides = zip(form.row_lower.tolist(), form.row_upper.tolist(), strict=True)
+    rows = [
+        {
+            "name": form.rows.name(k),
+            "lower": limit(low),
+            "upper": limit(high),
+            "linear": [list(pair) for pair in zip(columns[s:e], numbers[s:e], strict=True)],
+        }
+        for k, (s, e, (low, high)) in enumerate(zip(starts[:-1], starts[1:], sides, strict=True))
+    ]
+    return {
+        "variables": list(form.columns.names()),
+        "lower": [limit(value) for value in form.lower.tolist()],
+        "upper": [limit(value) for value in form.upper.tolist()],
+        "integer": [j for j, whole in enumerate(form.integer.tolist()) if whole],
+        "objective": {
+            "constant": text(form.objective.constant),
+            "linear": vector(enumerate(form.objective.a.tolist())),
+            "products": triangle(products(Q.row.tolist(), Q.col.tolist(), Q.data.tolist())),
+        },
+        "rows": rows,
+        "quadratic": [_quadratic(row) for row in form.quadratic],
+        "psd": [_semidefinite(row) for row in form.psd],
+    }
+
+
+def _quadratic(row: Any) -> dict[str, Any]:
+    body, at = row.body, row.body.index
+    pairs = products(at[body.i].tolist(), at[body.j].tolist(), body.v.tolist())
+    return {
+        "name": row.data.name,
+        "lower": limit(row.lower),
+        "upper": limit(row.upper),
+        "constant": text(body.constant),
+        "linear": vector(zip(at.tolist(), body.a.tolist(), strict=True)),
+        "products": triangle(pairs),
+    }
+
+
+def _semidefinite(row: Any) -> dict[str, Any]:
+    F, entries = row.F, []
+    for k, (i, j) in enumerate(lower_pairs(row.order)):
+        span = slice(F.indptr[k], F.indptr[k + 1])
+        pairs = zip(F.indices[span].tolist(), F.data[span].tolist(), strict=True)
+        entries.append([i, j, text(float(row.g[k])), vector(pairs)])
+    return {"name": row.data.name, "order": row.order, "entries": entries}

@@ -1,0 +1,206 @@
+"""Proof files of convex models: what is claimed of a model, written so that anybody can check it.
+
+The format is in checker.py, which needs nothing of this project. A document is checked by the
+functions of that file before it is put in place, and one that does not check is never written.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.canonical_form.conic_form import (
+    Multipliers,
+    conic_form,
+    conic_multipliers,
+)
+from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
+from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
+from tightmargin.solvers.plain_json import write_atomically
+from tightmargin.solvers.proof_files.certificate import Numbers
+from tightmargin.solvers.proof_files.checker import SCHEMA, Model, Proof, ProofError, check
+from tightmargin.solvers.proof_files.lower_end import Search
+from tightmargin.solvers.proof_files.model_document import model_document, text
+from tightmargin.solvers.proof_files.upper_point import upper_point
+from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+SUFFIXES = (".json", ".json.gz")
+NO_FILE = "no proof file was written"
+
+
+class NotProvenError(ValueError):
+    """What was to be written is not proven; the message says what is missing."""
+
+
+def optimum_document(
+    form: StandardForm,
+    classification: Classification,
+    x: Array,
+    duals: Multipliers,
+    *,
+    at: Array | None = None,
+    absolute_gap: float = 0.0,
+) -> dict[str, Any]:
+    """The proof that a point is an optimum.
+
+    Parameters
+    ----------
+    x : array (n,)
+        Near an exactly feasible point.
+    duals : Multipliers
+        Any; what they prove is found out.
+    at : array (n,), optional
+        Where the objective is linearised, if not at `x`.
+
+    Raises
+    ------
+    NotProvenError
+        No exactly feasible point is found, or no bound is proven.
+    """
+    document = _begun(form)
+    model = Model(document["model"])
+    point = upper_point(form, classification, x)
+    if point is None:
+        raise NotProvenError("no point near the result is feasible in exact arithmetic")
+    value = model.objective.value(model.feasible(point))
+    upper = Fraction(rounded_up(value))
+    try:
+        search = Search.of_objective(form, classification, model, upper)
+    except ProofError as error:
+        raise NotProvenError(str(error)) from None
+    conic = conic_form(form, classification)
+    search.from_multipliers(conic, x if at is None else at, conic_multipliers(conic, duals))
+    if search.best is None:
+        raise NotProvenError("no bound is proven: a residual is left on a column without a limit")
+    lower = min(Fraction(rounded_down(search.best.value)), upper)
+    document |= search.best.parts
+    document["point"] = [text(value) for value in point]
+    document["claim"] = {"kind": "optimum", "lower": text(lower), "upper": text(upper)}
+    if absolute_gap:
+        document["claim"]["absolute_gap"] = text(absolute_gap)
+    return document
+
+
+def _begun(form: StandardForm) -> dict[str, Any]:
+    try:
+        model = model_document(form)
+    except (ValueError, OverflowError) as error:
+        raise NotProvenError(str(error)) from None
+    sense = "minimised" if form.sense == 1 else "maximised: f is its objective times -1"
+    return {"schema": SCHEMA, "about": f"the model is {sense}", "model": model}
+
+
+def infeasible_document(form: StandardForm, rows: Array) -> dict[str, Any]:
+    """The proof that there is no feasible point, by a Farkas vector over the linear rows."""
+    document = _begun(form)
+    document["claim"] = {"kind": "infeasible"}
+    search = Search.of_rows(form, Model(document["model"]))
+    for share in (1.0, 0.999):  # a little less leaves every multiplier room to be repaired
+        numbers = Numbers(rows={i: share * v for i, v in enumerate(rows.tolist()) if v})
+        search.offer(numbers)
+    if search.best is not None:
+        document |= search.best.parts
+    return document
+
+
+def unbounded_document(
+    form: StandardForm, x: Sequence[float | Fraction], ray: Sequence[float | Fraction]
+) -> dict[str, Any]:
+    """The proof that the objective falls without end along a ray from a feasible point."""
+    document = _begun(form)
+    document["claim"] = {"kind": "unbounded"}
+    document["point"] = [text(value) for value in x]
+    document["ray"] = [text(value) for value in ray]
+    return document
+
+
+def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
+    """The proof of what a result says of its model.
+
+    Raises
+    ------
+    NotProvenError
+        There is none, and the message says what is missing.
+    """
+    form, kind = case.form, case.classification
+    if result.status is Status.INFEASIBLE:
+        # Farkas multipliers are those of the least violation, whatever the sense.
+        rows = multipliers_by_name(result.duals, replace(form, sense=1), kind).rows
+        return infeasible_document(form, rows)
+    if not result.values:
+        raise NotProvenError(f"the result is {result.status}, and holds no point")
+    x = point_with(case.model, form, np.nan_to_num(form.point()), result.values)
+    if result.status is Status.UNBOUNDED:
+        ray = point_with(case.model, form, np.zeros(form.n), result.ray)
+        return unbounded_document(form, x.tolist(), ray.tolist())
+    if not kind.relaxes_to_convex:
+        raise NotProvenError(f"proof files are for convex models, and {kind.reason}")
+    facts = result.certificate.facts
+    duals = multipliers_by_name(result.duals or facts.get(BOUND_DUALS, {}), form, kind)
+    at = point_with(case.model, form, x, facts.get(BOUND_POINT, {}))
+    gap = case.limits.absolute_gap
+    return optimum_document(form, kind, x, duals, at=at, absolute_gap=gap)
+
+
+def with_proof(path: Path | str | None, case: Case, result: SolveResult) -> SolveResult:
+    """The result, with its proof in a file, or with a sentence that says why there is none."""
+    if path is None:
+        return result
+    try:
+        write_document(document_of(case, result), Path(path))
+        said = f"the proof is in {path}"
+    except NotProvenError as error:
+        said = f"{NO_FILE}: {error}"
+    return replace(result, message="; ".join(part for part in (result.message, said) if part))
+
+
+def refuse_bad_path(path: Path | str | None) -> None:
+    """Refuse a file that cannot be written, before any work is done.
+
+    Raises
+    ------
+    ValueError
+        Another suffix, a folder that is missing, or a folder in the place of a file.
+    """
+    if path is None:
+        return
+    path = Path(path)
+    if not path.name.endswith(SUFFIXES):
+        raise ValueError(f"{path}: the name must end in {' or '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"{path}: the folder {path.parent} cannot be written to")
+
+
+def write_document(document: dict[str, Any], path: Path) -> Proof:
+    """Check a document as it will be read, and put it in place whole or not at all.
+
+    Raises
+    ------
+    NotProvenError
+        It does not check, and the checker says why.
+    """
+    content = json.dumps(document, allow_nan=False).encode()
+    try:
+        proof = check(json.loads(content))
+    except ProofError as error:
+        raise NotProvenError(str(error)) from None
+    packed = gzip.compress(content, mtime=0) if path.name.endswith(".gz") else content
+    write_atomically(path, lambda file: file.write(packed))
+    return proof

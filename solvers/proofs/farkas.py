@@ -1,0 +1,84 @@
+"""Proofs that linear rows and bounds have no common point, from multipliers that anybody found.
+
+With slacks s, t >= 0 every model has a point of
+
+    row_lower <= A x + s - t <= row_upper,   lower <= x <= upper,
+
+and the least of sum (s + t) is 0 when the rows can hold. So a positive lower bound on it, in exact
+rational arithmetic, proves that they cannot; its multipliers are a Farkas vector. A violation no
+larger than what rounding may have put into the sides proves nothing. Integrality,
+quadratic and semidefinite rows only take points away, so that the proof holds with them too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
+from tightmargin.solvers.proofs.statement import SEAL, Infeasible
+from tightmargin.solvers.standard_form.columns import Columns
+from tightmargin.solvers.standard_form.names import Labels
+from tightmargin.solvers.standard_form.quadratic import Quadratic
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+FARKAS = "exact rational Farkas bound: rows and bounds are violated by {:.3g} or more at any point"
+CROSSED = "the bounds of {} cross"
+# Of the largest side: a fixed variable was moved to the sides in double precision.
+ROUNDING = 1e-9
+
+
+def proven_infeasible(form: StandardForm, multipliers: Array) -> Infeasible | None:
+    """Check a Farkas vector over the linear rows; None when it is none."""
+    size = np.maximum(1.0, np.minimum(np.abs(form.lower), np.abs(form.upper)))
+    crossed = np.flatnonzero(form.lower > form.upper + ROUNDING * size)
+    if crossed.size:
+        words = CROSSED.format(form.columns.name(int(crossed[0])))
+        return _stated(form, words, np.zeros(len(form.rows)))
+    if not np.isfinite(multipliers).all() or not multipliers.any():
+        return None
+    bound = exact_lp_bound(elastic_form(form), multipliers)
+    if bound is None or bound.varying <= ROUNDING * _largest_side(form):
+        return None
+    return _stated(form, FARKAS.format(bound.varying), multipliers)
+
+
+def _stated(form: StandardForm, words: str, multipliers: Array) -> Infeasible:
+    return Infeasible(subject=form, words=words, seal=SEAL, multipliers=multipliers)
+
+
+def _largest_side(form: StandardForm) -> float:
+    sides = np.abs(np.concatenate([form.row_lower, form.row_upper]))
+    return float(sides[np.isfinite(sides)].max(initial=1.0))
+
+
+def elastic_form(form: StandardForm) -> StandardForm:
+    """The linear program that looks for the least violation of the rows."""
+    m, n = len(form.rows), form.n
+    up = np.flatnonzero(np.isfinite(form.row_lower))
+    down = np.flatnonzero(np.isfinite(form.row_upper))
+    size = len(up) + len(down)
+    identity = sp.identity(m, format="csc")
+    names = Labels(
+        ("", form.columns, np.arange(n)), ("shortfall of ", form.rows, up),
+        ("excess of ", form.rows, down),
+    )  # fmt: skip
+    return replace(
+        form,
+        columns=cast(Columns, names),
+        lower=np.concatenate([form.lower, np.zeros(size)]),
+        upper=np.concatenate([form.upper, np.full(size, np.inf)]),
+        integer=np.zeros(n + size, dtype=bool),
+        objective=Quadratic(
+            sp.csr_matrix((n + size, n + size)), np.concatenate([np.zeros(n), np.ones(size)]), 0.0
+        ),
+        sense=1,
+        matrix=sp.hstack([form.columnwise, identity[:, up], -identity[:, down]], format="csc"),
+        quadratic=(),
+        psd=(),
+        nonlinear=(),
+    )

@@ -1,0 +1,85 @@
+"""solve --proof, prove and check: a proof from the command line to a referee."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.references import reference_solutions
+from tests.support.command_line import run, write_csv
+
+POINTS = reference_solutions.points("overlapping", 3, n=10)
+EXPECTED = reference_solutions.hinge(POINTS, "free", 0.5, 0.7).value
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "points.csv", POINTS)
+
+
+def test_a_proof_reaches_a_referee(tmp_path: Path, data: Path) -> None:
+    proof, folder = tmp_path / "c_svc.json.gz", tmp_path / "referee"
+    folder.mkdir()
+    solved = run("solve", "c_svc", "--data", data, "--set", "C=0.7", "--proof", proof)
+    assert (solved.code, solved.stderr) == (0, "")
+    answer = run("check", proof, "--copy-checker", folder)
+    assert answer.code == 0
+    assert answer.stdout.splitlines()[-1].endswith("CERTIFIED")
+    command = [sys.executable, "-I", "-S", str(folder / "checker.py"), str(proof)]
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (alone.returncode, alone.stdout) == (0, answer.stdout)
+    lower, upper = (float(line.split()[-1]) for line in answer.stdout.splitlines()[1:3])
+    assert lower <= EXPECTED + 1e-8
+    assert upper >= EXPECTED - 1e-8
+
+
+def test_a_saved_result_is_proven(tmp_path: Path, data: Path) -> None:
+    saved, proof = tmp_path / "fit.json", tmp_path / "fit.proof.json"
+    run("solve", "nu_svc", "--data", data, "--set", "nu=0.6", "--out", saved)
+    answer = run("prove", saved, proof, "--json").json
+    assert answer["claim"] == "optimum"
+    assert run("check", proof, "--json").json["proven"] == answer["proven"]
+
+
+def test_an_altered_file_is_not_proven(tmp_path: Path, data: Path) -> None:
+    proof = tmp_path / "c_svc.json.gz"
+    run("solve", "c_svc", "--data", data, "--set", "C=0.7", "--proof", proof)
+    document = json.loads(gzip.decompress(proof.read_bytes()))
+    document["claim"]["lower"] = document["claim"]["upper"]
+    proof.write_bytes(gzip.compress(json.dumps(document).encode()))
+    answer = run("check", proof)
+    assert answer.code == 1
+    assert "less than `lower` is proven" in answer.complaint
+
+
+def test_what_cannot_be_proven_is_said(tmp_path: Path, data: Path) -> None:
+    proof = tmp_path / "zero_one.json"
+    words = ("--data", data, "--set", "penalty=1", "big_m=derived")
+    answer = run("solve", "zero_one_big_m", *words, "--proof", proof)
+    assert answer.code == 0
+    assert "no proof file was written" in answer.stderr
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--proof", "nowhere/proof.json"), "there is no folder nowhere"),
+        (("--proof", "proof.txt"), "must end in .json or .json.gz"),
+    ],
+)
+def test_a_bad_file_is_refused(data: Path, words: tuple[str, ...], said: str) -> None:
+    answer = run("solve", "c_svc", "--data", data, "--set", "C=1", *words)
+    assert answer.code == 2
+    assert said in answer.complaint
+
+
+def test_a_missing_file_or_folder_is_refused(tmp_path: Path) -> None:
+    assert "No such file" in run("check", tmp_path / "none.json").complaint
+    answer = run("check", tmp_path / "none.json", "--copy-checker", tmp_path / "nowhere")
+    assert "there is no folder" in answer.complaint

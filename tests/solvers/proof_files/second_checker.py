@@ -1,0 +1,525 @@
+"""A second decision on proof files, from the format alone: it shares no line with the first one.
+
+Numbers are intervals of multiples of 2^-2400 with outward rounding, beside their residues modulo
+two primes, by which an interval around 0 is told from 0 itself. Matrices are numpy arrays of such
+numbers, dense; a bound is taken column by column from the whole Lagrangian, and semidefiniteness by
+elimination with the largest pivot first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+BITS = 2400
+ONE = 1 << BITS
+PRIMES = (2**61 - 1, 2**89 - 1)
+
+
+class RefusedError(Exception):
+    """The file is not proven."""
+
+
+def ask(condition: object, why: str = "") -> None:
+    if not condition:
+        raise RefusedError(why)
+
+
+class Number:
+    """An interval, and what is known of the number modulo primes."""
+
+    __slots__ = ("high", "low", "residues")
+
+    def __init__(self, low: int, high: int, residues: tuple[int, ...]) -> None:
+        self.low, self.high, self.residues = low, high, residues
+
+    @classmethod
+    def ratio(cls, above: int, below: int) -> Number:
+        ask(below, "a division by 0")
+        if below < 0:
+            above, below = -above, -below
+        residues = tuple(above * pow(below, -1, p) % p for p in PRIMES)
+        return cls((above << BITS) // below, -((-above << BITS) // below), residues)
+
+    def __add__(self, other: Any) -> Number:
+        b = number(other)
+        residues = tuple(
+            (x + y) % p for x, y, p in zip(self.residues, b.residues, PRIMES, strict=True)
+        )
+        return Number(self.low + b.low, self.high + b.high, residues)
+
+    def __neg__(self) -> Number:
+        residues = tuple(-x % p for x, p in zip(self.residues, PRIMES, strict=True))
+        return Number(-self.high, -self.low, residues)
+
+    def __sub__(self, other: Any) -> Number:
+        return self + (-number(other))
+
+    def __rsub__(self, other: Any) -> Number:
+        return number(other) - self
+
+    def __mul__(self, other: Any) -> Number:
+        b = number(other)
+        ends = [x * y for x in (self.low, self.high) for y in (b.low, b.high)]
+        residues = tuple(
+            x * y % p for x, y, p in zip(self.residues, b.residues, PRIMES, strict=True)
+        )
+        return Number(min(ends) >> BITS, -(-max(ends) >> BITS), residues)
+
+    def __truediv__(self, other: Number) -> Number:
+        sign = other.sign()
+        ask(sign, "a division by 0")
+        low, high = sorted((abs(other.low), abs(other.high)))
+        inverse = [ONE * ONE // high, -(-ONE * ONE // low)]
+        residues = tuple(pow(x, -1, p) for x, p in zip(other.residues, PRIMES, strict=True))
+        if sign < 0:
+            inverse = [-inverse[1], -inverse[0]]
+        return self * Number(*inverse, residues)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def sign(self) -> int:
+        if self.low > 0:
+            return 1
+        if self.high < 0:
+            return -1
+        ask(not any(self.residues), "a sign that cannot be told")
+        return 0
+
+
+ZERO = Number(0, 0, (0, 0))
+
+
+def number(value: Any) -> Number:
+    return value if isinstance(value, Number) else Number.ratio(int(value), 1)
+
+
+def read(text: Any) -> Number:
+    ask(isinstance(text, str) and len(text) <= 1 << 16, "no number")
+    try:
+        if "p" in text:
+            ask(float.fromhex(text).hex() == text, "no double")
+            return Number.ratio(*float.fromhex(text).as_integer_ratio())
+        parts = text.split("/", 1)
+        return Number.ratio(int(parts[0], 0), int(parts[1], 0) if len(parts) == 2 else 1)
+    except (ValueError, OverflowError) as error:
+        raise RefusedError(str(error)) from None
+
+
+def end(text: Any) -> Number | None:
+    return None if text is None else read(text)
+
+
+def keys(entry: Any, must: str, may: str = "") -> dict[str, Any]:
+    ask(isinstance(entry, dict), "no object")
+    ask(set(must.split()) <= set(entry) <= {*must.split(), *may.split()}, "wrong keys")
+    return entry
+
+
+def many(entry: Any) -> list[Any]:
+    ask(entry is None or isinstance(entry, list), "no list")
+    return entry or []
+
+
+def place(entry: Any, size: int) -> int:
+    ask(isinstance(entry, int) and not isinstance(entry, bool) and 0 <= entry < size, "no index")
+    return int(entry)
+
+
+def spread(entry: Any, size: int) -> np.ndarray:
+    """A vector, dense."""
+    found = np.full(size, ZERO, dtype=object)
+    seen = set()
+    for pair in many(entry):
+        ask(isinstance(pair, list) and len(pair) == 2, "no pair")
+        ask(place(pair[0], size) not in seen, "twice")
+        seen.add(pair[0])
+        found[pair[0]] = read(pair[1])
+    return found
+
+
+def symmetric(entry: Any, size: int, off: Callable[[Number], Number]) -> np.ndarray:
+    """A symmetric matrix, dense; `off` is applied to entries off the diagonal."""
+    found = np.full((size, size), ZERO, dtype=object)
+    seen = set()
+    for part in many(entry):
+        ask(isinstance(part, list) and len(part) == 3, "no triple")
+        i, j = place(part[0], size), place(part[1], size)
+        ask(i >= j and (i, j) not in seen, "above the diagonal or twice")
+        seen.add((i, j))
+        value = read(part[2])
+        found[i, j] = found[j, i] = value if i == j else off(value)
+    return found
+
+
+HALF = Number.ratio(1, 2)
+
+
+def half(value: Number) -> Number:
+    return value * HALF
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> Number:
+    pairs = (
+        (x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True) if x is not ZERO and y is not ZERO
+    )
+    return sum((x * y for x, y in pairs), ZERO)
+
+
+def times(matrix: np.ndarray, x: np.ndarray) -> np.ndarray:
+    found = np.full(len(matrix), ZERO, dtype=object)
+    for i, line in enumerate(matrix):
+        found[i] = dot(line, x)
+    return found
+
+
+def clean(matrix: np.ndarray) -> np.ndarray:
+    """A copy in which all zeros are the same object."""
+    found = matrix.copy()
+    for i, value in enumerate(found.flat):
+        if value.low == value.high == 0:
+            found.flat[i] = ZERO
+    return found
+
+
+def psd(matrix: np.ndarray, squares: Any = None) -> None:
+    """Refuse a matrix that is not semidefinite."""
+    M = clean(matrix)
+    for part in many(squares):
+        ask(isinstance(part, list) and len(part) == 2, "no square")
+        weight, line = read(part[0]), spread(part[1], len(M))
+        ask(weight.sign() >= 0, "a negative weight")
+        at = [i for i, value in enumerate(line) if value is not ZERO]
+        for i in at:
+            for j in at:
+                M[i, j] = M[i, j] - weight * line[i] * line[j]
+    left = [i for i in range(len(M)) if any(value is not ZERO for value in M[i])]
+    while left:
+        k = max(left, key=lambda i: M[i, i].low)
+        sign = M[k, k].sign()
+        ask(sign >= 0, "a negative pivot")
+        left.remove(k)
+        if sign == 0:
+            # The largest of all, so that nothing may be left.
+            ask(all(M[i, j].sign() == 0 for i in [*left, k] for j in [*left, k]), "indefinite")
+            return
+        touched = [i for i in left if M[i, k] is not ZERO and M[i, k].sign() != 0]
+        ratios = {i: M[i, k] / M[k, k] for i in touched}
+        for i in touched:
+            for j in touched:
+                M[i, j] = M[i, j] - ratios[i] * M[j, k]
+
+
+class File:
+    """A document, decided."""
+
+    def __init__(self, document: Any) -> None:
+        keys(document, "schema model claim", "point ray curvature cones steps bound about")
+        ask(document["schema"] == "tightmargin-proof/1", "another schema")
+        self.load(document["model"])
+        claim = keys(document["claim"], "kind", "lower upper absolute_gap")
+        kind, lower, upper = claim["kind"], end(claim.get("lower")), end(claim.get("upper"))
+        allowed = end(claim.get("absolute_gap")) or ZERO
+        count = sum(side is not None for side in (lower, upper))
+        ask(
+            (kind == "optimum" and count == 2)
+            or (kind == "bounds" and count >= 1)
+            or (kind in ("infeasible", "unbounded") and count == 0),
+            "a claim of no kind",
+        )
+        self.upper = upper
+        if upper is not None or kind == "unbounded":
+            x = self.vector(document.get("point"))
+            self.must_hold(x)
+            if kind == "unbounded":
+                self.must_fall(x, self.vector(document.get("ray")))
+                return
+            assert upper is not None
+            ask((upper - self.at(self.objective, x)).sign() >= 0, "the point costs more")
+        if kind == "infeasible" or lower is not None:
+            self.derive(document, kind, lower)
+        if kind == "optimum":
+            assert upper is not None
+            assert lower is not None
+            unit = max((abs_of(upper), abs_of(lower)), key=lambda v: v.low)
+            gap = upper - lower
+            closed = (unit * Number.ratio(1, 10**6) - gap).sign() >= 0
+            ask(closed or (allowed - gap).sign() >= 0, "the gap is open")
+
+    def load(self, m: Any) -> None:
+        keys(m, "variables lower upper integer objective rows quadratic psd")
+        self.n = n = len(many(m["variables"]))
+        self.low = [end(v) for v in many(m["lower"])]
+        self.high = [end(v) for v in many(m["upper"])]
+        ask(len(self.low) == len(self.high) == n, "limits")
+        self.integer = [place(j, n) for j in many(m["integer"])]
+        goal = keys(m["objective"], "constant linear products")
+        read(goal["constant"])
+        self.objective = self.function(goal["products"], goal["linear"], ZERO)
+        rows = [keys(row, "name lower upper linear") for row in many(m["rows"])]
+        self.A = np.full((len(rows), n), ZERO, dtype=object)
+        for i, row in enumerate(rows):
+            self.A[i] = spread(row["linear"], n)
+        self.sides = [(end(row["lower"]), end(row["upper"])) for row in rows]
+        self.quadratic = []
+        for row in many(m["quadratic"]):
+            keys(row, "name lower upper constant linear products")
+            body = self.function(row["products"], row["linear"], read(row["constant"]))
+            self.quadratic.append((body, {"lower": end(row["lower"]), "upper": end(row["upper"])}))
+        self.psd = []
+        for row in many(m["psd"]):
+            keys(row, "name order entries")
+            order = place(row["order"], 1 << 20)
+            slices = np.full((n + 1, order, order), ZERO, dtype=object)
+            seen = set()
+            for part in many(row["entries"]):
+                ask(isinstance(part, list) and len(part) == 4, "no entry")
+                i, j = place(part[0], order), place(part[1], order)
+                ask(i >= j and (i, j) not in seen, "above the diagonal or twice")
+                seen.add((i, j))
+                line = [*spread(part[3], n), read(part[2])]
+                slices[:, i, j] = slices[:, j, i] = line
+            self.psd.append(slices)
+
+    def function(self, products: Any, linear: Any, constant: Number) -> tuple[Any, ...]:
+        return symmetric(products, self.n, half), spread(linear, self.n), constant
+
+    def vector(self, entry: Any) -> np.ndarray:
+        ask(len(many(entry)) == self.n, "coordinates")
+        return np.array([read(v) for v in many(entry)] + [None], dtype=object)[:-1]
+
+    def at(self, function: tuple[Any, ...], x: np.ndarray) -> Number:
+        Q, a, c = function
+        return dot(times(Q, x) + a, x) + c
+
+    def matrix(self, k: int, x: np.ndarray, one: int) -> np.ndarray:
+        *parts, constant = self.psd[k]
+        found = constant if one else np.full(constant.shape, ZERO, dtype=object)
+        for part, value in zip(parts, x, strict=True):
+            if any(entry is not ZERO for entry in part.ravel()):
+                found = found + part * value
+        return found
+
+    def must_hold(self, x: np.ndarray) -> None:
+        values = [*x, *times(self.A, x), *(self.at(body, x) for body, _ in self.quadratic)]
+        ends = [*zip(self.low, self.high, strict=True), *self.sides]
+        ends += [(sides["lower"], sides["upper"]) for _, sides in self.quadratic]
+        for value, (low, high) in zip(values, ends, strict=True):
+            ask(low is None or (value - low).sign() >= 0, "below")
+            ask(high is None or (high - value).sign() >= 0, "above")
+        for j in self.integer:
+            whole = Number.ratio(round(x[j].low / ONE) if x[j].low else 0, 1)
+            ask((x[j] - whole).sign() == 0, "not whole")
+        for k in range(len(self.psd)):
+            psd(self.matrix(k, x, 1))
+
+    def must_fall(self, x: np.ndarray, d: np.ndarray) -> None:
+        ends = [*zip(self.low, self.high, strict=True), *self.sides]
+        changes = [*d, *times(self.A, d)]
+        for body, sides in self.quadratic:
+            changes += self.slopes(body, x, d)
+            ends += [(sides["lower"], sides["upper"])] * 2
+        for change, (low, high) in zip(changes, ends, strict=True):
+            ask(low is None or change.sign() >= 0, "falls out")
+            ask(high is None or change.sign() <= 0, "rises out")
+        for k in range(len(self.psd)):
+            psd(self.matrix(k, d, 0))
+        bend, slope = (value.sign() for value in self.slopes(self.objective, x, d))
+        ask(bend < 0 or (bend == 0 and slope < 0), "the objective does not fall")
+
+    def slopes(self, body: tuple[Any, ...], x: np.ndarray, d: np.ndarray) -> list[Number]:
+        Q, a, _ = body
+        image = times(Q, d)
+        return [dot(image, d), 2 * dot(image, x) + dot(a, d)]
+
+    def sided(self, k: Any, side: Any) -> tuple[int, tuple[Any, ...], Number]:
+        body, sides = self.quadratic[place(k, len(self.quadratic))]
+        ask(side in ("lower", "upper") and sides[side] is not None, "no such side")
+        return (1 if side == "upper" else -1), body, sides[side]
+
+    def derive(self, document: dict[str, Any], kind: str, lower: Number | None) -> None:
+        self.bends: dict[Any, np.ndarray] = {}
+        for part in many(document.get("curvature")):
+            keys(part, "of least", "squares")
+            of, sign, body = part["of"], 1, self.objective
+            if of != "objective":
+                ask(isinstance(of, list) and len(of) == 2, "curvature of nothing")
+                sign, body, _ = self.sided(*of)
+                of = tuple(of)
+            bend = spread(part["least"], self.n)
+            M = sign * body[0]
+            for j, value in enumerate(bend):
+                if value is not ZERO:
+                    M[j, j] = M[j, j] - value
+            psd(M, part.get("squares"))
+            self.bends[of] = bend
+        self.cones: list[tuple[Any, ...]] = []
+        for part in many(document.get("cones")):
+            self.cones.append(self.cone(part))
+        for part in many(document.get("steps")):
+            self.step(part)
+        pairs = zip(self.low, self.high, strict=True)
+        crossed = any(a and b and (a - b).sign() > 0 for a, b in pairs)
+        if crossed and self.upper is None:
+            return
+        mu, value = self.bound(document.get("bound") or {}, {})
+        if kind == "infeasible":
+            ask(mu.sign() == 0 and value.sign() > 0, "not infeasible")
+            return
+        assert lower is not None
+        ask((mu - 1).sign() == 0, "no bound of the objective")
+        ask((value - lower).sign() >= 0, "a lower bound")
+        ask(self.upper is None or (self.upper - lower).sign() >= 0, "ends that cross")
+
+    def cone(self, part: Any) -> tuple[Any, ...]:
+        keys(part, "row side factors", "signs lift squares")
+        sign, (Q, a, c), side = self.sided(part["row"], part["side"])
+        n = self.n
+        M = np.full((n + 1, n + 1), ZERO, dtype=object)
+        M[:n, :n] = sign * Q
+        M[n, :n] = M[:n, n] = sign * a * HALF
+        M[n, n] = sign * (c - side)
+        signs = part.get("signs")
+        ask(signs is None or (isinstance(signs, list) and len(signs) == 2), "signs")
+        ask(len(many(part["factors"])) == 2, "factors")
+        lines = []
+        for factor, entry in zip(part["factors"], signs or [None, None], strict=True):
+            keys(factor, "constant linear")
+            line = np.append(spread(factor["linear"], n), read(factor["constant"]))
+            goal = {j: value for j, value in enumerate(line[:n]) if value is not ZERO}
+            mu, least = self.bound(entry or {}, goal)
+            ask(mu.sign() == 0 and (least + line[n]).sign() >= 0, "a factor's sign")
+            lines.append(line)
+        outer = np.outer(*lines)
+        M = M + (outer + outer.T) * HALF
+        lift = spread(part.get("lift"), n + 1)
+        for j, value in enumerate(lift):
+            ask(value.sign() >= 0, "a negative lift")
+            M[j, j] = M[j, j] + value
+        M = clean(M)
+        psd(M, part.get("squares"))
+        return lines, M, lift
+
+    def step(self, part: Any) -> None:
+        keys(part, "certificate columns")
+        found = []
+        for column in many(part["columns"]):
+            ask(isinstance(column, list) and len(column) == 3, "no column")
+            j, g, value = place(column[0], self.n), read(column[1]), read(column[2])
+            mu, least = self.bound(part["certificate"], {j: g})
+            if mu.sign():
+                ask(self.upper is not None, "no upper end")
+                least = least - mu * self.upper
+            ask(g.sign(), "g is 0")
+            ask((least - g * value).sign() >= 0, "a limit")
+            found.append((j, g.sign(), value))
+        keys(part["certificate"], "", "objective at rows quadratic cones psd")
+        for j, way, value in found:
+            side = self.low if way > 0 else self.high
+            old = side[j]
+            if old is None or (value - old).sign() == way:
+                side[j] = value
+
+    def bound(self, entry: Any, goal: dict[int, Number]) -> tuple[Number, Number]:
+        """mu, and the least of the Lagrangian over the limits."""
+        keys(entry, "", "objective at rows quadratic cones psd")
+        n, const = self.n, ZERO
+        mu, point = end(entry.get("objective")) or ZERO, spread(entry.get("at"), n)
+        r, bend = np.full(n, ZERO, dtype=object), np.full(n, ZERO, dtype=object)
+        for j, value in goal.items():
+            r[j] = r[j] + value
+        curved = [(mu, "objective", 1, self.objective, ZERO)] if mu.sign() else []
+        for part in many(entry.get("quadratic")):
+            ask(isinstance(part, list) and len(part) == 3, "no multiplier")
+            sign, body, side = self.sided(part[0], part[1])
+            curved.append((read(part[2]), (part[0], part[1]), sign, body, side))
+        for weight, key, sign, (Q, a, c), side in curved:
+            ask(weight.sign() >= 0 and key in self.bends, "a curve")
+            image = times(Q, point)
+            const = const + sign * weight * (c - side - dot(image, point))
+            r = r + (2 * image + a) * (sign * weight)
+            bend = bend + self.bends[key] * weight
+        y = spread(entry.get("rows"), len(self.A))
+        for value, sides in zip(y, self.sides, strict=True):
+            if value is ZERO or not value.sign():
+                continue
+            side = sides[0] if value.sign() > 0 else sides[1]
+            ask(side is not None, "a side")
+            const = const + value * side
+        r = r - times(self.A.T, y)
+        for part in many(entry.get("cones")):
+            const, r = self.with_cone(part, const, r)
+        for part in many(entry.get("psd")):
+            keys(part, "row matrix", "squares")
+            slices = self.psd[place(part["row"], len(self.psd))]
+            Z = symmetric(part["matrix"], slices.shape[1], lambda value: value)
+            psd(Z, part.get("squares"))
+            products = [dot(piece, Z) for piece in slices]
+            const, r = const - products[n], r - np.array([*products[:n], None], dtype=object)[:-1]
+        for j in range(n):
+            const = const + self.least(r[j], bend[j], point[j], self.low[j], self.high[j])
+        return mu, const
+
+    def with_cone(self, part: Any, const: Number, r: np.ndarray) -> tuple[Number, np.ndarray]:
+        keys(part, "cone alpha beta direction", "shift")
+        n = self.n
+        (first, second), M, lift = self.cones[place(part["cone"], len(self.cones))]
+        alpha, beta = read(part["alpha"]), read(part["beta"])
+        v, shift = spread(part["direction"], n + 1), end(part.get("shift")) or ZERO
+        image = times(M, v)
+        ask(alpha.sign() >= 0 and beta.sign() >= 0 and shift.sign() >= 0, "signs of a cone")
+        ask((4 * alpha * beta - dot(image, v)).sign() >= 0, "outside of the cone")
+        most = lift[n]
+        for j in range(n):
+            if lift[j].sign():
+                low, high = self.low[j], self.high[j]
+                ask(low is not None and high is not None, "a lift without limits")
+                far = max((low * low, high * high), key=lambda value: value.low)
+                most = most + lift[j] * far
+        ask((shift * shift - most).sign() >= 0, "the shift")
+        whole = first * alpha + second * beta - image
+        return const - whole[n] - (alpha + beta) * shift, r - whole[:n]
+
+    @staticmethod
+    def least(r: Number, c: Number, at: Number, low: Any, high: Any) -> Number:
+        bend = 0 if c is ZERO else c.sign()
+        slope = 0 if r is ZERO else r.sign()
+        if bend == 0:
+            if slope == 0:
+                return ZERO
+            side = low if slope > 0 else high
+            ask(side is not None, "no limit")
+            return r * side
+        values = [r * x + c * (x - at) * (x - at) for x in (low, high) if x is not None]
+        if bend < 0:
+            ask(len(values) == 2, "no limits")
+            return min(values, key=lambda value: value.low)
+        bottom = at - r / (2 * c)
+        if low is not None and (bottom - low).sign() < 0:
+            return values[0]
+        if high is not None and (bottom - high).sign() > 0:
+            return values[-1]
+        return r * at - r * r / (4 * c)
+
+
+def abs_of(value: Number) -> Number:
+    return value if value.sign() >= 0 else -value
+
+
+def decides(document: Any) -> bool:
+    """Whether a document is proven."""
+    try:
+        File(document)
+    except (
+        RefusedError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        ValueError,
+        OverflowError,
+    ):
+        return False
+    return True

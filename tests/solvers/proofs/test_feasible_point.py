@@ -1,0 +1,439 @@
+"""Feasible in exact arithmetic or not: beside a slow check in rational numbers, at every scale."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
+from tightmargin.solvers.proofs.lemma import point_by_formula
+from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+SCALES = (1e-6, 1.0, 1e6)
+INF = math.inf
+
+
+# --- a model as lists, and what is true of it -----------------------------------------------------
+
+
+@dataclass
+class Spec:
+    """A small model: rows are (products {(i, j): v}, coefficients, lower, upper)."""
+
+    bounds: list[tuple[float, float]]
+    rows: list[tuple[dict[tuple[int, int], float], list[float], float, float]] = field(
+        default_factory=list
+    )
+    # Semidefinite rows: the lower triangle, each entry (coefficients, constant).
+    matrices: list[list[list[tuple[list[float], float]]]] = field(default_factory=list)
+    goal: tuple[dict[tuple[int, int], float], list[float], float] = ({}, [], 0.0)
+    whole: tuple[int, ...] = ()
+
+    def model(self) -> pyo.ConcreteModel:
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(len(self.bounds)))
+        for k, (low, high) in enumerate(self.bounds):
+            m.x[k].setlb(None if low == -INF else low)
+            m.x[k].setub(None if high == INF else high)
+            if k in self.whole:
+                m.x[k].domain = pyo.Integers
+        m.row = pyo.ConstraintList()
+        for products, a, low, high in self.rows:
+            body = sum(v * m.x[i] * m.x[j] for (i, j), v in products.items())
+            body += sum(c * m.x[k] for k, c in enumerate(a) if c)
+            ends = (None if low == -INF else low, None if high == INF else high)
+            m.row.add((ends[0], body, ends[1]))
+        for number, triangle in enumerate(self.matrices):
+            lines = [
+                [g + sum(c * m.x[k] for k, c in enumerate(a)) for a, g in line] for line in triangle
+            ]
+            psd(m, f"matrix_{number}", lines)
+        products, a, constant = self.goal
+        terms = sum(v * m.x[i] * m.x[j] for (i, j), v in products.items())
+        m.goal = pyo.Objective(expr=terms + sum(c * m.x[k] for k, c in enumerate(a)) + constant)
+        return m
+
+
+def polynomial(
+    products: dict[tuple[int, int], float], a: list[float], x: list[Fraction]
+) -> Fraction:
+    total = sum((Fraction(v) * x[i] * x[j] for (i, j), v in products.items()), Fraction(0))
+    return total + sum((Fraction(c) * x[k] for k, c in enumerate(a)), Fraction(0))
+
+
+def violation(value: Fraction, low: float, high: float) -> Fraction:
+    short = Fraction(low) - value if low > -INF else Fraction(0)
+    over = value - Fraction(high) if high < INF else Fraction(0)
+    return max(short, over, Fraction(0))
+
+
+def matrix(
+    triangle: list[list[tuple[list[float], float]]], x: list[Fraction]
+) -> list[list[Fraction]]:
+    lower = [[polynomial({}, a, x) + Fraction(g) for a, g in line] for line in triangle]
+    k = len(lower)
+    return [[lower[max(i, j)][min(i, j)] for j in range(k)] for i in range(k)]
+
+
+def determinant(rows: list[list[Fraction]]) -> Fraction:
+    if not rows:
+        return Fraction(1)
+    return sum(
+        (
+            (-1) ** j * rows[0][j] * determinant([[*line[:j], *line[j + 1 :]] for line in rows[1:]])
+            for j in range(len(rows))
+        ),
+        Fraction(0),
+    )
+
+
+def semidefinite(rows: list[list[Fraction]]) -> bool:
+    """By all principal minors: their signs decide, and nothing is eliminated."""
+    subsets = (
+        s for k in range(1, len(rows) + 1) for s in itertools.combinations(range(len(rows)), k)
+    )
+    return all(determinant([[rows[i][j] for j in s] for i in s]) >= 0 for s in subsets)
+
+
+def feasible(spec: Spec, x: list[Fraction]) -> bool:
+    if any(violation(v, *ends) for v, ends in zip(x, spec.bounds, strict=True)):
+        return False
+    if any(x[k].denominator != 1 for k in spec.whole):
+        return False
+    if any(violation(polynomial(p, a, x), low, high) for p, a, low, high in spec.rows):
+        return False
+    return all(semidefinite(matrix(triangle, x)) for triangle in spec.matrices)
+
+
+def fractions(x: np.ndarray) -> list[Fraction]:
+    return [Fraction(v) for v in x.tolist()]
+
+
+def nudged(number: Fraction, rng: np.random.Generator) -> float:
+    """A double near a rational number: that below, that above, or one or two further."""
+    value = float(number)
+    for _ in range(int(rng.integers(0, 3))):
+        value = float(np.nextafter(value, rng.choice([-INF, INF])))
+    return value
+
+
+def drawn(rng: np.random.Generator, scale: float, kind: str) -> tuple[Spec, np.ndarray]:
+    """A model whose rows are all tight to the last place at a point, or miss it by as little."""
+    n = int(rng.integers(1, 6))
+    x = rng.standard_normal(n) * scale ** rng.choice([0, 1], size=n)
+    spec = Spec([(-INF, INF)] * n)
+    tight = int(rng.integers(1, 3))
+    for _ in range(tight):
+        a = (rng.standard_normal(n) * scale ** rng.choice([0, 1], size=n)).tolist()
+        products = {}
+        if kind == "quadratic":
+            pairs = itertools.combinations_with_replacement(range(n), 2)
+            products = {p: float(rng.standard_normal()) for p in pairs if rng.random() < 0.7}
+        value = polynomial(products, a, fractions(x))
+        side = nudged(value, rng)
+        low, high = (side, INF) if rng.random() < 0.5 else (-INF, side)
+        spec.rows.append((products, a, low, high))
+    if rng.random() < 0.3:
+        k = int(rng.integers(n))
+        spec.bounds[k] = (nudged(Fraction(float(x[k])), rng), INF)
+    a, Q = rng.standard_normal(n).tolist(), {}
+    if kind != "linear":
+        Q = {(k, k): float(rng.random()) for k in range(n)}
+    spec.goal = (Q, a, 3.0)
+    if kind == "semidefinite":
+        spec.rows.clear()
+        spec.matrices = [triangle(rng, x, scale)]
+    return spec, x
+
+
+def triangle(
+    rng: np.random.Generator, x: np.ndarray, scale: float
+) -> list[list[tuple[list[float], float]]]:
+    """V V' of low rank at x, exactly singular, or off by one unit in one place."""
+    k = int(rng.integers(2, 4))
+    unit = 2.0 ** round(math.log2(scale))
+    V = rng.integers(-8, 9, size=(k, k - 1)) / 4 * unit
+    M = V @ V.T
+    lines = []
+    i0, j0, step = int(rng.integers(k)), 0, int(rng.integers(-1, 2))
+    for i in range(k):
+        line = []
+        for j in range(i + 1):
+            a = (rng.integers(-4, 5, size=len(x)) / 4).tolist()
+            rest = Fraction(float(M[i, j])) - polynomial({}, a, fractions(x))
+            g = float(rest)
+            # One coefficient takes the rounding of the constant over where it can.
+            if (i, j) == (i0, j0) and step:
+                g = float(np.nextafter(g, step * INF))
+            line.append((a, g))
+        lines.append(line)
+    return lines
+
+
+# --- the kernel beside it -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic", "semidefinite"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_point_is_proven_if_and_only_if_it_is_feasible(kind: str, scale: float) -> None:
+    answers = []
+    for seed in range(120):
+        rng = np.random.default_rng([seed, SCALES.index(scale), len(kind)])
+        spec, x = drawn(rng, scale, kind)
+        if kind == "semidefinite":
+            x = np.round(x / scale * 8) / 8 * 2.0 ** round(math.log2(scale))
+            spec.matrices = [triangle(rng, x, scale)]
+            spec.bounds = [(-INF, INF)] * len(x)
+        truth = feasible(spec, fractions(x))
+        found = proven_point(standard_form(spec.model()), x)
+        assert (found is not None) == truth, (seed, spec, x)
+        answers.append(truth)
+        if found is not None:
+            check_objective(spec, x, found)
+    assert 15 < sum(answers) < 105  # both answers are asked for
+
+
+def check_objective(spec: Spec, x: np.ndarray, found: FeasiblePoint) -> None:
+    """At least the objective without its constant, and above it by rounding only."""
+    products, a, _ = spec.goal
+    value = polynomial(products, a, fractions(x))
+    size = polynomial({p: abs(v) for p, v in products.items()}, [abs(c) for c in a],
+                      [abs(v) for v in fractions(x)])  # fmt: skip
+    assert Fraction(found.varying) >= value
+    assert (
+        Fraction(found.varying) - value <= Fraction(1e-11) * abs(value) + Fraction(2.0**-52) * size
+    )
+    assert found.exact
+    assert np.array_equal(found.x, x)
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_eps_is_the_largest_violation_rounded_up(kind: str, scale: float) -> None:
+    """Of rows whose largest coefficient is 1, where it is far above and far below rounding."""
+    for seed in range(60):
+        rng = np.random.default_rng([seed, SCALES.index(scale), 7])
+        spec, x = drawn(rng, scale, kind)
+        off = x + rng.standard_normal(len(x)) * 10.0 ** rng.integers(-16, 0) * np.abs(x)
+        exact = fractions(off)
+        shares = [violation(v, *ends) for v, ends in zip(exact, spec.bounds, strict=True)]
+        for products, a, low, high in spec.rows:
+            # Products stand for two halves of a matrix: the smaller size is the larger share.
+            sizes = [abs(v) if i == j else abs(v) / 2 for (i, j), v in products.items()]
+            size = max([*sizes, *map(abs, a)])
+            shares.append(violation(polynomial(products, a, exact), low, high) / Fraction(size))
+        truth = max(shares)
+        found = near_point(standard_form(spec.model()), off)
+        assert found is not None
+        assert Fraction(found.eps) >= truth
+        assert Fraction(found.eps) <= truth * Fraction(1 + 1e-12)
+        assert found.exact == (truth == 0)
+        assert bool(found.worst) == (truth > 0)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_eps_of_a_matrix_lifts_it_to_semidefinite(scale: float) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng([seed, SCALES.index(scale), 9])
+        k = int(rng.integers(2, 5))
+        V = rng.standard_normal((k, k - 1)) * scale
+        M = V @ V.T - np.eye(k) * scale**2 * 10.0 ** rng.integers(-14, -1)
+        lines = [
+            [([1.0 if i == j else 0.0], float(M[i, j])) for j in range(i + 1)] for i in range(k)
+        ]
+        spec = Spec([(-INF, INF)], matrices=[lines])
+        found = near_point(standard_form(spec.model()), np.zeros(1))
+        assert found is not None
+        assert semidefinite(matrix(lines, [Fraction(found.eps)]))
+        least = max(0.0, -float(np.linalg.eigvalsh((M + M.T) / 2)[0]))
+        assert found.eps <= 3 * least + 1e-12 * scale**2
+        assert found.worst == "row matrix_0"
+
+
+# --- rational coordinates -------------------------------------------------------------------------
+
+
+def test_an_equation_needs_a_rational_coordinate() -> None:
+    spec = Spec([(0.0, 1.0)] * 2, [({}, [3.0, 0.0], 1.0, 1.0), ({}, [1.0, 1.0], 1.0, 1.0)])
+    form = standard_form(spec.model())
+    third = np.array([1 / 3, 2 / 3])
+    assert proven_point(form, third) is None
+    found = proven_point(form, third, {0: Fraction(1, 3), 1: Fraction(2, 3)})
+    assert found is not None
+    assert np.array_equal(found.x, third)
+    assert (
+        proven_point(form, third, {0: Fraction(1, 3), 1: Fraction(2, 3) + Fraction(1, 10**40)})
+        is None
+    )
+
+
+def test_rational_coordinates_in_rows_of_every_kind() -> None:
+    """x = 1/3 in 9 x^2 <= 1 and [[1, 3x], [3x, 1]]: tight in both, and one step off in neither."""
+    lines = [[([0.0], 1.0)], [([3.0], 0.0), ([0.0], 1.0)]]
+    spec = Spec([(-INF, INF)], [({(0, 0): 9.0}, [0.0], -INF, 1.0)], [lines])
+    spec.goal = ({}, [3.0], 0.0)
+    form = standard_form(spec.model())
+    third, above = Fraction(1, 3), Fraction(1, 3) + Fraction(1, 2**200)
+    found = proven_point(form, np.zeros(1), {0: third})
+    assert found is not None
+    assert 1.0 <= found.varying <= 1.0 + 1e-11
+    assert proven_point(form, np.zeros(1), {0: above}) is None
+    integer = standard_form(Spec([(0.0, 1.0)], whole=(0,)).model())
+    assert proven_point(integer, np.zeros(1), {0: third}) is None
+    bounded = standard_form(Spec([(1 / 3, 1.0)]).model())  # the double is below 1/3
+    assert proven_point(bounded, np.zeros(1), {0: third}) is not None
+    assert proven_point(bounded, np.zeros(1), {0: Fraction(1 / 3) - Fraction(1, 2**99)}) is None
+
+
+def test_random_systems_with_rational_solutions() -> None:
+    """Feasible at the solution of an equation, never at the nearest doubles that miss it."""
+    missed = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        a = rng.standard_normal(4).tolist()
+        x = rng.standard_normal(4)
+        right = float(rng.standard_normal())
+        spec = Spec([(-INF, INF)] * 4, [({}, a, right, right)])
+        rest = Fraction(right) - polynomial({}, [0.0, *a[1:]], fractions(x))
+        first = rest / Fraction(a[0])
+        form = standard_form(spec.model())
+        assert proven_point(form, x, {0: first}) is not None
+        near = x.copy()
+        near[0] = float(first)
+        assert (proven_point(form, near) is not None) == feasible(spec, fractions(near))
+        missed += not feasible(spec, fractions(near))
+    assert missed > 30
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def test_numbers_that_are_none_and_models_beyond_degree_two() -> None:
+    form = standard_form(Spec([(-INF, INF)]).model())
+    for number in (math.nan, INF, -INF):
+        assert proven_point(form, np.array([number])) is None
+        assert near_point(form, np.array([number])) is None
+    assert proven_point(form, np.zeros(1), {0: Fraction(10) ** 400}) is None
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var()
+    m.cube = pyo.Constraint(expr=m.x**3 <= 1)
+    form = standard_form(m)
+    assert proven_point(form, np.zeros(1)) is None
+    assert near_point(form, np.zeros(1)) is None
+
+
+def test_integers_hold_exactly() -> None:
+    form = standard_form(Spec([(0.0, 5.0)], whole=(0,)).model())
+    assert proven_point(form, np.array([2.0])) is not None
+    for number in (2.0 + 1e-12, 0.5):
+        assert proven_point(form, np.array([number])) is None
+        assert near_point(form, np.array([number])) is None
+
+
+def test_rows_without_coefficients() -> None:
+    """0 x >= 1e-12 is missed by everything and has no largest coefficient to be scaled by."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.row = pyo.Constraint(expr=m.x + m.y >= 1e-12)
+    m.row.set_value(expr=(1e-12, m.x - m.y + m.y - m.x + 0 * m.x, None))
+    form = standard_form(m)
+    assert form.A.nnz == 0
+    assert proven_point(form, np.zeros(2)) is None
+    assert near_point(form, np.zeros(2)) is None
+
+
+@pytest.mark.parametrize("exponent", [-600, -530, -300, 300, 500])
+def test_products_that_under_and_overflow_are_decided(exponent: int) -> None:
+    """a x of 2^(2 exponent), beyond the doubles, is above or below 0 all the same."""
+    size = 2.0**exponent
+    for shift in (-1, 1):
+        spec = Spec([(-INF, INF)] * 2, [({}, [size, 1.0], -INF, 0.0)])
+        x = np.array([size * shift, 0.0])
+        truth = feasible(spec, fractions(x))
+        assert (proven_point(standard_form(spec.model()), x) is not None) == truth
+        squares = Spec([(-INF, INF)] * 2, [({(0, 0): shift * 1.0}, [0.0, 1.0], -INF, 0.0)])
+        form = standard_form(squares.model())
+        assert (proven_point(form, np.array([size, 0.0])) is not None) == (shift < 0)
+
+
+def test_cancellation_hides_nothing() -> None:
+    """1e16 + 1 - 1e16: floating point finds 0, and the row needs 1."""
+    spec = Spec([(-INF, INF)] * 3, [({}, [1e16, 1.0, -1e16], 1.0, 1.0)])
+    form = standard_form(spec.model())
+    assert proven_point(form, np.array([1.0, 1.0, 1.0])) is not None
+    assert proven_point(form, np.array([1.0, 0.0, 1.0])) is None
+    assert proven_point(form, np.array([1.0, 1.0 + 2.0**-52, 1.0])) is None
+
+
+def test_an_objective_that_cancels_to_zero_is_zero() -> None:
+    spec = Spec(
+        [(-INF, INF)] * 2, goal=({(0, 0): 1.0, (0, 1): -2.0, (1, 1): 1.0}, [0.1, -0.1], 5.0)
+    )
+    found = proven_point(standard_form(spec.model()), np.array([0.3, 0.3]))
+    assert found is not None
+    assert found.varying == 0.0
+
+
+def test_larger_matrices_on_the_edge() -> None:
+    """Rank one, of order 20: singular, decided by elimination; and one unit short of it."""
+    v = np.arange(1.0, 21.0) / 8
+    for short in (0.0, 2.0**-45):
+        lines = [
+            [([0.0], float(v[i] * v[j]) - (short if i == j == 19 else 0.0)) for j in range(i + 1)]
+            for i in range(20)
+        ]
+        form = standard_form(Spec([(-INF, INF)], matrices=[lines]).model())
+        assert (proven_point(form, np.zeros(1)) is not None) == (short == 0.0)
+
+
+def test_many_rows_at_once() -> None:
+    """A thousand rows, each tight to the last place: one that is missed is found wherever it is."""
+    rng = np.random.default_rng(5)
+    A, x = rng.standard_normal((1000, 6)), rng.standard_normal(6)
+    exact = [polynomial({}, line, fractions(x)) for line in A.tolist()]
+    sides = [math.nextafter(float(v), -INF) for v in exact]
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(6))
+    m.row = pyo.Constraint(
+        range(1000),
+        rule=lambda m, i: sum(float(A[i, k]) * m.x[k] for k in range(6)) >= sides[i],
+    )
+    form = standard_form(m)
+    truth = all(v >= Fraction(side) for v, side in zip(exact, sides, strict=True))
+    assert (proven_point(form, x) is not None) == truth
+    m.row[637].set_value(
+        sum(float(A[637, k]) * m.x[k] for k in range(6)) >= math.nextafter(float(exact[637]), INF)
+    )
+    missed = near_point(standard_form(m), x)
+    assert proven_point(standard_form(m), x) is None
+    assert missed is not None
+    assert missed.eps > 0
+
+
+def test_a_formula_whose_error_has_no_limit_proves_nothing() -> None:
+    assert point_by_formula("a problem", 1.0, INF, "by a formula").varying == INF
+    assert point_by_formula("a problem", 1.0, 2.0**-60, "by a formula").varying > 1.0
+    for wrong in (-1.0, math.nan):
+        with pytest.raises(ValueError, match="bounds nothing"):
+            point_by_formula("a problem", 1.0, wrong, "by a formula")
+
+
+def test_a_row_of_numbers_alone_is_met_or_no_point_is_near() -> None:
+    """Fixed columns leave rows without coefficients, which nothing can be divided by."""
+    for side, near in ((1.0, True), (2.0, False)):
+        m = pyo.ConcreteModel()
+        m.x, m.y = pyo.Var(bounds=(0, 1)), pyo.Var(initialize=1.0)
+        m.y.fix()
+        m.row = pyo.Constraint(expr=0 * m.x + m.y >= side)
+        m.objective = pyo.Objective(expr=m.x)
+        form = standard_form(m)
+        found = near_point(form, np.zeros(form.n))
+        assert (found is not None and found.exact) is near

@@ -1,0 +1,315 @@
+"""Upper ends of rows and batch machines, beside the same formulas in fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tightmargin.cuts.nu_path.nu_path import extended_nu_path
+from tightmargin.formulations.catalogue import CATALOGUE, origin_now
+from tightmargin.formulations.common.rounded_sums import (
+    most_hinge,
+    most_squares,
+    score_errors,
+    summed_up,
+)
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.conic.path import conic_path
+from tightmargin.solvers.hinge_batch.cost_grid import hinge_block
+from tightmargin.solvers.probability.binary import class_probabilities
+from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.proofs.verdict import Verdict, judged
+from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
+from tightmargin.solvers.rigorous_svm.point import rsvm_point
+
+SCALES = (1e-6, 1.0, 1e6)
+ZERO, ONE = Fraction(), Fraction(1)
+CLOSE = Fraction(1, 10**11)  # of the terms: an upper end that is far off proves nothing
+
+
+def samples(seeds: int, n: int = 14, d: int = 3) -> Iterator[tuple[TrainingData, float]]:
+    """Overlapping points in three units, around 0 and a hundred times their size away from it."""
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+        X = rng.normal(size=(n, d)) + 0.7 * y[:, None] + (100.0 if seed % 3 == 2 else 0.0)
+        for scale in SCALES:
+            yield TrainingData(X * scale, y), scale
+
+
+def fractions(numbers: Array) -> list[Fraction]:
+    return [Fraction(x) for x in np.ravel(numbers).tolist()]
+
+
+def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
+    return sum((p * q for p, q in zip(a, b, strict=True)), ZERO)
+
+
+def margins(data: TrainingData, w: Array, b: float) -> list[Fraction]:
+    weight, level = fractions(w), Fraction(float(b))
+    return [
+        int(sign) * (dot(fractions(x), weight) + level)
+        for sign, x in zip(data.y.tolist(), data.X, strict=True)
+    ]
+
+
+def hinges(data: TrainingData, w: Array, b: float) -> list[Fraction]:
+    return [max(ZERO, ONE - u) for u in margins(data, w, b)]
+
+
+def square(numbers: Array) -> Fraction:
+    exact = fractions(numbers)
+    return dot(exact, exact)
+
+
+def terms(data: TrainingData, w: Array, b: float) -> Fraction:
+    """Sizes of all that is added up in a score: what rounding is relative to."""
+    sizes = np.abs(data.X) @ np.abs(w) + abs(b) + 1
+    return sum(fractions(sizes), ZERO)
+
+
+# --- sums ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_sums_are_never_below_the_true_ones(scale: float) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d = 9, 5
+        X, w = rng.normal(size=(n, d)) * scale, rng.normal(size=d) / scale
+        b = float(rng.normal())
+        scores = X @ w + b
+        exact = [dot(fractions(x), fractions(w)) + Fraction(b) for x in X]
+        errors = score_errors(X, w, b)
+        for s, e, true in zip(fractions(scores), fractions(errors), exact, strict=True):
+            assert abs(s - true) <= e
+        most = most_hinge(scores, errors)
+        true_losses = [max(ZERO, ONE - true) for true in exact]
+        for m, loss in zip(fractions(most), true_losses, strict=True):
+            assert loss <= m <= loss + CLOSE * (1 + abs(loss)) * 100
+        costs = rng.uniform(size=n)
+        total = dot(fractions(costs), true_losses)
+        assert total <= Fraction(summed_up(costs, most)) <= total * (1 + CLOSE) + CLOSE * 100
+        assert square(w) <= Fraction(most_squares(w)) <= square(w) * (1 + CLOSE)
+
+
+def test_nothing_is_exactly_nothing() -> None:
+    assert most_squares(np.zeros(4)) == 0.0
+    far = np.array([2.0, 3.0])
+    assert most_hinge(far, np.full(2, 1e-12)).tolist() == [0.0, 0.0]
+    assert summed_up(np.ones(2), np.zeros(2)) == 0.0
+    # A score of 1 to rounding may lose something.
+    assert most_hinge(np.ones(1), np.full(1, 1e-16))[0] >= 1e-16
+
+
+# --- the rigorous SVM -----------------------------------------------------------------------------
+
+
+def test_the_loss_of_the_rigorous_svm_is_at_most_its_upper_end() -> None:
+    inside = 0
+    for data, scale in samples(9):
+        rng = np.random.default_rng(data.n)
+        for H in (0.3 / scale, 2.0 / scale):
+            for alpha in (np.full(data.n, 0.5), rng.uniform(size=data.n)):
+                point = rsvm_point(data, H, alpha)
+                loss = sum(hinges(data, point.w, point.b), ZERO)
+                if square(point.w) > Fraction(H) ** 2:
+                    continue
+                inside += 1
+                assert loss <= Fraction(point.upper)
+                assert Fraction(point.upper) - loss <= CLOSE * terms(data, point.w, point.b)
+    assert inside >= 40
+
+
+def test_w_beyond_its_ball_by_a_rounding_is_drawn_in() -> None:
+    """The upper end covers (q w, b + (1 - q) <w, m>) for the largest q that is allowed, any m."""
+    seen = 0
+    for data, scale in samples(9):
+        if data.X[0].min() > 10 * scale:  # there the points are moved, and m is not 0
+            continue
+        H = 0.7 / scale
+        point = rsvm_point(data, H, np.random.default_rng(3).uniform(size=data.n))
+        over = square(point.w) / Fraction(H) ** 2
+        if over <= 1:
+            continue
+        seen += 1
+        q = 1 - (over - 1)  # below 1 / sqrt(over), and above it by nothing that counts
+        u = margins(data, point.w, point.b)
+        level = Fraction(point.b)
+        shrunk = [
+            max(ZERO, ONE - (q * (v - int(s) * level) + int(s) * level))
+            for v, s in zip(u, data.y.tolist(), strict=True)
+        ]
+        assert sum(shrunk, ZERO) <= Fraction(point.upper) * (1 + Fraction(1, 10**14))
+    assert seen > 0
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_loss_of_0_is_certified_where_every_margin_is_1_in_fractions(scale: float) -> None:
+    rng = np.random.default_rng(5)
+    y = np.where(np.arange(16) % 2 == 0, 1.0, -1.0)
+    data = TrainingData((rng.normal(size=(16, 3)) + 4 * y[:, None]) * scale, y)
+    path = rsvm_path(data, norm_bounds=[0.05 / scale, 3.0 / scale])
+    first, last = path.rows
+    assert first.verdict is Verdict.CERTIFIED
+    assert first.objective > 0
+    assert (last.upper, last.bound, last.verdict) == (0.0, 0.0, Verdict.CERTIFIED)
+    assert square(last.point.w) <= Fraction(last.norm_bound) ** 2
+    assert min(margins(data, last.point.w, last.point.b)) >= 1
+
+
+# --- hinge machines -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
+def test_hinge_machines_and_weighted_machines(mode: str) -> None:
+    for data, scale in samples(6):
+        C = 0.4 / scale**2
+        for machine in hinge_block(data, np.array([C, 10 * C]), mode):
+            w = np.append(machine.w, machine.b) if mode == "penalised" else machine.w
+            loss = Fraction(machine.C) * sum(hinges(data, machine.w, machine.b), ZERO)
+            value = square(w) / 2 + loss
+            size = square(w) / 2 + Fraction(machine.C) * terms(data, machine.w, machine.b)
+            assert Fraction(machine.bound) <= value <= Fraction(machine.upper)
+            assert Fraction(machine.upper) - value <= CLOSE * size
+        ridge = 0.05 * scale**2
+        for row in class_probabilities(data, ridge=ridge, grid=3, intercept=mode).rows:
+            w = np.append(row.w, row.b) if mode == "penalised" else row.w
+            pi = Fraction(row.pi)
+            weights = [1 - pi if sign > 0 else pi for sign in data.y.tolist()]
+            loss = dot(weights, hinges(data, row.w, row.b)) / data.n
+            value = Fraction(ridge) * square(w) + loss
+            size = Fraction(ridge) * square(w) + terms(data, row.w, row.b)
+            assert Fraction(row.bound) <= value <= Fraction(row.upper)
+            assert Fraction(row.upper) - value <= CLOSE * size
+
+
+# --- conic paths ----------------------------------------------------------------------------------
+
+
+def spent(data: TrainingData, F: Array) -> Fraction:
+    """Sum of v^2 / (v^2 + h) over v > 0, at points with a 1."""
+    total, rows = ZERO, [fractions(row) for row in F]
+    for sign, x in zip(data.y.tolist(), data.X, strict=True):
+        s = [int(sign) * a for a in [*fractions(x), ONE]]
+        v, *lifted = [dot(row, s) for row in rows]
+        v = 1 - v
+        if v > 0:
+            total += v * v / (v * v + sum((a * a for a in lifted), ZERO))
+    return total
+
+
+def test_conic_rows() -> None:
+    for data, scale in samples(4, n=10, d=2):
+        size = 100 * scale if data.X.min() > 10 * scale else scale
+        for row in conic_path(data, penalties=[0.3 / size**2, 30 / size**2]).rows:
+            value = square(row.factor) + Fraction(row.penalty) * spent(data, row.factor)
+            assert value <= Fraction(row.upper)
+            if row.verdict is Verdict.CERTIFIED:
+                assert Fraction(row.bound) <= value
+                assert Fraction(row.upper) - value <= Fraction(1, 10**6) * value
+        for row in conic_path(data, budgets=[0.3, 0.7]).rows:
+            assert row.budget is not None
+            assert spent(data, row.factor) <= Fraction(row.budget) * data.n
+            assert square(row.factor) <= Fraction(row.upper)
+
+
+# --- extended nu ----------------------------------------------------------------------------------
+
+
+def risk(data: TrainingData, nu: float, w: Array) -> Fraction:
+    """-(the least mass of nu / 2 in each class of the scores): h(w), weights 1 / n as doubles."""
+    total, cap = ZERO, Fraction(1 / data.n)
+    for sign in (1.0, -1.0):
+        left = Fraction(nu) / 2
+        scores = sorted(int(sign) * dot(fractions(x), fractions(w)) for x in data.X[data.y == sign])
+        for score in scores:
+            taken = min(cap, left)
+            total -= taken * score
+            left -= taken
+        assert left <= Fraction(1, 10**15)
+    return total
+
+
+def test_rows_of_the_extended_nu_path() -> None:
+    for data, _ in samples(6, n=12, d=2):
+        for row in extended_nu_path(data, [0.9, 0.35, 0.15]).rows:
+            value, length = risk(data, row.nu, row.w), square(row.w)
+            upper = Fraction(row.upper)
+            # upper >= h / ||w||, without the root.
+            assert (upper >= 0 and value <= 0) or (
+                upper * upper * length >= value * value if value > 0
+                else upper * upper * length <= value * value
+            )  # fmt: skip
+            radius = Fraction(float(np.abs(data.X - data.X.mean(axis=0)).max()))
+            assert abs(upper - Fraction(row.objective)) <= 100 * CLOSE * radius
+            if row.verdict is Verdict.CERTIFIED:
+                assert row.upper - row.bound <= 1e-6 * max(abs(row.upper), abs(row.bound))
+
+
+# --- the kernel function --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
+def test_the_product_of_two_factors_costs_at_most_its_upper_end(mode: str) -> None:
+    ridge, (m, n, rank) = 0.3, (2, 3, 1)
+    for data, scale in samples(6, d=m * n):
+        rng = np.random.default_rng(data.n)
+        model = tm.matrix_svc_bilinear(
+            data, ridge=ridge, shape=(m, n), rank=rank, intercept=mode,
+            incumbent=(np.full(m * n, -1e4 / scale), 0.0),
+        )  # fmt: skip
+        values = {
+            "w": np.zeros(m * n), "b": np.array(0.1), "U": rng.normal(size=(m, rank)),
+            "V": rng.normal(size=(n, rank)) * 1e-3 / scale,
+        }  # fmt: skip
+        origin = origin_now(model)
+        check = CATALOGUE[origin.entry].check
+        assert check is not None
+        found = check(origin, values)
+        assert found.error is not None
+        U, V = (np.reshape(found.repaired[name], (-1, rank)) for name in ("U", "V"))
+        product = [dot(fractions(u), fractions(v)) for u in U for v in V]
+        b = Fraction(float(found.repaired["b"])) if mode != "none" else ZERO
+        loss = sum(
+            (max(ZERO, ONE - int(s) * (dot(fractions(x), product) + b))
+             for s, x in zip(data.y.tolist(), data.X, strict=True)), ZERO,
+        )  # fmt: skip
+        norm = dot(product, product) + (b * b if mode == "penalised" else ZERO)
+        exact = loss + Fraction(ridge) / 2 * norm
+        upper = Fraction(found.objective) + Fraction(found.error)
+        assert exact <= upper <= exact * (1 + CLOSE)
+
+
+def test_two_factors_beyond_the_ranges_of_the_model_have_no_upper_end() -> None:
+    """The ranges hold what is no worse than B = 0; a large B is worse, and may be outside."""
+    data = next(data for data, scale in samples(1, d=4) if scale == 1.0)
+    origin = origin_now(tm.matrix_svc_bilinear(data, ridge=0.3, shape=(2, 2), rank=1))
+    check = CATALOGUE[origin.entry].check
+    assert check is not None
+    for size, known in ((1e-2, True), (1e3, False)):
+        values = {"w": np.zeros(4), "b": 0.0, "U": np.ones((2, 1)), "V": np.full((2, 1), size)}
+        assert (check(origin, values).error is not None) is known
+
+
+def test_a_point_that_misses_a_row_is_within_tolerance_at_best() -> None:
+    below = by_lemma("x", Lemma(0.0, "losses are not negative", {"they are": True}))
+    for eps, expected in (
+        (0.0, Verdict.CERTIFIED),
+        (1e-10, Verdict.WITHIN_TOLERANCE),
+        (1e-8, Verdict.NOT_CERTIFIED),
+    ):
+        worst = "norm" if eps else ""
+        point = point_by_formula("x", 0.0, 0.0, "for a test", eps=eps, worst=worst)
+        assert judged(point, below).verdict is expected
+    for words in ({"eps": -1.0, "worst": "norm"}, {"eps": 1e-10}, {"worst": "norm"}):
+        with pytest.raises(ValueError, match="for a test"):
+            point_by_formula("x", 0.0, 0.0, "for a test", **words)  # type: ignore[arg-type]
+    assert math.isinf(point_by_formula("x", 1.0, math.inf, "for a test").varying)
