@@ -147,7 +147,7 @@ def test_the_hyperplane_of_the_dual_is_that_of_the_primal_where_it_is_unique(
         assert ((alpha > 1e-3) & (alpha < 1 - 1e-3)).any()
         w, b = hyperplane(model, dual)
         gaps = [primal.objective + dual.objective, loss(data, w, b) + dual.objective]
-        assert max(gaps) <= 1e-9
+        assert max(gaps) <= 1e-7  # an exactly feasible point may cost 5e-8
         apart = sum(np.sqrt(2 * max(gap, 1e-13) / gamma) for gap in gaps)
         assert np.linalg.norm(w - w_primal) <= min(apart, 5e-6)
         assert b == pytest.approx(b_primal, abs=1e-5)
@@ -262,10 +262,11 @@ def test_multipliers_near_an_end_of_the_box_are_moved_there_when_that_is_better(
     difference = np.linalg.norm(data.y @ data.X)  # alpha = 1 at all points, 30 of each class
     exact = H * difference - data.n
     found = certified(tm.rsvm_dual(data, norm_bound=H))
-    assert found.values["alpha"].tolist() == [1.0] * data.n
-    assert found.objective == pytest.approx(exact, rel=1e-14)
+    # Moved a little off the ends, so that t >= H ||v|| holds in exact arithmetic.
+    assert found.values["alpha"].tolist() == pytest.approx([1.0] * data.n, abs=1e-8)
+    assert found.objective == pytest.approx(exact, rel=1e-8)
     assert found.certificate.gap is not None
-    assert found.certificate.gap <= 1e-13
+    assert found.certificate.gap <= 1e-8
 
 
 def test_the_other_machines_are_named_where_they_exist() -> None:

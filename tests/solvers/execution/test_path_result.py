@@ -14,11 +14,10 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.verdict import Verdict
 
 DATA = points("overlapping", 3, n=14)
 RIDGE = 0.05
-WORDS = ["objective", "bound", "gap", "verdict", "stop", "seconds"]
+WORDS = ["objective", "upper", "bound", "gap", "verdict", "stop", "seconds"]
 
 
 def penalty_value(penalty: float) -> float:
@@ -48,11 +47,13 @@ def pi_value(pi: float) -> float:
 PATHS: dict[str, tuple[Callable[[], Any], str, list[float], Callable[[float], float], set[str]]] = {
     "penalty": (
         lambda: tm.paths.conic_path(DATA, penalties=[6.0, 0.3]),
-        "penalty", [0.3, 6.0], penalty_value, {"budget", "spent", "method", "b", "rank", "errors"},
+        "penalty", [0.3, 6.0], penalty_value,
+        {"budget", "spent", "method", "b", "rank", "errors", "tolerance"},
     ),
     "budget": (
         lambda: tm.paths.conic_path(DATA, budgets=[0.1, 0.4]),
-        "budget", [0.4, 0.1], budget_value, {"penalty", "spent", "method", "b", "rank", "errors"},
+        "budget", [0.4, 0.1], budget_value,
+        {"penalty", "spent", "method", "b", "rank", "errors", "tolerance"},
     ),
     "norm_bound": (
         lambda: tm.paths.rsvm_path(DATA, [0.7, 0.3]),
@@ -61,12 +62,12 @@ PATHS: dict[str, tuple[Callable[[], Any], str, list[float], Callable[[float], fl
     "nu": (
         lambda: tm.paths.extended_nu_path(DATA, [0.2, 0.4]),
         "nu", [0.4, 0.2], nu_value,
-        {"cvar", "claimed_bound", "how", "side", "constant", "b", "rho", "norm_multiplier",
+        {"cvar", "claim_closes", "claimed_bound", "tolerance", "how", "side", "constant", "b", "rho", "norm_multiplier",
          "stationarity", "support_share", "margin_error_share", "errors"},
     ),
     "pi": (
         lambda: tm.paths.class_probabilities(DATA, ridge=RIDGE, grid=[0.3, 0.6]),
-        "pi", [0.3, 0.6], pi_value, {"b", "method"},
+        "pi", [0.3, 0.6], pi_value, {"b", "method", "claimed"},
     ),
 }  # fmt: skip
 
@@ -80,8 +81,8 @@ def case(request: pytest.FixtureRequest) -> tuple[Any, ...]:
 def test_the_table_has_the_optimum_of_every_value(case: tuple[Any, ...]) -> None:
     found, parameter, values, optimum, own = case
     frame = found.to_frame()
-    assert list(frame.columns[:7]) == [parameter, *WORDS]
-    assert set(frame.columns[7:]) == own
+    assert list(frame.columns[:8]) == [parameter, *WORDS]
+    assert set(frame.columns[8:]) == own
     assert frame[parameter].tolist() == pytest.approx(values)
     for value, row in zip(values, frame.to_dict("records"), strict=True):
         expected = optimum(value)
@@ -102,7 +103,7 @@ def test_certified_and_interrupted_ask_for_every_value(case: tuple[Any, ...]) ->
 def test_a_row_without_proof_or_that_ctrl_c_ended_counts() -> None:
     found = tm.paths.extended_nu_path(DATA, [0.2, 0.4])
     one, other = found.rows
-    unproven = replace(found, rows=(one, replace(other, verdict=Verdict.SOLVER_BOUND)))
+    unproven = replace(found, rows=(one, replace(other, below=None, claim_closes=True)))
     assert (unproven.certified, unproven.interrupted) == (False, False)
     assert unproven.to_frame()["verdict"].tolist() == ["CERTIFIED", "SOLVER_BOUND"]
     stopped = replace(found, rows=(one, replace(other, stop=str(StopReason.INTERRUPTED))))
