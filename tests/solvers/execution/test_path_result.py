@@ -62,8 +62,8 @@ PATHS: dict[str, tuple[Callable[[], Any], str, list[float], Callable[[float], fl
     "nu": (
         lambda: tm.paths.extended_nu_path(DATA, [0.2, 0.4]),
         "nu", [0.4, 0.2], nu_value,
-        {"cvar", "claim_closes", "claimed_bound", "tolerance", "how", "side", "constant", "b", "rho", "norm_multiplier",
-         "stationarity", "support_share", "margin_error_share", "errors"},
+        {"cvar", "claim_closes", "claimed_bound", "tolerance", "how", "side", "constant", "b",
+         "rho", "norm_multiplier", "stationarity", "support_share", "margin_error_share", "errors"},
     ),
     "pi": (
         lambda: tm.paths.class_probabilities(DATA, ridge=RIDGE, grid=[0.3, 0.6]),
