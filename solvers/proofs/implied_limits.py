@@ -24,6 +24,7 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 ROUNDS = 6
 OUTWARD = 1e-12
+LEAST = 1e-90  # of the size of a number of a model, and of a limit that is not 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,9 @@ class _Limits:
         """Intersect, a little outwards."""
         with np.errstate(invalid="ignore"):
             low, high = low - OUTWARD * np.abs(low), high + OUTWARD * np.abs(high)
+        # So that no later product of three underflows.
+        low = np.where((np.abs(low) < LEAST) & (low != 0), -LEAST, low)
+        high = np.where((np.abs(high) < LEAST) & (high != 0), LEAST, high)
         np.maximum.at(self.low, columns, np.where(np.isfinite(low), low, -np.inf))
         np.minimum.at(self.high, columns, np.where(np.isfinite(high), high, np.inf))
 
@@ -96,6 +100,8 @@ def limits_of_variables(form: StandardForm, classification: Classification, cuto
         A model that is convex once integrality is dropped.
     """
     limits = _Limits(form.lower.copy(), form.upper.copy())
+    if not _is_ordinary(form, cutoff):
+        return Reach(limits.low, limits.high, cutoff)
     cones = _cones(classification, form.n)
     for _ in range(ROUNDS):
         before = limits.low.copy(), limits.high.copy()
@@ -107,6 +113,21 @@ def limits_of_variables(form: StandardForm, classification: Classification, cuto
         if np.array_equal(before[0], limits.low) and np.array_equal(before[1], limits.high):
             break
     return Reach(limits.low, limits.high, cutoff)
+
+
+def _is_ordinary(form: StandardForm, cutoff: float) -> bool:
+    """Whether no product of three numbers of a model can under- or overflow unnoticed."""
+    numbers = [
+        form.matrix.data, form.row_lower, form.row_upper, form.lower, form.upper,
+        form.objective.Q.data, form.objective.a, np.array([cutoff]),
+        *(part for row in form.psd for part in (row.F.data, row.g)),
+    ]  # fmt: skip
+    for row in form.quadratic:
+        ends = np.array([row.lower, row.upper, row.body.constant])
+        numbers += [row.body.v, row.body.a, ends]
+    sizes = np.abs(np.concatenate(numbers))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return bool(((sizes >= LEAST) & (sizes <= 1 / LEAST)).all())
 
 
 def _by_rows(A: sp.csr_matrix, lower: Array, upper: Array, limits: _Limits) -> None:

@@ -86,8 +86,11 @@ def judged(
     Raises
     ------
     ValueError
-        The two speak of different subjects: what is true of one says nothing of the other.
+        The two speak of different subjects: what is true of one says nothing of the other. Or the
+        tolerance is no share, or larger than what CERTIFIED means.
     """
+    if not 0 <= tolerance <= gaps.CLOSED:
+        raise ValueError(f"tolerance: a verdict allows 0 to {gaps.CLOSED:g}, got {tolerance!r}")
     if point is None:
         return Judgement(Verdict.NOT_CERTIFIED, "no feasible point is proven")
     if bound is None:
@@ -114,6 +117,11 @@ def judged(
             f"the proven gap is {open_gap:.2e}, {share:.2e} of the larger of objective and bound"
         )
         return Judgement(Verdict.NOT_CERTIFIED, words, share, unit)
+    return _closed(point, share, unit)
+
+
+def _closed(point: FeasiblePoint, share: float, unit: float) -> Judgement:
+    """The verdict where the gap is closed: it is that of the point."""
     if point.exact:
         return Judgement(Verdict.CERTIFIED, "", share, unit)
     words = f"{point.worst or 'a row'} is missed by {point.eps:.2e} of its largest coefficient"

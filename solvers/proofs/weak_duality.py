@@ -204,12 +204,14 @@ def _rounded_once(conic: ConicForm) -> Array:
     """Columns of a linear cost and one entry that is a power of two: r_j = q_j + a z is one sum.
 
     A sum of two floats has the sign of the true one, and is 0 only where that is: of slacks, whose
-    multipliers are at their cap exactly, nothing is left over.
+    multipliers are at their cap exactly, nothing is left over. Entries of cones are not the model's
+    own to the last place.
     """
     straight = (np.diff(conic.A.indptr) == 1) & (np.diff(conic.P.indptr) == 0)
     columns = np.flatnonzero(straight)
-    a = conic.A.data[conic.A.indptr[columns]]
-    return columns[np.abs(np.frexp(a)[0]) == 0.5]
+    first = conic.A.indptr[columns]
+    linear = conic.A.indices[first] < sum(map(len, (conic.equal, conic.low, conic.high)))
+    return columns[linear & (np.abs(np.frexp(conic.A.data[first])[0]) == 0.5)]
 
 
 def _without_far_limits(reach: Reach, costly: NDArray[np.bool_]) -> Reach:

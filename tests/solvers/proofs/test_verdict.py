@@ -96,6 +96,12 @@ def test_two_proofs_that_contradict_each_other_prove_nothing() -> None:
     assert "a proof is wrong" in found.reason
 
 
+@pytest.mark.parametrize("tolerance", [1.1e-6, 1.0, -1e-9, math.nan, math.inf])
+def test_nobody_asks_for_less_than_certified_means(tolerance: float) -> None:
+    with pytest.raises(ValueError, match="tolerance: a verdict allows 0 to 1e-06"):
+        judged(point(1.0), bound(1.0), tolerance=tolerance)
+
+
 def test_different_models_are_not_put_together() -> None:
     with pytest.raises(ValueError, match="different models"):
         judged(point(1.0, subject="edited"), bound(1.0, subject="built"))
