@@ -1,0 +1,100 @@
+"""A tree while it grows: its nodes, the boxes that are still open, and the least bound of all."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.proofs.tree.derived import Step
+from tightmargin.solvers.proofs.tree.minorant import Minorant, Multipliers
+from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, leaf_value
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Multipliers and what they say."""
+
+    multipliers: Multipliers
+    minorant: Minorant
+
+    def value(self, low: Array, high: Array, step: Fraction | None) -> float:
+        """Bound of a box, infinity where it has no point."""
+        return leaf_value(self.minorant, self.multipliers.mu, low, high, step)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenNode:
+    """A box that is still to be bounded: its parent's bound and multipliers, and how it came."""
+
+    number: int
+    low: Array
+    high: Array
+    bound: float = -math.inf
+    parent: Known | None = None
+    column: int = -1
+    side: int = 0
+    distance: float = 0.0
+
+
+class GrowingTree:
+    """Nodes by number, the root first; each is closed, split, or open."""
+
+    def __init__(self, low: Array, high: Array) -> None:
+        self.worst = math.inf  # least bound of a closed node
+        self._nodes: list[Branch | Leaf | None] = [None]
+        self._certificates: list[Multipliers] = []
+        self._numbers: dict[int, int] = {}
+        self._heap: list[tuple[float, int, OpenNode]] = []
+        self._ties = count()
+        self.push(OpenNode(0, low, high))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a box is left."""
+        return bool(self._heap)
+
+    def bound(self) -> float:
+        """Least bound of all boxes."""
+        return min(self._heap[0][0], self.worst) if self._heap else self.worst
+
+    def push(self, node: OpenNode) -> None:
+        """Keep a box for later."""
+        heapq.heappush(self._heap, (node.bound, next(self._ties), node))
+
+    def pop(self) -> OpenNode:
+        """Take the open box of least bound."""
+        return heapq.heappop(self._heap)[2]
+
+    def close(self, number: int, known: Known | None, value: float) -> None:
+        """Leave a node with the bound that multipliers prove."""
+        self._nodes[number] = Leaf(self._certificate(known))
+        self.worst = min(self.worst, value)
+
+    def split(self, number: int, column: int, at: float) -> tuple[int, int]:
+        """Numbers of the two children of a node."""
+        below = len(self._nodes)
+        self._nodes += [None, None]
+        self._nodes[number] = Branch(column, at, below, below + 1)
+        return below, below + 1
+
+    def proof(self, cutoff: float, rounds: Sequence[tuple[Step, ...]]) -> TreeProof:
+        """The tree as it stands, open nodes with what their parents say of them."""
+        nodes = list(self._nodes)
+        for _, _, node in self._heap:
+            nodes[node.number] = Leaf(self._certificate(node.parent))
+        whole = tuple(Leaf(-1) if node is None else node for node in nodes)
+        return TreeProof(cutoff, tuple(rounds), tuple(self._certificates), whole)
+
+    def _certificate(self, known: Known | None) -> int:
+        if known is None:
+            return -1
+        key = id(known.multipliers)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._certificates)
+            self._certificates.append(known.multipliers)
+        return self._numbers[key]

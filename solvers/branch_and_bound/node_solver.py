@@ -1,0 +1,156 @@
+"""Relaxations of one model in many boxes, solved one after the other by a kept Clarabel.
+
+What comes back are a point and multipliers, and both may be wrong: the kernel says what they prove.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.backends.clarabel import is_panic
+from tightmargin.solvers.proofs.tree.minorant import Multipliers, Rows
+
+# A column that is fixed leaves no room for an interior point; its multipliers are taken all the
+# same in the box without this.
+WIDENED = 1e-7
+BITS = 34  # of a multiplier: short numbers make short proofs that are checked quickly
+FORGOTTEN = 1e-9  # of the largest multiplier
+PATTERNS = 8  # sets of columns with limits whose factorisations are kept
+CONES = {"zero": "ZeroConeT", "nonneg": "NonnegativeConeT", "soc": "SecondOrderConeT"}
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSolution:
+    """Where a relaxation ended.
+
+    Attributes
+    ----------
+    x : array (n,)
+    multipliers : Multipliers
+        With mu = 0 where the relaxation has no point.
+    solved : bool
+        Whether the solver called it optimal.
+    """
+
+    x: Array
+    multipliers: Multipliers
+    solved: bool
+
+
+class NodeSolver:
+    """Clarabel with the rows of a relaxation, for any box and any direction beside the objective.
+
+    Parameters
+    ----------
+    rows : Rows
+    live : array (m,) of bool
+        Rows that are worth their time; the others are implied.
+    threads : int or None
+    """
+
+    def __init__(self, rows: Rows, live: NDArray[np.bool_], threads: int | None = None) -> None:
+        self._rows = rows
+        self._threads = threads or 1
+        self._kept = np.flatnonzero(live)
+        self._A = rows.lines[self._kept]
+        self._b = rows.conic.b[self._kept]
+        self._P = sp.triu(rows.conic.P).tocsc()
+        self._curved = np.flatnonzero((np.diff(rows.conic.P.indptr) > 0) | (rows.curvature != 0))
+        self._solvers: dict[bytes, Any] = {}
+        self.solves = 0
+
+    def solve(
+        self, low: Array, high: Array, along: Array | None = None, *, widened: bool = True
+    ) -> NodeSolution | None:
+        """Minimise f + g'x in a box; None where the solver broke down.
+
+        Parameters
+        ----------
+        along : array (n,), optional
+            g.
+        widened : bool
+            Whether fixed columns get a little room.
+        """
+        below, above = np.isfinite(low), np.isfinite(high)
+        key = below.tobytes() + above.tobytes()
+        if key not in self._solvers:
+            if len(self._solvers) >= PATTERNS:
+                self._solvers.pop(next(iter(self._solvers)))
+            self._solvers[key] = self._set_up(below, above)
+        solver = self._solvers[key]
+        room = np.where(low == high, WIDENED if widened else 0.0, 0.0)
+        b = np.concatenate([self._b, (room - low)[below], (high + room)[above]])
+        cost = self._rows.conic.q if along is None else self._rows.conic.q + along
+        try:
+            solver.update(b=b, q=cost)
+            found = solver.solve()
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            self._solvers.pop(key)
+            return None
+        self.solves += 1
+        return self._solution(found)
+
+    def _solution(self, found: Any) -> NodeSolution | None:
+        x, z = np.array(found.x), np.array(found.z)[: len(self._kept)]
+        status = str(found.status)
+        if not np.isfinite(z).all():
+            return None
+        empty = status in ("PrimalInfeasible", "AlmostPrimalInfeasible")
+        if not np.isfinite(x).all():
+            x = np.zeros(len(self._rows.low))
+        return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), status == "Solved")
+
+    def _multipliers(self, mu: float, x: Array, z: Array) -> Multipliers:
+        largest = float(np.abs(z).max(initial=0.0))
+        used = np.flatnonzero(np.abs(z) > FORGOTTEN * largest)
+        at = x[self._curved]
+        return Multipliers(
+            mu, self._kept[used], short(z[used]), self._curved[at != 0], short(at[at != 0])
+        )
+
+    def _set_up(self, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Any:
+        import clarabel
+
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.presolve_enable = False  # with it the sides cannot be changed
+        settings.chordal_decomposition_enable = False
+        settings.max_threads = self._threads
+        identity = sp.identity(len(self._rows.low), format="csr")
+        A = sp.vstack([self._A, -identity[below], identity[above]], format="csc")
+        b = np.zeros(A.shape[0])
+        b[: len(self._b)] = self._b
+        count = int(below.sum() + above.sum())
+        cones = [*self._cones(clarabel)]
+        if count:
+            cones.append(clarabel.NonnegativeConeT(count))
+        return clarabel.DefaultSolver(self._P, self._rows.conic.q, A, b, cones, settings)
+
+    def _cones(self, clarabel: Any) -> list[Any]:
+        found = []
+        for block in self._rows.conic.blocks:
+            inside = (self._kept >= block.start) & (self._kept < block.start + block.size)
+            size = int(inside.sum())
+            if block.kind == "psd":
+                found.append(clarabel.PSDTriangleConeT(round((math.sqrt(8 * size + 1) - 1) / 2)))
+            elif size:
+                found.append(getattr(clarabel, CONES[block.kind])(size))
+        return found
+
+
+def short(numbers: Array) -> Array:
+    """The numbers rounded to a grid of 34 bits below the largest."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if not largest:
+        return numbers
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - BITS)
+    return np.round(numbers / unit) * unit if unit > 0 else numbers

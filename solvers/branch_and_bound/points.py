@@ -1,0 +1,134 @@
+"""Incumbents: integers fixed, the rest solved, and the point made exact before it counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
+from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.proofs.tree.minorant import Rows
+
+Mask = NDArray[np.bool_]
+
+GAP = 5e-7  # half of what a certificate allows; the other half is for roundings
+WHOLE = 1e-6
+PART = 5  # of the open columns one in so many is fixed in each step of a dive
+NEARLY = 1e-6  # of the size of a row: what misses it by more is not looked at closer
+LOCKED = 1e-5
+
+
+class Incumbent:
+    """The best exactly feasible point so far, and the integers that were tried."""
+
+    def __init__(self, case: Case) -> None:
+        self.point: FeasiblePoint | None = None
+        self._case = case
+        self._integer = np.flatnonzero(case.form.integer)
+        self._tried: set[bytes] = set()
+
+    @property
+    def best(self) -> float:
+        """Its objective, the constant left out; infinity without a point."""
+        return math.inf if self.point is None else self.point.varying
+
+    @property
+    def target(self) -> float:
+        """Bound at which nothing better is left that a certificate would ask for."""
+        if self.point is None:
+            return math.inf
+        return self.best - max(GAP * abs(self.best), self._case.limits.absolute_gap / 2)
+
+    def take(self, x: Array) -> bool:
+        """Fix the integers of x, make the rest as good as it gets, and keep what is better."""
+        whole = np.where(self._case.form.integer, np.round(x), x)
+        self._tried.add(whole[self._integer].tobytes())
+        found = with_integers(self._case, whole)
+        if found is None or not found.varying < self.best:
+            return False
+        self.point = found
+        return True
+
+    def offer(self, rows: Rows, solver: NodeSolver, x: Array) -> bool:
+        """The same, where a quick look says that it is worth it."""
+        if np.round(x[self._integer]).tobytes() in self._tried:
+            return False
+        near = looks_feasible(rows, solver, x, self._case.form.integer)
+        if near is None or self._case.form.objective.varying(near) >= self.target:
+            self._tried.add(np.round(x[self._integer]).tobytes())
+            return False
+        return self.take(x)
+
+    def dive(self, rows: Rows, solver: NodeSolver, is_over: Callable[[], bool]) -> None:
+        """Fix integers a few at a time, nearest first, until all are."""
+        low, high = rows.low.copy(), rows.high.copy()
+        left = self._integer
+        while len(left) and not is_over():
+            found = solver.solve(low, high)
+            if found is None or not found.multipliers.mu:
+                return
+            self.offer(rows, solver, rounded(rows, found.x, self._case.form.integer))
+            distance = np.abs(found.x[left] - np.round(found.x[left]))
+            if distance.max() < WHOLE:
+                self.offer(rows, solver, found.x)
+                return
+            nearest = left[np.argsort(distance, kind="stable")[: max(1, len(left) // PART)]]
+            whole = np.clip(np.round(found.x[nearest]), low[nearest], high[nearest])
+            low[nearest] = high[nearest] = whole
+            left = self._integer[low[self._integer] < high[self._integer]]
+
+
+def with_integers(case: Case, x: Array) -> FeasiblePoint | None:
+    """The best exactly feasible point with the integers of x; None where none is found."""
+    fixed = fixed_case(case, x)
+    if (fixed.form.lower > fixed.form.upper).any():
+        return None
+    claim = solve_fixed(fixed)
+    if claim is None or claim.x is None or not np.isfinite(claim.x).all():
+        return None
+    near = np.where(case.form.integer, np.round(x), claim.x)
+    return exact_point(case.form, case.classification, near, case.limits)
+
+
+def looks_feasible(rows: Rows, solver: NodeSolver, x: Array, integer: Mask) -> Array | None:
+    """The relaxation with the integers of x; None where its point misses rows by much."""
+    low, high = rows.low.copy(), rows.high.copy()
+    whole = np.clip(np.round(x[integer]), low[integer], high[integer])
+    low[integer] = high[integer] = whole
+    found = solver.solve(low, high, widened=False)
+    if found is None or not found.multipliers.mu:
+        return None
+    at = np.clip(found.x, low, high)
+    linear = np.zeros(len(rows.conic.b), dtype=bool)
+    for block in rows.conic.blocks:
+        if block.kind in ("zero", "nonneg"):
+            linear[block.rows] = True
+    missed = rows.lines @ at - rows.conic.b
+    equal = rows.conic.blocks_of("zero")
+    for block in equal:
+        missed[block.rows] = np.abs(missed[block.rows])
+    size = 1.0 + abs(rows.lines) @ np.abs(at)
+    return at if (missed / size)[linear].max(initial=0.0) <= NEARLY else None
+
+
+def rounded(rows: Rows, x: Array, integer: Mask) -> Array:
+    """x with its integers rounded: to the side that no row forbids, else to the nearest."""
+    A = rows.conic.A
+    up, down = np.zeros(A.shape[1], dtype=bool), np.zeros(A.shape[1], dtype=bool)
+    for block in rows.conic.blocks:
+        part = A[block.rows]
+        entries = part.tocoo()
+        both = block.kind != "nonneg"
+        up[entries.col[(entries.data > 0) | both]] = True
+        down[entries.col[(entries.data < 0) | both]] = True
+    whole = np.round(x)
+    whole = np.where(~up & down, np.ceil(x - LOCKED), whole)
+    whole = np.where(up & ~down, np.floor(x + LOCKED), whole)
+    return np.where(integer, np.clip(whole, rows.low, rows.high), x)

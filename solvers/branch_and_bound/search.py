@@ -1,0 +1,339 @@
+"""Branch and bound, best bound first; everything it claims is a tree that the kernel replays.
+
+A node's bound is the kernel's inequality at whatever multipliers its relaxation left. At the root
+limits and large M are narrowed below the cutoff (strengthening.py); a column whose price already
+closes one side of it is fixed by the same multipliers; the others are chosen by pseudo-costs. A
+much better point starts the tree again, since more can be derived from it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, chosen, violations
+from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
+from tightmargin.solvers.branch_and_bound.node_solver import NodeSolution, NodeSolver
+from tightmargin.solvers.branch_and_bound.points import WHOLE, Incumbent, rounded
+from tightmargin.solvers.branch_and_bound.strengthening import Strengthening, planted
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.execution.stop_request import CtrlC
+from tightmargin.solvers.execution.trace import Progress, Row
+from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
+from tightmargin.solvers.proofs.tree.derived import binary
+from tightmargin.solvers.proofs.tree.minorant import minorant
+from tightmargin.solvers.proofs.tree.tree import TreeProof, lattice, tree_bound
+
+Index = NDArray[np.int64]
+
+TRIES = 2  # columns that are tried out at a node
+BETTER = 0.08  # of the gap: an incumbent that is better by more starts the tree again
+RESTARTS = 3
+ROOT_SHARE = 0.3  # of the time
+UNHURRIED = 30.0  # seconds for the root without a limit
+EVERY = 10  # nodes between two roundings
+LEAST_NORM = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """Where a search ended.
+
+    Attributes
+    ----------
+    point : FeasiblePoint or None
+        The best one, exactly feasible.
+    proof : TreeProof
+    bound : LowerBound, Infeasible or None
+        What the kernel makes of the proof.
+    nodes : int
+        Boxes that were bounded.
+    stop : StopReason
+    trace : tuple of (seconds, bound, incumbent)
+        Of the minimisation, its constant included.
+    """
+
+    point: FeasiblePoint | None
+    proof: TreeProof
+    bound: LowerBound | Infeasible | None
+    nodes: int
+    stop: StopReason
+    trace: tuple[Row, ...]
+
+
+def tree_search(
+    case: Case, start: Array | None = None, *, node_limit: int | None = None
+) -> TreeSearch:
+    """Search a mixed-integer model that is convex once integrality is dropped.
+
+    Parameters
+    ----------
+    start : array (n,), optional
+        A point whose integers are tried first; what is wrong with it does no harm.
+    node_limit : int, optional
+        Most boxes to bound.
+
+    Raises
+    ------
+    ValueError
+        Another model.
+    """
+    if not case.classification.relaxes_to_convex:
+        raise ValueError(f"branch and bound: {case.classification.reason}")
+    search = _Search(case, node_limit)
+    with search.ctrl_c.listening():
+        stop = search.run(start)
+    proof = search.tree.proof(search.cutoff, search.root.rounds)
+    return TreeSearch(
+        search.incumbent.point, proof, tree_bound(case.subject, proof), search.nodes_done, stop,
+        search.progress.rows,
+    )  # fmt: skip
+
+
+class _Search:
+    """The state of a search."""
+
+    def __init__(self, case: Case, node_limit: int | None) -> None:
+        self.case, self.subject, self.form = case, case.subject, case.form
+        self.integer = np.flatnonzero(self.form.integer)
+        self.step = lattice(self.subject)
+        self.began = time.perf_counter()
+        limit = case.limits.time_limit
+        self.deadline = math.inf if limit is None else self.began + limit
+        self.node_limit = math.inf if node_limit is None else node_limit
+        self.ctrl_c, self.progress = CtrlC(), Progress()
+        self.incumbent = Incumbent(case)
+        self.costs = PseudoCosts(self.form.n)
+        self.nodes_done, self.restarts = 0, 0
+        self.cutoff = math.inf
+        self.root = planted(self.subject, self.cutoff)
+        self.tree = GrowingTree(self.root.rows.low, self.root.rows.high)
+
+    @property
+    def best(self) -> float:
+        """Objective of the incumbent, the constant left out."""
+        return self.incumbent.best
+
+    @property
+    def target(self) -> float:
+        """Bound at which a box needs no further look."""
+        return self.incumbent.target
+
+    def bound(self) -> float:
+        """Least bound of what is open and of what was closed."""
+        return min(self.tree.bound(), self.cutoff)
+
+    def _ready(self) -> None:
+        """Solver and scales for the rows of the root."""
+        rows = self.root.rows
+        self.solver = NodeSolver(rows, self.root.live, self.case.limits.threads)
+        continuous = rows.lines.copy()
+        continuous.data = np.where(self.form.integer[continuous.indices], 0.0, continuous.data)
+        norms = np.sqrt(np.asarray(continuous.multiply(continuous).sum(axis=1)).ravel())
+        linear = np.zeros(len(rows.conic.b), dtype=bool)
+        for block in rows.conic.blocks_of("nonneg"):
+            linear[block.rows] = True
+        self.scale = np.where(linear & self.root.live, 1 / np.maximum(norms, LEAST_NORM), 0.0)
+        self.binary = binary(self.subject, rows)
+
+    def _note(self) -> None:
+        constant = self.case.constant
+        self.progress.add(self.bound() + constant, self.best + constant)
+
+    def _is_over(self) -> bool:
+        return self.ctrl_c.asked or time.perf_counter() > self.deadline
+
+    def run(self, start: Array | None) -> StopReason:
+        """Search until the gap is closed or a limit ends it."""
+        self._ready()
+        if start is not None and np.isfinite(start).all():
+            self.incumbent.take(start)
+        if self.incumbent.point is None:
+            self.incumbent.dive(self.root.rows, self.solver, self._is_over)
+        while True:
+            self._grow_root()
+            stop = self._tree()
+            if stop is not None:
+                self._note()
+                return stop
+            self.restarts += 1
+
+    def _grow_root(self) -> None:
+        """Everything that can be derived at the root below the present cutoff."""
+        if self.best < self.cutoff:
+            self.cutoff = self.best
+            self.root = planted(self.subject, self.cutoff, self.root)
+            self._ready()
+        if math.isfinite(self.cutoff) and not self._is_empty():
+            first = self._solved(self.root.rows.low, self.root.rows.high)
+            bound = -math.inf if first is None else first[2]
+            left = self.deadline - time.perf_counter()
+            spend = min(UNHURRIED, ROOT_SHARE * left)
+            if bound < self.target:
+                guess = bound if math.isfinite(bound) else min(0.0, self.cutoff)
+                Strengthening(
+                    self.subject, self.root, self.cutoff, guess, self.case.limits.threads,
+                    time.perf_counter() + spend,
+                ).run()  # fmt: skip
+                self._ready()
+        self.tree = GrowingTree(self.root.rows.low, self.root.rows.high)
+
+    def _is_empty(self) -> bool:
+        return bool((self.root.rows.low > self.root.rows.high).any())
+
+    def _tree(self) -> StopReason | None:
+        """Take the open node of least bound, again and again; None to start the tree again."""
+        at_root = self.best
+        while self.tree.is_open:
+            if self.ctrl_c.asked:
+                return StopReason.INTERRUPTED
+            if time.perf_counter() > self.deadline:
+                return StopReason.TIME_LIMIT
+            if self.nodes_done >= self.node_limit:
+                return StopReason.NODE_LIMIT
+            self._look_at(self.tree.pop())
+            if self.best < at_root and self.restarts < RESTARTS:
+                least = self.bound()
+                much = not math.isfinite(at_root) or not math.isfinite(least)
+                if much or at_root - self.best > BETTER * abs(at_root - least):
+                    return None
+        return StopReason.PROVEN if self.tree.worst >= self.target else StopReason.NUMERICAL
+
+    def _look_at(self, node: OpenNode) -> None:
+        """Bound a box; close it or split it."""
+        low, high, number = node.low, node.high, node.number
+        if (low > high).any():
+            self.tree.close(number, None, math.inf)
+            return
+        self.nodes_done += 1
+        if node.bound >= self.target:
+            self.tree.close(number, node.parent, node.bound)
+            return
+        known, value, x = self._bounded(node)
+        left = self.integer[low[self.integer] < high[self.integer]]
+        if value < self.target:
+            self._look_for_points(x, left)
+        if value >= self.target or not len(left):
+            self.tree.close(number, known, value)
+            return
+        if known is not None and known.multipliers.mu == 1 and math.isfinite(self.best):
+            number, low, high = self._fixed(number, known, value, low, high, left)
+            left = self.integer[low[self.integer] < high[self.integer]]
+            if not len(left):
+                self.tree.push(OpenNode(number, low, high, value, known))
+                return
+        self._split(number, low, high, known, value, x, left)
+
+    def _bounded(self, node: OpenNode) -> tuple[Known | None, float, Array]:
+        """The better of what the parent and the box's own relaxation prove, and a point."""
+        known, value, x = node.parent, node.bound, np.zeros(len(node.low))
+        solved = self._solved(node.low, node.high)
+        if solved is not None:
+            own, found, bound = solved
+            x = np.where(np.isfinite(found.x), found.x, 0.0)
+            if node.column >= 0 and math.isfinite(node.bound):
+                grown = min(bound, self.best) - node.bound
+                self.costs.add(node.side, node.column, grown, node.distance)
+            if bound >= value:
+                known, value = own, bound
+        return known, value, np.clip(x, node.low, node.high)
+
+    def _look_for_points(self, x: Array, left: Index) -> None:
+        offers = []
+        if self.nodes_done % EVERY == 1:
+            offers.append(rounded(self.root.rows, x, self.form.integer))
+        if not len(left) or np.abs(x[left] - np.round(x[left])).max() < WHOLE:
+            offers.append(x)
+        if any([self.incumbent.offer(self.root.rows, self.solver, offer) for offer in offers]):
+            self._note()
+
+    def _solved(self, low: Array, high: Array) -> tuple[Known, NodeSolution, float] | None:
+        """Solution of a box and what its multipliers prove; None where they prove nothing."""
+        found = self.solver.solve(low, high)
+        if found is None:
+            return None
+        inequality = minorant(self.root.rows, found.multipliers)
+        if inequality is None:
+            return None
+        known = Known(found.multipliers, inequality)
+        return known, found, known.value(low, high, self.step)
+
+    def _fixed(
+        self,
+        number: int,
+        known: Known,
+        value: float,
+        low: Array,
+        high: Array,
+        left: Index,
+    ) -> tuple[int, Array, Array]:
+        """Fix binaries whose price closes one side: that side is a leaf of the same multipliers."""
+        price = np.zeros(len(low))
+        price[self.integer] = known.minorant.low
+        room = self.target - value
+        for j in left[self.binary[left] & (np.abs(price[left]) > room)].tolist():
+            costly = 1.0 if price[j] > 0 else 0.0
+            low_there, high_there = low.copy(), high.copy()
+            low_there[j] = high_there[j] = costly
+            there = known.value(low_there, high_there, self.step)
+            if there < self.target:
+                continue
+            below, above = self.tree.split(number, j, 0.0)
+            closed, number = (above, below) if costly else (below, above)
+            self.tree.close(closed, known, there)
+            low, high = low.copy(), high.copy()
+            low[j] = high[j] = 1.0 - costly
+        return number, low, high
+
+    def _split(
+        self,
+        number: int,
+        low: Array,
+        high: Array,
+        known: Known | None,
+        value: float,
+        x: Array,
+        left: Index,
+    ) -> None:
+        down, up = np.floor(x[left]) - x[left], np.ceil(x[left]) - x[left]
+        rows = self.root.rows
+        urgency = np.maximum(
+            violations(rows, x, left, down, self.scale), violations(rows, x, left, up, self.scale)
+        )
+        room = self.target - value if math.isfinite(self.target - value) else 1.0
+
+        def growth(column: int, side: int) -> float:
+            box = self._half(low, high, x, column, side)
+            solved = self._solved(*box)
+            if solved is None or not math.isfinite(value):
+                return 0.0
+            return max(0.0, min(solved[2], self.target) - value)
+
+        j = chosen(self.costs, left, x, urgency, max(room, 1e-12), growth, TRIES)
+        at = min(max(math.floor(x[j]), low[j]), high[j] - 1)
+        below, above = self.tree.split(number, j, float(at))
+        for side, child in ((0, below), (1, above)):
+            box = self._half(low, high, x, j, side)
+            least = value
+            if known is not None:
+                least = max(value, known.value(*box, self.step))
+            distance = abs(x[j] - at) if side == 0 else abs(at + 1 - x[j])
+            self.tree.push(OpenNode(child, *box, least, known, j, side, float(distance)))
+
+    def _half(
+        self, low: Array, high: Array, x: Array, column: int, side: int
+    ) -> tuple[Array, Array]:
+        """The box on one side of a column."""
+        at = min(max(math.floor(x[column]), low[column]), high[column] - 1)
+        low, high = low.copy(), high.copy()
+        if side == 0:
+            high[column] = at
+        else:
+            low[column] = at + 1
+        return low, high
