@@ -38,6 +38,9 @@ class ProblemClass(StrEnum):
     NONCONVEX = "NONCONVEX"
 
 
+INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
+
+
 @dataclass(frozen=True)
 class PaperCheck:
     """A point re-evaluated from the data by the formulation's own formula.

@@ -14,10 +14,19 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.solvers.attempts.attempts import run_attempts
+from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.options import unknown_option
+from tightmargin.solvers.branch_and_bound.method import OPTIONS as TREE_OPTIONS
+from tightmargin.solvers.branch_and_bound.method import (
+    budget,
+    by_tree,
+    is_worth_a_proof,
+    refusal,
+    refuse_bad_budget,
+    with_tree,
+)
 from tightmargin.solvers.canonical_form.named_values import (
     flat,
     load_component,
@@ -33,6 +42,7 @@ from tightmargin.solvers.execution.trace import in_sense
 from tightmargin.solvers.findings import certified_finding
 from tightmargin.solvers.methods import (
     AUTO,
+    BRANCH_AND_BOUND,
     DIRECT,
     OWN,
     Method,
@@ -44,6 +54,7 @@ from tightmargin.solvers.methods import (
 )
 from tightmargin.solvers.proof_files.write import refuse_bad_path, with_proof
 from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.records import result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
@@ -70,6 +81,7 @@ def solve(
     second_solver: str | None = None,
     absolute_gap: float = 0.0,
     proof: str | Path | None = None,
+    prove: float | bool | None = None,
 ) -> SolveResult:
     """Solve a Pyomo model, ours, edited or foreign, and certify the result.
 
@@ -84,7 +96,9 @@ def solve(
         formulation as it is built, such as "conflict-search" or "branch-and-cut"; they need no
         solver. "auto" takes the method that was measured to be best there, unless a solver,
         options of one, a start or a second solver is named, and says so in `message`; models that
-        are edited or foreign go to a solver.
+        are edited or foreign go to a solver. "branch-and-bound" takes every mixed-integer model
+        that is convex once integrality is dropped, edited and foreign ones too, and proves what it
+        finds; "auto" uses it behind a solver's claim, see `prove`.
     time_limit : float, optional
         Seconds. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
@@ -105,6 +119,11 @@ def solve(
         A .json or .json.gz file for the proof of a convex model's optimum, or of there being none,
         that anybody can check without this project (docs/proof_files.md). A proof that does not
         check is not written; `message` says whether there is a file, and why not.
+    prove : float or bool, optional
+        Seconds that branch and bound may take to prove what a solver merely claims of a
+        mixed-integer model. By default as long as the solver took, and 5 seconds at least, where
+        solver and method are "auto"; True says the same for a solver that is named, False turns it
+        off. What is left of `time_limit` is the most.
 
     Returns
     -------
@@ -125,6 +144,7 @@ LicenceError
     """
     _refuse_other_objects(model)
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
+    refuse_bad_budget(prove)
     named = solver != AUTO or second_solver is not None
     refuse_solver_beside(method, solver=named)
     refuse_bad_path(proof)
@@ -142,10 +162,13 @@ LicenceError
     own, why = _method(method, target, origin, free=free)
     case = Case(target, Subject(form), origin, limits)
     if own is not None:
-        result = _by_method(own, why, model, case)
+        return with_proof(proof, case, _by_method(own, why, model, case))
+    if method == BRANCH_AND_BOUND:
+        result, tree = _by_tree(model, case)
     else:
-        result = _by_solver(solver, second_solver, model, case)
-    return with_proof(proof, case, result)
+        proving = (method == AUTO and not named) if prove is None else prove
+        result, tree = _by_solver(solver, second_solver, model, case, proving)
+    return with_proof(proof, case, result, tree)
 
 
 def _method(
@@ -156,7 +179,7 @@ def _method(
         # As it was written: "derived" says that an M keeps the problem, and its numbers do not.
         found = automatic_method(model.origin) if free and origin is not None else None
         return (None, "") if found is None else (found[0], f"auto left it to a method: {found[1]}")
-    if word == DIRECT:
+    if word in (DIRECT, BRANCH_AND_BOUND):
         return None, ""
     written = getattr(model, "origin", None)
     entry = written.entry if isinstance(written, Origin) else None
@@ -214,44 +237,67 @@ def _by_solver(
     second_solver: str | None,
     model: pyo.ConcreteModel,
     case: Case,
-) -> SolveResult:
-    """Send the whole model to a solver and certify its claim."""
-    target, form, classification = case.model, case.form, case.classification
-    origin, limits = case.origin, case.limits
+    prove: float | bool,
+) -> tuple[SolveResult, TreeProof | None]:
+    """Send the whole model to a solver, certify its claim, and prove what is left of it."""
+    classification, limits = case.classification, case.limits
     timed = limits.time_limit is not None
-    choice = choose(solver, classification.problem_class, form, timed=timed)
-    info = choice.info
+    choice = choose(solver, classification.problem_class, case.form, timed=timed)
     second = None
     if second_solver is not None:
-        second = second_choice(second_solver, choice, classification, form, timed=timed)
-    said = remark_on(origin)
+        second = second_choice(second_solver, choice, classification, case.form, timed=timed)
     outcome = run_attempts(choice, case, automatic=solver == AUTO)
     if second is not None:
         outcome = with_second_opinion(choice, second, case, outcome)
-    claim = outcome.claim
-    found = about_the_problem(case, outcome.found, edit_of(target, form, origin))
-    _load(case, found, model)
+    if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
+        seconds = budget(case, outcome.seconds, prove)
+        outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
     reason = replace(choice, how=outcome.how).reason
-    result = result_of(target, form, classification, claim, found)
+    result = _described(model, case, outcome, reason, choice.info.name)
+    version = outcome.claim.version or choice.info.version
+    return replace(result, solver=choice.info.name, version=version), outcome.found.tree
+
+
+def _by_tree(model: pyo.ConcreteModel, case: Case) -> tuple[SolveResult, TreeProof | None]:
+    """Search and prove a mixed-integer model."""
+    refused = refusal(case)
+    if refused:
+        raise ValueError(
+            f"method {BRANCH_AND_BOUND} does not take this model: {refused}; take {DIRECT}"
+        )
+    for name in case.limits.options:
+        if name not in TREE_OPTIONS:
+            raise unknown_option(f"method {BRANCH_AND_BOUND}", name, TREE_OPTIONS)
+    outcome = by_tree(case)
+    result = _described(model, case, outcome, "", OWN)
+    return replace(result, solver=OWN, version=versions()[OWN]), outcome.found.tree
+
+
+def _described(
+    model: pyo.ConcreteModel, case: Case, outcome: Outcome, reason: str, solver: str
+) -> SolveResult:
+    """What of an outcome is said of the problem, with everything that a reader must know."""
+    target, form, limits, claim = case.model, case.form, case.limits, outcome.claim
+    found = about_the_problem(case, outcome.found, edit_of(target, form, case.origin))
+    _load(case, found, model)
+    result = result_of(target, form, case.classification, claim, found)
     notes = remarks_on(
         target,
         result.values,
         integer=bool(form.integer.any()),
-        solver=info.name,
+        solver=solver,
         options=limits.options,
     )
     bare = found.x is not None and found.ray is None and not result.duals
-    parts = (*notes.sentences, said, reason, claim.message)
+    parts = (*notes.sentences, remark_on(case.origin), reason, claim.message)
     facts = {**result.certificate.facts, **notes.facts}
     if claim.trace and (form.integer.any() or claim.status not in FINISHED):
         facts["trace"] = in_sense(claim.trace, form.sense)
     if bare:
-        facts |= why_no_duals(form, classification, info.name)
+        facts |= why_no_duals(form, case.classification, solver)
     return replace(
         result,
         certificate=replace(result.certificate, facts=facts),
-        solver=info.name,
-        version=claim.version or info.version,
         seconds=outcome.seconds,
         options=limits.options,
         message="; ".join(part for part in parts if part),

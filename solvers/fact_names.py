@@ -40,7 +40,8 @@ SECOND_SOLVER_FACTS = {
 
 SEARCH_FACTS = {
     "engine": "search of our own that found the point: hull, branch_and_cut, cutting_plane, local, "
-    "ball (the convex problem above nu_bar), boundary (at it), conflict-search (0-1 loss), sgd "
+    "ball (the convex problem above nu_bar), boundary (at it), conflict-search (0-1 loss), "
+    "branch-and-bound (any mixed-integer model that is convex once relaxed), sgd "
     "(soft margin), dca (truncated hinge), alternating (bounded rank), or a method of the rigorous "
     "SVM",
     "stop": "why it ended, in a word",

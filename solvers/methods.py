@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Entry, Origin
+from tightmargin.formulations.catalogue import CATALOGUE, INTEGER_CLASSES, Entry, Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
@@ -22,7 +22,7 @@ from tightmargin.solvers.result import Status
 Values: TypeAlias = Mapping[str, Array]
 SavedLemma: TypeAlias = tuple[Lemma | None, Mapping[str, Any]]
 
-AUTO, DIRECT = "auto", "direct"
+AUTO, DIRECT, BRANCH_AND_BOUND = "auto", "direct", "branch-and-bound"
 OWN = "tightmargin"
 
 
@@ -173,8 +173,8 @@ def register_method(method: Method) -> None:
         The name "direct", or one that an entry has already.
     """
     taken = [name for name in method.entries if method.name in _names(name)]
-    if method.name == DIRECT or taken:
-        where = f"{taken[0]} has it already" if taken else "it means that a solver gets the model"
+    if method.name in (DIRECT, BRANCH_AND_BOUND) or taken:
+        where = f"{taken[0]} has it already" if taken else "it takes any model"
         raise ValueError(f"method {method.name!r} cannot be registered: {where}")
     _METHODS.append(method)
 
@@ -215,8 +215,10 @@ def registering_modules() -> tuple[str, ...]:
 
 
 def method_names(entry: str) -> tuple[str, ...]:
-    """Every word that method= takes for a formulation."""
-    return tuple(dict.fromkeys((AUTO, DIRECT, *_names(entry))))
+    """Every word that method= takes for a formulation as it is built."""
+    whole = CATALOGUE[entry].problem_class in INTEGER_CLASSES
+    generic = (AUTO, DIRECT, BRANCH_AND_BOUND) if whole else (AUTO, DIRECT)
+    return tuple(dict.fromkeys((*generic, *_names(entry))))
 
 
 def method_named(word: str, entry: str) -> Method:
@@ -247,7 +249,8 @@ def method_of_any(word: str) -> Method:
     for method in _METHODS:
         if method.name == word:
             return method
-    known = tuple(dict.fromkeys((AUTO, DIRECT, *(method.name for method in _METHODS))))
+    own = (method.name for method in _METHODS)
+    known = tuple(dict.fromkeys((AUTO, DIRECT, BRANCH_AND_BOUND, *own)))
     raise ValueError(
         f"there is no method {word!r}{did_you_mean(word, known)}; there are {', '.join(known)}"
     )
@@ -262,7 +265,8 @@ def refuse_method(word: str, entry: str, *, solver: bool = False) -> None:
         Whether a solver is named as well.
     """
     if word not in (AUTO, DIRECT):
-        method_named(word, entry)
+        if word != BRANCH_AND_BOUND or word not in method_names(entry):
+            method_named(word, entry)
         refuse_solver_beside(word, solver=solver)
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.catalogue import INTEGER_CLASSES, ProblemClass
 from tightmargin.solvers.canonical_form.cone_recognition import Reading, Shape, read_rows
 from tightmargin.solvers.canonical_form.curvature import curvature
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 CONVEX_CLASSES = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
-INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import (
@@ -51,6 +52,8 @@ class Certified:
         What is proven of `x`.
     lower : LowerBound or None
         The best bound.
+    tree : TreeProof or None
+        Of branch and bound, for a file.
     """
 
     status: Status
@@ -61,6 +64,7 @@ class Certified:
     ray: Array | None = None
     point: FeasiblePoint | None = None
     lower: LowerBound | None = None
+    tree: TreeProof | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from tightmargin.formulations.catalogue import PaperCheck, ProblemClass
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import named_values, point_with
@@ -22,6 +24,7 @@ from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.methods import closing_bound, ends_at_a_point, relaxation_bound
 from tightmargin.solvers.proofs.lemma import by_lemma
+from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged
 from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
@@ -50,8 +53,11 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     residual = max(residual, check.violation if check is not None else 0.0)
     bound = _proven_bound(case, claim, check, objective, closing=closing)
     point = None
-    if residual <= FEASIBILITY_TOLERANCE and math.isfinite(objective):
-        point = upper_end(case, x, bound.proof, check)
+    known = claim.point if claim.point is not None and claim.point.exact else None
+    if known is not None and known.x is not None and np.array_equal(known.x, x):
+        point = known
+    elif residual <= FEASIBILITY_TOLERANCE and math.isfinite(objective):
+        point = _better(upper_end(case, x, bound.proof, check), known)
     if point is not None and point.exact:
         assert point.x is not None
         x, residual = point.x, 0.0
@@ -80,12 +86,22 @@ def _proven_bound(
     searched = by_lemma(case.form, claim.lemma, case.constant)
     # What a search has closed needs no multipliers that a solver would be asked for.
     closed = claim.duals is None and case.closes(objective, searched)
-    bound = Bound() if closed else model_bound(case, claim)
+    if claim.proof is not None:
+        bound = Bound(proof=claim.proof)
+    else:
+        bound = Bound() if closed else model_bound(case, claim)
     if check is not None:
         bound = bound.better(by_lemma(case.form, check.bound, case.constant))
         if closing and not check.unproven:
             bound = _closing(case, claim, objective, bound)
     return bound.better(searched)
+
+
+def _better(found: FeasiblePoint | None, known: FeasiblePoint | None) -> FeasiblePoint | None:
+    """The exact one of a point and one that is known to be exact; the cheaper one of two."""
+    if found is None or known is None:
+        return found or known
+    return found if found.exact and found.varying <= known.varying else known
 
 
 def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
@@ -171,7 +187,7 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
         return verdict(Verdict.NOT_CERTIFIED, *doubt)
     if claim.bound is None:
         words = "a feasible point without a bound: the solver claims none"
-        return verdict(Verdict.NOT_CERTIFIED, words)
+        return verdict(Verdict.NOT_CERTIFIED, judgement.reason if claim.proof else words)
     return verdict(Verdict.SOLVER_BOUND)
 
 

@@ -73,11 +73,11 @@ def no_optimum(
     if infeasible_too:
         proof = find_infeasibility(case.form, case.limits)
         if proof is not None:
-            return _without_optimum(case, proof)
+            return without_optimum(case, proof)
     if unbounded_too and SOLVERS["highs"].installed:
         way = unboundedness_proof(case.form, case.limits)
         if way is not None:
-            return _without_optimum(case, way)
+            return without_optimum(case, way)
     return None
 
 
@@ -99,8 +99,8 @@ def _refuted(case: Case, claim: Claim) -> str:
     return " and ".join(against)
 
 
-def _without_optimum(case: Case, proof: Infeasible | Unbounded) -> Certified:
-    """A model with the Farkas multipliers, or the point and the ray, that prove it."""
+def without_optimum(case: Case, proof: Infeasible | Unbounded) -> Certified:
+    """A model that is proven to have no point, or no least value, with what proves it."""
     judgement = judged_without_optimum(proof)
     empty = isinstance(proof, Infeasible)
     unproven = why_infeasible(case.origin) if empty else ""
@@ -113,6 +113,6 @@ def _without_optimum(case: Case, proof: Infeasible | Unbounded) -> Certified:
     )
     if isinstance(proof, Unbounded):
         return Certified(Status.UNBOUNDED, proof.x, None, certificate, ray=proof.ray)
-    assert proof.multipliers is not None
-    multipliers = Multipliers(proof.multipliers, np.zeros(case.form.n), {})
+    rows = np.zeros(len(case.form.rows)) if proof.multipliers is None else proof.multipliers
+    multipliers = Multipliers(rows, np.zeros(case.form.n), {})
     return Certified(Status.INFEASIBLE, None, None, certificate, proof=multipliers)

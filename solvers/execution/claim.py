@@ -10,6 +10,7 @@ from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.execution.interrupts import Finished
 from tightmargin.solvers.execution.trace import Row
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.result import Status
 
 
@@ -39,6 +40,10 @@ class Claim:
         A bound on the minimisation that a search of ours proved, and does not merely claim.
     searched : bool
         Whether it comes from a method of ours that knows the problem, and not from a solver.
+    proof : LowerBound or None
+        What the kernel proved already of the model.
+    point : FeasiblePoint or None
+        One that the kernel proved to be feasible already.
     """
 
     status: Status
@@ -53,6 +58,8 @@ class Claim:
     trace: tuple[Row, ...] = ()
     lemma: Lemma | None = None
     searched: bool = False
+    proof: LowerBound | None = None
+    point: FeasiblePoint | None = None
 
 
 def reported(claim: Claim, finished: Finished[Any]) -> Claim:

@@ -34,6 +34,7 @@ from tightmargin.solvers.proof_files.checker import SCHEMA, Model, Proof, ProofE
 from tightmargin.solvers.proof_files.lower_end import Search
 from tightmargin.solvers.proof_files.model_document import model_document, text
 from tightmargin.solvers.proof_files.upper_point import upper_point
+from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -155,11 +156,15 @@ def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
     return optimum_document(form, kind, x, duals, at=at, absolute_gap=gap)
 
 
-def with_proof(path: Path | str | None, case: Case, result: SolveResult) -> SolveResult:
+def with_proof(
+    path: Path | str | None, case: Case, result: SolveResult, tree: TreeProof | None = None
+) -> SolveResult:
     """The result, with its proof in a file, or with a sentence that says why there is none."""
     if path is None:
         return result
     try:
+        if tree is not None:
+            raise NotProvenError("proof files are for convex models")
         write_document(document_of(case, result), Path(path))
         said = f"the proof is in {path}"
     except NotProvenError as error:

@@ -41,7 +41,7 @@ def test_m_of_a_point_that_the_edit_excludes_is_no_bound(seed: int) -> None:
     exact = solve(steep(build("zero_one_big_m", data, penalty=1.0, big_m="derived")))
     (number,) = re.findall(r"rebuild with big_m=(\S+) or more", exact.certificate.unproven)
     again = solve(steep(build("zero_one_big_m", data, penalty=1.0, big_m=float(number))))
-    assert again.certificate.verdict is Verdict.SOLVER_BOUND
+    assert again.certificate.verdict is Verdict.CERTIFIED
     assert again.certificate.unproven == ""
     assert again.objective == pytest.approx(best, rel=1e-4)
     relaxed = solve(steep(build("zero_one_relaxed", data, penalty=1.0, big_m=float(number))))

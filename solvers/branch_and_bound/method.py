@@ -1,0 +1,192 @@
+"""Branch and bound as a method of solve(), and as the proof behind a solver's claim."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from tightmargin.formulations.catalogue import INTEGER_CLASSES
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.attempts.attempts import Outcome
+from tightmargin.solvers.backends import scip
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
+from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.certificates.certify import certify
+from tightmargin.solvers.certificates.certify_point import certify_point
+from tightmargin.solvers.certificates.no_optimum import without_optimum
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.fact_names import MODEL_FACTS
+from tightmargin.solvers.methods import BRANCH_AND_BOUND
+from tightmargin.solvers.proofs.statement import Infeasible
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
+
+OPTIONS = ("node_limit",)
+# Seconds that a proof may take at least, and SCIP for a point to start from.
+LEAST_BUDGET, FOR_A_POINT, SHARE_FOR_A_POINT = 5.0, 3.0, 0.2
+# Columns of a model that is proven without being asked: each box is a convex solve.
+SIZE_LIMIT = 5_000
+
+_STATUS = {
+    StopReason.INTERRUPTED: Status.INTERRUPTED,
+    StopReason.TIME_LIMIT: Status.FEASIBLE,
+    StopReason.NODE_LIMIT: Status.FEASIBLE,
+    StopReason.NUMERICAL: Status.FEASIBLE,
+    StopReason.PROVEN: Status.FEASIBLE,
+}
+
+
+def refusal(case: Case) -> str:
+    """Why a model is none for branch and bound; empty when it is one."""
+    kind = case.classification
+    if kind.problem_class in INTEGER_CLASSES:
+        return ""
+    if kind.convex:
+        return "it has no integer variables: a convex solver proves its optimum"
+    return kind.reason
+
+
+def is_worth_a_proof(case: Case, found: Certified, claim: Claim) -> bool:
+    """Whether nothing but a solver's word stands behind a result that a tree might prove."""
+    settled = found.certificate.verdict is Verdict.CERTIFIED
+    settled = settled or claim.status is Status.INTERRUPTED
+    # What the written model proves says nothing of the problem while its M is not established.
+    doubtful = bool(found.certificate.unproven)
+    return not (refusal(case) or settled or doubtful) and case.form.n <= SIZE_LIMIT
+
+
+def refuse_bad_budget(prove: float | bool | None) -> None:
+    """Raise ValueError for a `prove=` that is no number of seconds, True or False."""
+    if prove is None or isinstance(prove, bool):
+        return
+    if not isinstance(prove, Real) or not 0 < float(prove) < math.inf:
+        raise ValueError(
+            f"prove must be True, False, or a positive finite number of seconds, got {prove!r}"
+        )
+
+
+def budget(case: Case, spent: float, prove: float | bool | None) -> float:
+    """Seconds that the proof of a claim may take; 0 for none.
+
+    Parameters
+    ----------
+    spent : float
+        Seconds that the solver took.
+    prove : float, bool or None
+        As in solve(): None for as long as the solver took, and 5 seconds at least.
+    """
+    if prove is False:
+        return 0.0
+    asked = max(LEAST_BUDGET, spent) if prove is None or prove is True else float(prove)
+    if case.limits.time_limit is not None:
+        asked = min(asked, case.limits.time_limit - spent)
+    return max(0.0, asked)
+
+
+def by_tree(case: Case) -> Outcome:
+    """Search a model, from the point that SCIP finds within a few seconds."""
+    began = time.perf_counter()
+    claim = Claim(Status.LIMIT_NO_SOLUTION)
+    if SOLVERS["scip"].installed:
+        limit = case.limits.time_limit
+        seconds = FOR_A_POINT if limit is None else min(FOR_A_POINT, SHARE_FOR_A_POINT * limit)
+        claim = scip.run(case.form, replace(case.limits, time_limit=seconds, options={}))
+    left = case.limits.time_limit
+    if left is not None:
+        left = max(1e-3, left - (time.perf_counter() - began))
+    before = Claim(Status.LIMIT_NO_SOLUTION, bound=claim.bound, x=claim.x)
+    found = _proven(case, before, None, left, case.limits.options)
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+def with_tree(case: Case, outcome: Outcome, seconds: float) -> Outcome:
+    """The outcome of a solver with a proof, or with a better interval, within some seconds."""
+    claim = replace(outcome.claim, x=_start(outcome), duals=None)
+    found = _proven(case, claim, outcome, seconds, {})
+    return replace(found, how=outcome.how, seconds=outcome.seconds)
+
+
+def _start(outcome: Outcome) -> Array | None:
+    return outcome.claim.x if outcome.found.x is None else outcome.found.x
+
+
+def _proven(
+    case: Case,
+    claim: Claim,
+    before: Outcome | None,
+    seconds: float | None,
+    options: Mapping[str, Any],
+) -> Outcome:
+    """Search from a claim's point, and certify what comes out."""
+    began = time.perf_counter()
+    inside = replace(case, limits=replace(case.limits, time_limit=seconds, options={}))
+    start = claim.x if claim.x is not None and np.isfinite(claim.x).all() else None
+    search = tree_search(inside, start, node_limit=options.get("node_limit"))
+    took = time.perf_counter() - began
+    claim = _claim(case, claim, search, before)
+    if isinstance(search.bound, Infeasible):
+        found = without_optimum(case, search.bound)
+    elif claim.x is None:
+        found = certify(case, claim)
+    else:
+        found = certify_point(case, claim, closing=False)
+    known = {} if before is None else before.found.certificate.facts
+    facts = {
+        **{name: fact for name, fact in known.items() if name not in MODEL_FACTS},
+        **found.certificate.facts,
+        "engine": BRANCH_AND_BOUND,
+        "nodes": search.nodes,
+        "stop": str(search.stop),
+    }
+    found = replace(found, certificate=replace(found.certificate, facts=facts), tree=search.proof)
+    words = _words(case, found, search, took)
+    said = claim.message if before is not None else ""
+    message = "; ".join(part for part in (said, words) if part)
+    if before is not None and _is_worse(found, before.found):
+        return replace(before, claim=replace(before.claim, message=message))
+    return Outcome(replace(claim, message=message), found, "", took)
+
+
+def _claim(case: Case, claim: Claim, search: TreeSearch, before: Outcome | None) -> Claim:
+    """What the search says, with the solver's own bound beside it."""
+    point, x = search.point, claim.x
+    if point is not None and point.x is not None:
+        worse = x is not None and case.form.objective.varying(x) < point.varying
+        x = x if worse and before is not None and before.found.objective is not None else point.x
+    status = claim.status if before is not None else _STATUS[search.stop]
+    if x is None and search.stop is StopReason.PROVEN:
+        status = Status.INFEASIBLE
+    elif x is None:
+        status = Status.LIMIT_NO_SOLUTION
+    bound = search.bound if not isinstance(search.bound, Infeasible) else None
+    trace = claim.trace or search.trace
+    return replace(claim, status=status, x=x, point=point, proof=bound, trace=trace)
+
+
+def _is_worse(found: Certified, before: Certified) -> bool:
+    """Whether what was known before says more."""
+    if before.objective is None or found.objective is None:
+        return found.objective is None and before.objective is not None
+    own, other = found.certificate, before.certificate
+    if list(Verdict).index(own.verdict) != list(Verdict).index(other.verdict):
+        return list(Verdict).index(own.verdict) > list(Verdict).index(other.verdict)
+    own_gap = math.inf if own.gap is None else own.gap
+    other_gap = math.inf if other.gap is None else other.gap
+    return own_gap > other_gap
+
+
+def _words(case: Case, found: Certified, search: TreeSearch, took: float) -> str:
+    """What became of the proof."""
+    work = f"{search.nodes} nodes in {took:.1f} s"
+    if found.certificate.verdict.closed:
+        return f"proven here by branch and bound, {work}"
+    ended = str(search.stop).replace("_", " ")
+    return f"branch and bound ended ({ended}) after {work}, and proves the bound that is given"
