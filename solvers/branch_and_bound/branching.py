@@ -54,21 +54,35 @@ class PseudoCosts:
         return not self._counts.any()
 
 
-def violations(rows: Rows, x: Array, columns: Index, moves: Array, scale: Array) -> Array:
-    """Sum over the linear rows of what is missed when one column alone moves.
+class Urgency:
+    """How much moving single columns to a whole number breaks, over the linear rows.
 
     Parameters
     ----------
-    moves : array
-        Of each of the columns.
+    rows : Rows
+    columns : array (k,)
+        The integer columns.
     scale : array (m,)
-        What a row's violation is divided by, 0 for rows that do not count.
+        What a row's violation is multiplied by; 0 for rows that do not count.
     """
-    A = rows.conic.A[:, columns].tocoo()
-    slack = rows.conic.b - rows.lines @ x
-    missed = np.maximum(0.0, A.data * moves[A.col] - slack[A.row]) * scale[A.row]
-    base = np.maximum(0.0, -slack[A.row]) * scale[A.row]
-    return np.bincount(A.col, missed - base, len(columns)).astype(np.float64)
+
+    def __init__(self, rows: Rows, columns: Index, scale: Array) -> None:
+        self._rows, self._columns = rows, columns
+        entries = rows.conic.A[:, columns].tocoo()
+        used = scale[entries.row] > 0
+        self._row, self._column = entries.row[used], entries.col[used]
+        self._entries, self._scale = entries.data[used], scale[entries.row[used]]
+
+    def at(self, x: Array) -> Array:
+        """The larger one of both directions, of each column (k,)."""
+        slack = (self._rows.conic.b - self._rows.matrices[1].T @ x)[self._row]
+        base = np.maximum(0.0, -slack)
+        here = x[self._columns]
+        sides = []
+        for moves in (np.floor(here) - here, np.ceil(here) - here):
+            missed = np.maximum(0.0, self._entries * moves[self._column] - slack) - base
+            sides.append(np.bincount(self._column, missed * self._scale, len(self._columns)))
+        return np.maximum(*sides)
 
 
 def chosen(

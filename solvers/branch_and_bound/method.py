@@ -31,7 +31,7 @@ from tightmargin.solvers.result import Status
 
 OPTIONS = ("node_limit",)
 # Seconds that a proof may take at least, and SCIP for a point to start from.
-LEAST_BUDGET, FOR_A_POINT, SHARE_FOR_A_POINT = 5.0, 3.0, 0.2
+LEAST_BUDGET, FOR_A_POINT, SHARE_FOR_A_POINT = 5.0, 1.0, 0.2
 # Columns of a model that is proven without being asked: each box is a convex solve.
 SIZE_LIMIT = 5_000
 

@@ -35,13 +35,13 @@ class NodeSolution:
     x : array (n,)
     multipliers : Multipliers
         With mu = 0 where the relaxation has no point.
-    solved : bool
-        Whether the solver called it optimal.
+    bound : float
+        What the solver says of f + g'x; infinity where it says that there is no point.
     """
 
     x: Array
     multipliers: Multipliers
-    solved: bool
+    bound: float
 
 
 class NodeSolver:
@@ -107,7 +107,9 @@ class NodeSolver:
         empty = status in ("PrimalInfeasible", "AlmostPrimalInfeasible")
         if not np.isfinite(x).all():
             x = np.zeros(len(self._rows.low))
-        return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), status == "Solved")
+        bound = math.inf if empty else float(found.obj_val_dual)
+        bound = -math.inf if math.isnan(bound) else bound
+        return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), bound)
 
     def _multipliers(self, mu: float, x: Array, z: Array) -> Multipliers:
         largest = float(np.abs(z).max(initial=0.0))

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
+from tightmargin.solvers.branch_and_bound.node_solver import NodeSolution, NodeSolver
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint
-from tightmargin.solvers.proofs.tree.minorant import Rows
+from tightmargin.solvers.proofs.tree.minorant import Rows, minorant
 
 Mask = NDArray[np.bool_]
 
@@ -22,6 +22,7 @@ GAP = 5e-7  # half of what a certificate allows; the other half is for roundings
 WHOLE = 1e-6
 PART = 5  # of the open columns one in so many is fixed in each step of a dive
 NEARLY = 1e-6  # of the size of a row: what misses it by more is not looked at closer
+MOVES = 60  # that are tried from one point
 LOCKED = 1e-5
 
 
@@ -65,6 +66,55 @@ class Incumbent:
             self._tried.add(np.round(x[self._integer]).tobytes())
             return False
         return self.take(x)
+
+    def improve(self, rows: Rows, solver: NodeSolver, is_over: Callable[[], bool]) -> None:
+        """Move single integers by one while that pays, and keep the point that comes out.
+
+        The multipliers at fixed integers say what a move costs at least, so that few are tried.
+        """
+        if self.point is None or self.point.x is None:
+            return
+        whole = np.round(self.point.x[self._integer])
+        best, moved = self.best, False
+        while not is_over():
+            step = self._move(rows, solver, whole, best)
+            if step is None:
+                break
+            whole, best = step
+            moved = True
+        if moved and whole.tobytes() not in self._tried:
+            x = self.point.x.copy()
+            x[self._integer] = whole
+            self.take(x)
+
+    def _move(
+        self, rows: Rows, solver: NodeSolver, whole: Array, best: float
+    ) -> tuple[Array, float] | None:
+        """The first move that makes the point better, and its objective."""
+        low, high = rows.low[self._integer], rows.high[self._integer]
+        if (whole < low).any() or (whole > high).any():
+            return None
+        found = self._fixed(rows, solver, whole)
+        known = None if found is None else minorant(rows, found.multipliers)
+        if found is None or known is None or not found.multipliers.mu:
+            return None
+        price = 0.5 * (known.low + known.high)
+        change = np.concatenate([price, -price])
+        allowed = np.concatenate([whole < high, whole > low])
+        order = np.argsort(change, kind="stable")
+        enough = best - max(GAP * abs(best), 1e-12)
+        for place in order[allowed[order] & (found.bound + change[order] < enough)][:MOVES]:
+            other = whole.copy()
+            other[place % len(whole)] += 1.0 if place < len(whole) else -1.0
+            there = self._fixed(rows, solver, other)
+            if there is not None and there.multipliers.mu and there.bound < enough:
+                return other, there.bound
+        return None
+
+    def _fixed(self, rows: Rows, solver: NodeSolver, whole: Array) -> NodeSolution | None:
+        low, high = rows.low.copy(), rows.high.copy()
+        low[self._integer] = high[self._integer] = whole
+        return solver.solve(low, high)
 
     def dive(self, rows: Rows, solver: NodeSolver, is_over: Callable[[], bool]) -> None:
         """Fix integers a few at a time, nearest first, until all are."""

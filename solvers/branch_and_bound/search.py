@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, chosen, violations
+from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency, chosen
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolution, NodeSolver
 from tightmargin.solvers.branch_and_bound.points import WHOLE, Incumbent, rounded
@@ -139,7 +139,8 @@ class _Search:
         linear = np.zeros(len(rows.conic.b), dtype=bool)
         for block in rows.conic.blocks_of("nonneg"):
             linear[block.rows] = True
-        self.scale = np.where(linear & self.root.live, 1 / np.maximum(norms, LEAST_NORM), 0.0)
+        scale = np.where(linear & self.root.live, 1 / np.maximum(norms, LEAST_NORM), 0.0)
+        self.urgency = Urgency(rows, self.integer, scale)
         self.binary = binary(self.subject, rows)
 
     def _note(self) -> None:
@@ -157,6 +158,7 @@ class _Search:
         if self.incumbent.point is None:
             self.incumbent.dive(self.root.rows, self.solver, self._is_over)
         while True:
+            self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._grow_root()
             stop = self._tree()
             if stop is not None:
@@ -251,6 +253,7 @@ class _Search:
         if not len(left) or np.abs(x[left] - np.round(x[left])).max() < WHOLE:
             offers.append(x)
         if any([self.incumbent.offer(self.root.rows, self.solver, offer) for offer in offers]):
+            self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._note()
 
     def _solved(self, low: Array, high: Array) -> tuple[Known, NodeSolution, float] | None:
@@ -301,19 +304,14 @@ class _Search:
         x: Array,
         left: Index,
     ) -> None:
-        down, up = np.floor(x[left]) - x[left], np.ceil(x[left]) - x[left]
-        rows = self.root.rows
-        urgency = np.maximum(
-            violations(rows, x, left, down, self.scale), violations(rows, x, left, up, self.scale)
-        )
+        urgency = self.urgency.at(x)[np.searchsorted(self.integer, left)]
         room = self.target - value if math.isfinite(self.target - value) else 1.0
 
         def growth(column: int, side: int) -> float:
-            box = self._half(low, high, x, column, side)
-            solved = self._solved(*box)
-            if solved is None or not math.isfinite(value):
+            found = self.solver.solve(*self._half(low, high, x, column, side))
+            if found is None or not math.isfinite(value):
                 return 0.0
-            return max(0.0, min(solved[2], self.target) - value)
+            return max(0.0, min(found.bound, self.target) - value)
 
         j = chosen(self.costs, left, x, urgency, max(room, 1e-12), growth, TRIES)
         at = min(max(math.floor(x[j]), low[j]), high[j] - 1)

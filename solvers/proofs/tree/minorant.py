@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,6 +46,9 @@ from tightmargin.solvers.proofs.weak_duality import (
 Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+Matrix = Any  # sparse or dense
+
+DENSE = 250_000  # entries of a matrix that is small
 _LEAST_FACTOR = 2.0**-300  # of a scaling by powers of two that is called exact
 
 
@@ -116,9 +120,18 @@ class Rows:
         return Reach(self.low, self.high, math.inf)
 
     @cached_property
-    def transposed(self) -> sp.csr_matrix:
-        """A' of the form."""
-        return self.conic.A.T
+    def matrices(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """P, A', and their absolute values; small ones dense, which is quicker there."""
+        P, A = self.conic.P.tocsr(), self.conic.A.T.tocsr()
+        if A.shape[0] * (A.shape[0] + A.shape[1]) <= DENSE:
+            P, A = P.toarray(), A.toarray()
+        return P, A, abs(P), abs(A)
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether every continuous column has limits, and no curvature is negative."""
+        ends = np.isfinite(self.low) & np.isfinite(self.high)
+        return bool(ends[self.continuous].all() and (self.curvature >= 0).all())
 
     @cached_property
     def lines(self) -> sp.csr_matrix:
@@ -126,9 +139,9 @@ class Rows:
         return self.conic.A.tocsr()
 
     @cached_property
-    def sizes(self) -> tuple[sp.csc_matrix, sp.csr_matrix]:
-        """Absolute values of P and A'."""
-        return abs(self.conic.P), abs(self.transposed)
+    def longest(self) -> int:
+        """Entries of the longest column of P."""
+        return int(np.diff(self.conic.P.indptr).max(initial=0))
 
     @cached_property
     def counts(self) -> Array:
@@ -249,13 +262,18 @@ def _computed(
     rows: Rows, mu: float, cost: Array, inexact: Mask, z: Array, x: Array
 ) -> Minorant | None:
     conic = rows.conic
-    residual = mu * (conic.P @ x) + cost + rows.transposed @ z
-    # |g + mu q| may be less than what it was rounded from: |mu q| counts twice over.
-    size = np.abs(cost) + mu * (rows.sizes[0] @ np.abs(x)) + rows.sizes[1] @ np.abs(z)
-    size = size + np.where(inexact, mu * np.abs(conic.q) * 2, 0.0)
+    P, A, sizes_of_P, sizes_of_A = rows.matrices
+    bent = mu * (P @ x)
+    bent_sizes = mu * (sizes_of_P @ np.abs(x))
+    residual = bent + cost + A @ z
+    size = np.abs(cost) + bent_sizes + sizes_of_A @ np.abs(z)
+    if inexact.any():
+        # |g + mu q| may be less than what it was rounded from: |mu q| counts twice over.
+        size = size + np.where(inexact, mu * np.abs(conic.q) * 2, 0.0)
     radius = (rows.counts + INEXACT + 4) * (2 * UNIT * size + LEAST)
     radius[(rows.counts == 0) & ~inexact] = 0.0
-    constant = _constant(rows, mu, x, z) - _excess(rows, z)
+    square = 0.5 * float(x @ bent), 0.5 * float(np.abs(x) @ bent_sizes)
+    constant = _constant(rows, mu, x, z, *square) - _excess(rows, z)
     if not (np.isfinite(radius).all() and math.isfinite(constant)):
         return None
     low, high, point = residual - radius, residual + radius, x
@@ -277,17 +295,42 @@ def _computed(
         constant = math.fsum([constant, exact.constant, *exact.least.tolist()])
         constant = math.nextafter(constant, -math.inf) if constant else 0.0
     rest = rows.continuous
-    with np.errstate(divide="ignore"):
-        terms = least_terms(
-            low[rest], high[rest], point[rest], Reach(rows.low[rest], rows.high[rest], math.inf),
-            curvature[rest],
-        )  # fmt: skip
+    ends = rows.low[rest], rows.high[rest]
+    parts = low[rest], high[rest], point[rest], *ends, curvature[rest]
+    terms = _bounded_terms(*parts) if rows.bounded else _terms(*parts)
     constant = math.fsum([constant, *terms.tolist()])
     if not math.isfinite(constant):
         return None
     constant = math.nextafter(constant, -math.inf) if constant else 0.0
     whole = rows.whole
     return Minorant(constant, whole, low[whole], high[whole], curvature[whole], point[whole])
+
+
+def _terms(low: Array, high: Array, x: Array, below: Array, above: Array, c: Array) -> Array:
+    """Least of r x_j + c_j (x_j - x^_j)^2 over the limits and all r from `low` to `high`."""
+    with np.errstate(divide="ignore"):
+        return least_terms(low, high, x, Reach(below, above, math.inf), c)
+
+
+def _bounded_terms(
+    low: Array, high: Array, x: Array, below: Array, above: Array, c: Array
+) -> Array:
+    """The same, where all limits are finite and no c is negative."""
+    straight = np.minimum(
+        np.minimum(low * below, high * below), np.minimum(low * above, high * above)
+    )
+    straight = straight - 2 * UNIT * np.abs(straight) - LEAST * ((low != 0) | (high != 0))
+    bent = np.flatnonzero(c > 0)
+    if not len(bent):
+        return straight
+    # r x^ - r^2 / (4 c) is concave in r, so that its least is at one of the ends.
+    at, bends, bowls = x[bent], 4 * c[bent], []
+    for r in (low[bent], high[bent]):
+        linear, square = r * at, (r * r + LEAST) / bends + LEAST
+        bowls.append(linear - square - 8 * UNIT * (np.abs(linear) + square) - LEAST)
+    bowl = np.minimum(*bowls)
+    straight[bent] = np.fmax(straight[bent], np.where(np.isfinite(bowl), bowl, -np.inf))
+    return straight
 
 
 def _is_endless(rows: Rows, low: Array, high: Array, curvature: Array) -> Mask:
@@ -307,16 +350,16 @@ def _scaled_down(curvature: Array, mu: float) -> Array:
     return np.where((np.abs(scaled) < LEAST * 2**60) & (curvature < 0), -LEAST * 2**60, scaled)
 
 
-def _constant(rows: Rows, mu: float, x: Array, z: Array) -> float:
-    """-mu/2 x'P x - b'z, rounded down."""
+def _constant(
+    rows: Rows, mu: float, x: Array, z: Array, square: float, size_of_square: float
+) -> float:
+    """-mu/2 x'P x - b'z, rounded down; the first of the two with its size as computed."""
     conic = rows.conic
     sides = conic.b * z
-    size, square = float(np.abs(sides).sum()) * 2, 0.0
     lost = float(((np.abs(sides) < NORMAL) & (conic.b != 0) & (z != 0)).sum())
-    if mu and conic.P.nnz and x.any():
-        square = 0.5 * mu * float(x @ (conic.P @ x))
-        longest = int(np.diff(conic.P.indptr).max()) + len(x)
-        size += longest * mu * float(np.abs(x) @ (rows.sizes[0] @ np.abs(x)))
+    size = 2 * float(np.abs(sides).sum())
+    if size_of_square or (mu and conic.P.nnz and x.any()):
+        size += (rows.longest + len(x)) * size_of_square
         lost += (conic.P.nnz + len(x)) * (1 + mu) * (1 + float(np.abs(x).max()))
     for block in conic.blocks_of("soc"):
         # The two first sides are a sum and a difference of two rounded numbers.
