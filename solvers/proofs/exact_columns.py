@@ -21,14 +21,21 @@ from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.cone_recognition import Reading
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
-from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
+from tightmargin.solvers.exact_arithmetic import (
+    dot_integers,
+    dyadic,
+    rounded_down,
+    scaled,
+    solve_exactly,
+)
+from tightmargin.solvers.proofs.exact_sums.exact_products import exact_products
 from tightmargin.solvers.proofs.implied_limits import Reach
 
 Index = NDArray[np.intp]
 
 FREE_LIMIT = 24  # equations of that many unknowns take a tenth of a second in whole numbers
 # As many entries are computed exactly within a few tenths of a second.
-ENTRY_LIMIT = 1_000_000
+ENTRY_LIMIT = 5_000_000
 # Of the largest multiplier: with less room there is none for what rounding leaves over.
 SMALLEST_ROOM = 1e-13
 
@@ -73,22 +80,22 @@ def exact_columns(
         return None
     if not _is_exact(conic, z, columns, readings):
         return None
-    residuals = {int(j): _residual(conic, x, z, int(j)) for j in columns.tolist()}
+    residuals = _residuals(conic, x, z, columns)
     endless = [j for j, r in residuals.items() if _least(r, j, reach) is None]
     step: dict[int, Fraction] = {}
-    movers = sp.vstack([conic.A, conic.P], format="csr")
     if endless:
         wrong = np.array(endless, dtype=np.intp)
-        found = _moved(conic, movers, z, wrong, residuals, reach)
+        found = _moved(conic, z, wrong, residuals, reach)
         if found is None:
             return None
         step = found
-        _apply(movers, step, residuals)
+    movers = _movers(conic, step)
+    _apply(movers, step, residuals)
     least = [_least(r, j, reach) for j, r in residuals.items()]
     if any(value is None for value in least):
         return None
     floats = np.array([float(delta) for delta in step.values()])
-    part = movers[list(step)].T if step else sp.csr_matrix((len(x), 0))
+    part = movers.T
     rounding = (len(step) + 16) * 4 * UNIT
     return ExactColumns(
         np.array(list(residuals), dtype=np.intp),
@@ -104,8 +111,8 @@ def _apply(
     movers: sp.csr_matrix, step: dict[int, Fraction], residuals: dict[int, Fraction]
 ) -> None:
     """Add what the moves change to the residuals of the open columns."""
-    for i, delta in step.items():
-        for j, a in _entries(movers, i):
+    for k, delta in enumerate(step.values()):
+        for j, a in _entries(movers, k):
             if j in residuals:
                 residuals[j] += Fraction(a) * delta
 
@@ -124,11 +131,11 @@ def _change(
 ) -> Fraction:
     """-b'dz - dx'P x - 1/2 dx'P dx."""
     height, total = len(conic.b), Fraction(0)
-    for i, delta in step.items():
+    for k, (i, delta) in enumerate(step.items()):
         if i < height:
             total -= Fraction(float(conic.b[i])) * delta
             continue
-        for j, p in _entries(movers, i):
+        for j, p in _entries(movers, k):
             there = Fraction(float(x[j])) + step.get(height + j, Fraction(0)) / 2
             total -= delta * Fraction(p) * there
     return total
@@ -161,15 +168,33 @@ def _is_exact(conic: ConicForm, z: Array, columns: Index, readings: tuple[Readin
     return not (rounded_rows(conic, readings) & (z != 0))[rows].any()
 
 
-def _residual(conic: ConicForm, x: Array, z: Array, j: int) -> Fraction:
-    """(P x + q + A'z)_j."""
-    total = Fraction(float(conic.q[j]))
+def _movers(conic: ConicForm, step: dict[int, Fraction]) -> sp.csr_matrix:
+    """Row of A, or of P behind them, that each step moves along."""
+    height = len(conic.b)
+    numbers = np.array(list(step), dtype=np.intp)
+    if not len(numbers):
+        return sp.csr_matrix((0, len(conic.q)))
+    own = numbers < height
+    found = sp.vstack([conic.A[numbers[own]], conic.P[numbers[~own] - height]], format="csr")
+    place = np.argsort(np.argsort(~own, kind="stable"), kind="stable")
+    return found[place]
+
+
+def _residuals(conic: ConicForm, x: Array, z: Array, columns: Index) -> dict[int, Fraction]:
+    """P x + q + A'z in some columns."""
+    total = [Fraction(number) for number in conic.q[columns].tolist()]
     for matrix, vector in ((conic.P, x), (conic.A, z)):
-        span = slice(matrix.indptr[j], matrix.indptr[j + 1])
-        a, v = dyadic(matrix.data[span]), dyadic(vector[matrix.indices[span]])
-        product = sum(p * q for p, q in zip(a.integers, v.integers, strict=True))
-        total += scaled(product, a.exponent + v.exponent)
-    return total
+        lines = matrix[:, columns].T.tocsr()
+        found = exact_products(lines, vector)
+        for k in range(len(total)):
+            if found is not None:
+                total[k] += scaled(found[0][k], found[1])
+                continue
+            span = slice(lines.indptr[k], lines.indptr[k + 1])
+            a, v = dyadic(lines.data[span]), dyadic(vector[lines.indices[span]])
+            product = dot_integers(a.integers, v.integers)
+            total[k] += scaled(product, a.exponent + v.exponent)
+    return dict(zip(columns.tolist(), total, strict=True))
 
 
 def _least(r: Fraction, j: int, reach: Reach) -> float | None:
@@ -182,7 +207,6 @@ def _least(r: Fraction, j: int, reach: Reach) -> float | None:
 
 def _moved(
     conic: ConicForm,
-    movers: sp.csr_matrix,
     z: Array,
     wrong: Index,
     residuals: dict[int, Fraction],
@@ -200,6 +224,7 @@ def _moved(
     room = np.minimum(z - low, high - z)[:linear]
     scale = max(float(np.abs(z[:linear]).max(initial=0.0)), 1e-300)
     bends = len(z) + np.flatnonzero(np.diff(conic.P[:, wrong].tocsr().indptr))
+    block = sp.vstack([conic.A[:, wrong], conic.P[:, wrong]], format="csr")
     for least, weight in (
         (SMALLEST_ROOM * scale, np.minimum(room, scale)),
         (-1.0, np.ones(linear)),
@@ -207,7 +232,7 @@ def _moved(
         inside = np.flatnonzero((room > least) & (high > low)[:linear])
         weights = np.concatenate([weight[inside], np.zeros(len(bends))])
         numbers = np.concatenate([inside, bends])
-        step = _solved(movers[:, wrong][numbers].toarray(), weights, numbers, wrong, residuals)
+        step = _solved(block[numbers].toarray(), weights, numbers, wrong, residuals)
         if step is not None and _stays(step, z, low, high):
             return step
     return None

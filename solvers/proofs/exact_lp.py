@@ -19,6 +19,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
@@ -34,12 +36,14 @@ from tightmargin.solvers.exact_arithmetic import (
     scaled,
     solve_exactly,
 )
+from tightmargin.solvers.proofs.exact_sums.exact_products import exact_products
 from tightmargin.solvers.proofs.statement import SEAL, LowerBound, relaxed
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 METHOD = "exact rational dual bound"
 NONZERO_LIMIT = 4_000_000
 FREE_LIMIT = 150
+FEW = 20  # multipliers with room for each equation of a free column
 
 
 @dataclass
@@ -105,17 +109,27 @@ class _Program:
 
     def __init__(self, form: StandardForm) -> None:
         self.form, self.columns = form, form.columnwise
-        self.A, self.cost = dyadic(self.columns.data), dyadic(form.objective.a)
+        self.cost = dyadic(form.objective.a)
+
+    @cached_property
+    def A(self) -> Dyadic:  # noqa: N802  (the letter of every LP text)
+        """Coefficients, column by column."""
+        return dyadic(self.columns.data)
 
     def reduced_costs(self, y: _Multipliers) -> tuple[list[int], int]:
         """c - A'y without the corrections, as integers and their exponent."""
-        exponent = self.A.exponent + y.integers.exponent
+        products, exponent = exact_products(self.columns.T, y.floats) or self._products(y)
         lowest = min(exponent, self.cost.exponent)
         raise_products, raise_cost = exponent - lowest, self.cost.exponent - lowest
+        pairs = zip(self.cost.integers, products, strict=True)
+        return [(c << raise_cost) - (a << raise_products) for c, a in pairs], lowest
+
+    def _products(self, y: _Multipliers) -> tuple[list[int], int]:
+        """A'y of numbers whose sizes are far apart."""
         a, multipliers, starts = self.A.integers, y.integers.integers, self.columns.indptr.tolist()
         rows = self.columns.indices.tolist()
         found = []
-        for c, start, end in zip(self.cost.integers, starts[:-1], starts[1:], strict=True):
+        for start, end in pairwise(starts):
             if end - start == 1:
                 product = a[start] * multipliers[rows[start]]
             elif end > start:
@@ -123,8 +137,8 @@ class _Program:
                 product = dot_integers(a[start:end], of_rows)
             else:
                 product = 0
-            found.append((c << raise_cost) - (product << raise_products))
-        return found, lowest
+            found.append(product)
+        return found, self.A.exponent + y.integers.exponent
 
     def corrections(self, y: _Multipliers) -> dict[int, Fraction]:
         """What the corrections of the multipliers add to A'y, by column."""
@@ -137,10 +151,10 @@ class _Program:
         common = math.lcm(*(delta.denominator for delta in y.correction.values()))
         whole = {i: d.numerator * (common // d.denominator) for i, d in y.correction.items()}
         found: dict[int, int] = {}
-        for k, j in zip(entries.tolist(), owner.tolist(), strict=True):
-            product = self.A.integers[k] * whole[int(self.columns.indices[k])]
-            found[j] = found.get(j, 0) + product
-        unit = scaled(1, self.A.exponent) / common
+        A, moved = dyadic(self.columns.data[entries]), self.columns.indices[entries].tolist()
+        for a, i, j in zip(A.integers, moved, owner.tolist(), strict=True):
+            found[j] = found.get(j, 0) + a * whole[i]
+        unit = scaled(1, A.exponent) / common
         return {j: number * unit for j, number in found.items()}
 
     def block(
@@ -189,13 +203,13 @@ def _repair(
     inside = np.flatnonzero(room > 1e-9 * scale)
     if len(inside) == 0:
         return False
-    block = program.columns[:, free].tocsr()[inside].toarray()
-    block /= np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-300)  # units of the columns
     weight = np.minimum(room[inside], scale)
-    _, r, pivots = qr((block * weight[:, None]).T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(r))
-    rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())
-    chosen = inside[pivots[:rank]]
+    A = program.form.A
+    # Those with most room are enough, as a rule, and a factorisation of all takes as long as more.
+    most = np.argsort(-weight, kind="stable")[: FEW * len(free)]
+    chosen = inside[most[_independent(A[inside[most]][:, free].toarray(), weight[most])]]
+    if len(chosen) < len(free):
+        chosen = inside[_independent(A[inside][:, free].toarray(), weight)]
     lines, power = program.block(chosen, free)
     step = solve_exactly(lines, rest)
     if step is None:
@@ -203,6 +217,16 @@ def _repair(
     unit = scaled(1, -power)
     y.correction = {i: delta * unit for i, delta in zip(chosen.tolist(), step, strict=True)}
     return all(_within(y.at(i), low[i], high[i]) for i in y.correction)
+
+
+def _independent(block: Array, weight: Array) -> NDArray[np.intp]:
+    """Independent rows, of large weight."""
+    block = block / np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-300)  # columns' units
+    _, r, pivots = qr((block * weight[:, None]).T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(r))
+    rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())
+    found: NDArray[np.intp] = pivots[:rank]
+    return found
 
 
 def _within(number: Fraction, low: float, high: float) -> bool:
@@ -214,24 +238,20 @@ def _value(
     program: _Program, y: _Multipliers, reduced_costs: tuple[list[int], int]
 ) -> Fraction | None:
     form = program.form
-    rows = _side_products(
-        [(y.at(i) if i in y.correction else None) for i in range(len(y.floats))],
-        y.integers.integers,
-        y.integers.exponent,
-        form.row_lower,
-        form.row_upper,
-    )
+    numbers, exponent = y.integers.integers, y.integers.exponent
+    moved = {i: y.at(i) for i in y.correction}
+    rows = _side_products(moved, numbers, exponent, form.row_lower, form.row_upper)
     reduced, exponent = reduced_costs
-    moved = program.corrections(y)
-    exact = [scaled(reduced[j], exponent) - moved[j] if j in moved else None for j in range(form.n)]
-    columns = _side_products(exact, reduced, exponent, form.lower, form.upper)
+    changes = program.corrections(y)
+    moved = {j: scaled(reduced[j], exponent) - change for j, change in changes.items()}
+    columns = _side_products(moved, reduced, exponent, form.lower, form.upper)
     if rows is None or columns is None:
         return None
     return rows + columns
 
 
 def _side_products(
-    corrected: list[Fraction | None],
+    moved: dict[int, Fraction],
     integers: list[int],
     exponent: int,
     lower: Array,
@@ -239,24 +259,19 @@ def _side_products(
 ) -> Fraction | None:
     """Sum of v lower for v > 0 and v upper for v < 0; None when that side is infinite.
 
-    v is the corrected number where there is one, else the integer times 2**exponent.
+    v is the moved number where there is one, else the integer times 2**exponent.
     """
-    sides, numbers, total = [], [], Fraction(0)
-    for fraction, integer, low, high in zip(
-        corrected, integers, lower.tolist(), upper.tolist(), strict=True
-    ):
-        v = integer if fraction is None else fraction
-        if not v:
-            continue
-        side = low if v > 0 else high
-        if side == 0.0:
-            continue
-        if not math.isfinite(side):
-            return None
-        if fraction is None:
-            sides.append(side)
-            numbers.append(integer)
-        else:
-            total += fraction * Fraction(side)
-    exact = dyadic(np.array(sides))
-    return total + scaled(dot_integers(numbers, exact.integers), exponent + exact.exponent)
+    signs = np.array([(v > 0) - (v < 0) for v in integers], dtype=np.int64)
+    for k, number in moved.items():
+        signs[k] = (number > 0) - (number < 0)
+    sides = np.where(signs > 0, lower, np.where(signs < 0, upper, 0.0))
+    if not np.isfinite(sides).all():
+        return None
+    total = Fraction(0)
+    for k, number in moved.items():
+        total += number * Fraction(float(sides[k]))
+        sides[k] = 0.0
+    used = np.flatnonzero(sides)
+    exact = dyadic(sides[used])
+    product = dot_integers((integers[k] for k in used.tolist()), exact.integers)
+    return total + scaled(product, exponent + exact.exponent)

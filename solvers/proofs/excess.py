@@ -16,9 +16,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import (
@@ -30,11 +32,21 @@ from tightmargin.formulations.common.least_eigenvalue import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, rounded_up, scaled
+from tightmargin.solvers.proofs.exact_sums.double_sums import (
+    double_sums,
+    in_range,
+    roundings,
+    two_products,
+)
+from tightmargin.solvers.proofs.exact_sums.exact_products import exact_products
+from tightmargin.solvers.proofs.exact_sums.quadratic_rows import (
+    hold_clearly,
+    known_stack,
+    stacked,
+    sums_outside,
+)
 from tightmargin.solvers.standard_form.standard_form import PsdRow, QuadraticRow, StandardForm
 
-# Within these a product of two doubles is exactly a sum of two.
-SMALLEST, LARGEST = 1e-230, 1e100
-SPLIT = 2.0**27 + 1
 EXACT_ORDER = 64  # of a matrix that is eliminated in whole numbers: some tenths of a second
 
 
@@ -50,11 +62,14 @@ class Point:
         Coordinates that are no doubles, by column.
     inexact : array of bool (n,)
         Which these are.
+    rest : array (n,)
+        What the doubles lack, to the nearest double.
     """
 
     x: Array
     exact: Mapping[int, Fraction]
     inexact: NDArray[np.bool_]
+    rest: Array
 
     def fraction(self, j: int) -> Fraction:
         """Coordinate of a column."""
@@ -71,12 +86,14 @@ def point_of(x: Array, exact: Mapping[int, Fraction]) -> Point | None:
         return None
     if not np.isfinite(x).all():
         return None
-    kept = {j: number for j, number in exact.items() if Fraction(float(x[j])) != number}
+    lacking = {j: number - Fraction(float(x[j])) for j, number in exact.items()}
+    kept = {j: exact[j] for j, rest in lacking.items() if rest}
     if any(abs(number) < UNDERFLOW for number in kept.values()):
         return None
-    inexact = np.zeros(len(x), dtype=bool)
+    inexact, rest = np.zeros(len(x), dtype=bool), np.zeros(len(x))
     inexact[list(kept)] = True
-    return Point(x, kept, inexact)
+    rest[list(kept)] = [float(lacking[j]) for j in kept]
+    return Point(x, kept, inexact, rest)
 
 
 def bound_excess(form: StandardForm, at: Point) -> Array:
@@ -107,7 +124,7 @@ def linear_excess(form: StandardForm, at: Point, *, stop: bool = False) -> Array
         value, size = A @ x, abs(A) @ np.abs(x)
         count = np.diff(A.indptr)
         # One unit more for coordinates that are no doubles, and for what is done with the radius.
-        radius = _growth(count + 4) * size * OUTWARD + count * UNDERFLOW
+        radius = roundings(count + 4) * size * OUTWARD + count * UNDERFLOW
         low, high = value - radius, value + radius
         holds = (low >= form.row_lower) & (high <= form.row_upper)
         missed = (high < form.row_lower) | (low > form.row_upper)
@@ -119,57 +136,45 @@ def linear_excess(form: StandardForm, at: Point, *, stop: bool = False) -> Array
     if not len(left):
         return found
     part = A[left]
-    entries = x[part.indices]
-    products, errors = two_product(part.data, entries)
-    safe = _in_range(part.data, entries, products) & ~at.inexact[part.indices]
-    parts = np.column_stack([products, errors]).ravel().tolist()
-    plain = _all_of(part.indptr, safe)
-    for k, i in enumerate(left.tolist()):
+    entries, rational = x[part.indices], at.inexact[part.indices]
+    with np.errstate(over="ignore", invalid="ignore"):
+        products, errors = two_products(part.data, entries)
+        safe = _all_of(part.indptr, in_range(part.data, entries, products))
+        plain = safe & _all_of(part.indptr, ~rational)
+        sums = double_sums(products, errors, part.indptr)
+        if rational.any():
+            more = part.data * at.rest[part.indices]
+            owner = np.repeat(np.arange(len(left)), np.diff(part.indptr))
+            sums = sums.plus(owner, more, np.where(rational, np.abs(products), 0.0))
+        found[left], decided = sums.outside(form.row_lower[left], form.row_upper[left])
+    for k in np.flatnonzero(plain & ~decided).tolist():
+        i, span = int(left[k]), slice(int(part.indptr[k]), int(part.indptr[k + 1]))
         lower, upper = float(form.row_lower[i]), float(form.row_upper[i])
-        start, end = int(part.indptr[k]), int(part.indptr[k + 1])
-        if plain[k]:
-            found[i] = _excess_of_sum(parts[2 * start : 2 * end], lower, upper)
-        else:
-            number = exact_dot(part.data[start:end], part.indices[start:end], at)
-            found[i] = _outside(number, lower, upper)
+        parts = [*products[span].tolist(), *errors[span].tolist()]
+        found[i] = _excess_of_sum(parts, lower, upper)
+    rest = np.flatnonzero(~plain & ~(safe & decided))
+    numbers = exact_dots(part[rest], at)
+    for i, number in zip(left[rest].tolist(), numbers, strict=True):
+        found[i] = _outside(number, float(form.row_lower[i]), float(form.row_upper[i]))
     return found
 
 
 def quadratic_excess(rows: Sequence[QuadraticRow], at: Point) -> Array:
     """By how much each quadratic row is missed, rounded up."""
     found = np.zeros(len(rows))
-    for k in np.flatnonzero(~_hold_clearly(rows, at)).tolist():
+    if not rows:
+        return found
+    stack = known_stack(tuple(rows))
+    left = np.flatnonzero(~hold_clearly(stack, at.x))
+    if not len(left):
+        return found
+    if len(left) < len(rows):
+        stack = stacked([rows[k] for k in left.tolist()])
+    found[left], decided = sums_outside(stack, at.x, at.rest)
+    for k in left[~decided].tolist():
         row = rows[k]
         found[k] = _outside(_quadratic(row, at), row.lower, row.upper)
     return found
-
-
-def _hold_clearly(rows: Sequence[QuadraticRow], at: Point) -> NDArray[np.bool_]:
-    """Which quadratic rows hold by more than their rounding."""
-    if not rows:
-        return np.zeros(0, dtype=bool)
-    bodies = [row.body for row in rows]
-    squares = np.array([len(body.v) for body in bodies])
-    lines = np.array([len(body.a) for body in bodies])
-    first = np.repeat(np.cumsum(lines) - lines, squares)
-    y = at.x[np.concatenate([body.index for body in bodies])]
-    v, a = (np.concatenate([getattr(body, name) for body in bodies]) for name in "va")
-    i, j = (first + np.concatenate([getattr(body, name) for body in bodies]) for name in "ij")
-    constant = np.array([body.constant for body in bodies])
-    owners = [np.repeat(np.arange(len(rows)), counts) for counts in (squares, lines)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        terms = (v * (y[i] * y[j]), a * y)
-        value, size = constant.copy(), np.abs(constant)
-        for owner, part in zip(owners, terms, strict=True):
-            value = value + np.bincount(owner, part, len(rows))
-            size = size + np.bincount(owner, np.abs(part), len(rows))
-        count = squares + lines
-        lost = count * (1 + np.abs(v).max(initial=0.0)) * UNDERFLOW
-        radius = _growth(count + 10) * size * OUTWARD + lost
-        lower = np.array([row.lower for row in rows])
-        upper = np.array([row.upper for row in rows])
-        holds: NDArray[np.bool_] = (value - radius >= lower) & (value + radius <= upper)
-    return holds
 
 
 def semidefinite_excess(row: PsdRow, at: Point, *, stop: bool = False) -> float:
@@ -185,7 +190,7 @@ def semidefinite_excess(row: PsdRow, at: Point, *, stop: bool = False) -> float:
         entries = F @ at.x + row.g
         size = abs(F) @ np.abs(at.x) + np.abs(row.g)
         count = np.diff(F.indptr)
-        radius = _growth(count + 5) * size * OUTWARD + (count + 1) * UNDERFLOW
+        radius = roundings(count + 5) * size * OUTWARD + (count + 1) * UNDERFLOW
     if not (np.isfinite(entries).all() and np.isfinite(radius).all()):
         return math.inf
     M, R = symmetric(entries), symmetric(radius)
@@ -213,32 +218,19 @@ def exact_dot(a: Array, columns: NDArray[Any], at: Point) -> Fraction:
     return sum((Fraction(number) * at.exact[j] for number, j in rest), total)
 
 
-def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """Rounded products and what they lack, without a fused multiply-add."""
-    product = a * b
-    a_high, b_high = _upper_half(a), _upper_half(b)
-    a_low, b_low = a - a_high, b - b_high
-    return product, a_low * b_low - (
-        ((product - a_high * b_high) - a_low * b_high) - a_high * b_low
-    )
-
-
-def _upper_half(a: Array) -> Array:
-    far = SPLIT * a
-    return far - (far - a)
-
-
-def _growth(terms: NDArray[np.int64]) -> Array:
-    product = terms * ROUNDOFF
-    return product / (1 - product)
-
-
-def _in_range(a: Array, b: Array, products: Array) -> NDArray[np.bool_]:
-    """Which products lose nothing to underflow."""
-    sizes = np.abs(products)
-    inside = (np.abs(a) <= LARGEST) & (np.abs(b) <= LARGEST) & (sizes >= SMALLEST)
-    found: NDArray[np.bool_] = inside | (a == 0) | (b == 0)
-    return found
+def exact_dots(A: sp.csr_matrix, at: Point) -> list[Fraction]:
+    """Rows of a matrix times a point, in rational numbers."""
+    found = exact_products(A, np.where(at.inexact, 0.0, at.x))
+    if found is None:
+        spans = [slice(start, end) for start, end in pairwise(A.indptr.tolist())]
+        return [exact_dot(A.data[span], A.indices[span], at) for span in spans]
+    total = [scaled(number, found[1]) for number in found[0]]
+    entries = np.flatnonzero(at.inexact[A.indices])
+    owner = np.searchsorted(A.indptr, entries, side="right") - 1
+    columns, numbers = A.indices[entries].tolist(), A.data[entries].tolist()
+    for i, j, number in zip(owner.tolist(), columns, numbers, strict=True):
+        total[i] += Fraction(number) * at.exact[j]
+    return total
 
 
 def _excess_of_sum(parts: Sequence[float], lower: float, upper: float) -> float:
@@ -251,9 +243,12 @@ def _excess_of_sum(parts: Sequence[float], lower: float, upper: float) -> float:
 
 def _outside(number: Fraction, lower: float, upper: float) -> float:
     """By how much a rational number is outside two sides, rounded up."""
-    short = Fraction(lower) - number if math.isfinite(lower) else Fraction(0)
-    over = number - Fraction(upper) if math.isfinite(upper) else Fraction(0)
-    return rounded_up(max(short, over, Fraction(0)))
+    missed = [Fraction(0)]
+    if number < lower:
+        missed.append(Fraction(lower) - number)
+    if number > upper:
+        missed.append(number - Fraction(upper))
+    return rounded_up(max(missed)) if len(missed) > 1 else 0.0
 
 
 def _quadratic(row: QuadraticRow, at: Point) -> Fraction:
@@ -313,7 +308,8 @@ def _is_semidefinite(rows: list[list[int]]) -> bool:
     return True
 
 
-def _all_of(indptr: NDArray[Any], flags: NDArray[np.bool_]) -> list[bool]:
+def _all_of(indptr: NDArray[Any], flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether the flags of all entries of each row are set."""
     unset = np.r_[0, np.cumsum(~flags)]
-    return [bool(same) for same in unset[indptr[1:]] == unset[indptr[:-1]]]
+    same: NDArray[np.bool_] = unset[indptr[1:]] == unset[indptr[:-1]]
+    return same

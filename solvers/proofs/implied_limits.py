@@ -23,6 +23,8 @@ from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 ROUNDS = 6
+NARROWER = 0.5  # of a width: narrowing that costs a round
+BLOCK = 2**15  # entries of rows that are worked on together: they stay in the processor's cache
 OUTWARD = 1e-12
 LEAST = 1e-90  # of the size of a number of a model, and of a limit that is not 0
 
@@ -107,12 +109,21 @@ def limits_of_variables(form: StandardForm, classification: Classification, cuto
         before = limits.low.copy(), limits.high.copy()
         _by_matrices(form, limits)
         _by_objective(form, classification, limits, cutoff)
-        _by_rows(form.A, form.row_lower, form.row_upper, limits)
-        if cones is not None:
+        if cones is not None:  # before the rows, which are dearer and need limits to start from
             _by_cones(cones, limits)
-        if np.array_equal(before[0], limits.low) and np.array_equal(before[1], limits.high):
+        _by_rows(form.A, form.row_lower, form.row_upper, limits)
+        if not _narrowed(*before, limits):
             break
     return Reach(limits.low, limits.high, cutoff)
+
+
+def _narrowed(low: Array, high: Array, limits: _Limits) -> bool:
+    """Whether a round found a limit where there was none, or one that is worth another round."""
+    found = np.isinf(low) & np.isfinite(limits.low) | np.isinf(high) & np.isfinite(limits.high)
+    if found.any():
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool((limits.high - limits.low < NARROWER * (high - low)).any())
 
 
 def _is_ordinary(form: StandardForm, cutoff: float) -> bool:
@@ -132,14 +143,26 @@ def _is_ordinary(form: StandardForm, cutoff: float) -> bool:
 
 def _by_rows(A: sp.csr_matrix, lower: Array, upper: Array, limits: _Limits) -> None:
     """a_j x_j <= side - the least of the other terms, and the other way round."""
-    entries = A.tocoo()
-    i, j, a = entries.row, entries.col, entries.data
-    count = np.diff(A.indptr)[i]
+    ends = np.searchsorted(A.indptr, np.arange(BLOCK, A.nnz, BLOCK))
+    cuts = np.unique(np.r_[0, ends, A.shape[0]])
+    for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        _by_few_rows(A, first, last, (lower, upper), limits)
+
+
+def _by_few_rows(
+    A: sp.csr_matrix, first: int, last: int, sides: tuple[Array, Array], limits: _Limits
+) -> None:
+    """The same of rows that follow one another."""
+    lower, upper = (side[first:last] for side in sides)
+    part = slice(A.indptr[first], A.indptr[last])
+    counts = np.diff(A.indptr[first : last + 1])
+    i = np.repeat(np.arange(last - first), counts)
+    j, a, count = A.indices[part], A.data[part], counts[i]
     with np.errstate(invalid="ignore", over="ignore"):
         least = np.where(a > 0, a * limits.low[j], a * limits.high[j])
         most = np.where(a > 0, a * limits.high[j], a * limits.low[j])
-        low_rest, low_pad = _others(least, i, A.shape[0], -np.inf)
-        high_rest, high_pad = _others(most, i, A.shape[0], np.inf)
+        low_rest, low_pad = _others(least, i, last - first, -np.inf)
+        high_rest, high_pad = _others(most, i, last - first, np.inf)
         rounding = (count + 8) * 4 * UNIT
         above, below = upper[i] - low_rest, lower[i] - high_rest
         above = above + rounding * (low_pad + np.abs(upper[i]))
@@ -149,14 +172,16 @@ def _by_rows(A: sp.csr_matrix, lower: Array, upper: Array, limits: _Limits) -> N
         )
 
 
-def _others(terms: Array, rows: Array, height: int, endless: float) -> tuple[Array, Array]:
+def _others(terms: Array, rows: NDArray[Any], height: int, endless: float) -> tuple[Array, Array]:
     """Sum of the other terms of each term's row, and of their sizes; `endless` when one is."""
-    finite = np.where(np.isfinite(terms), terms, 0.0)
+    open_terms = ~np.isfinite(terms)
+    finite = np.where(open_terms, 0.0, terms)
     sums = np.bincount(rows, finite, height)
     sizes = np.bincount(rows, np.abs(finite), height)
-    open_terms = np.bincount(rows, ~np.isfinite(terms), height)
-    rest = open_terms[rows] - ~np.isfinite(terms)
-    return np.where(rest > 0, endless, sums[rows] - finite), sizes[rows]
+    if not open_terms.any():
+        return sums[rows] - finite, sizes[rows]
+    several = np.bincount(rows[open_terms], minlength=height)[rows] > open_terms
+    return np.where(several, endless, sums[rows] - finite), sizes[rows]
 
 
 def _by_objective(
