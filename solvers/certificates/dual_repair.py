@@ -8,23 +8,20 @@ boundary move least), and x^ along P, until the residual is at rounding level.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import splu
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, triangle_scale, unpack
+from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, solved
 
 Index = NDArray[np.int64]
 
 ROUNDS = 12
-DENSE_LIMIT = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +44,16 @@ class Repaired:
     reason: str = ""
 
 
-def repaired(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()) -> Repaired:
-    """Make a point and multipliers stationary; whatever comes out, a bound is proven elsewhere."""
+def repaired(
+    conic: ConicForm, x: Array, z: Array, names: Callable[[], Sequence[str]] | None = None
+) -> Repaired:
+    """Make a point and multipliers stationary; whatever comes out, a bound is proven elsewhere.
+
+    Parameters
+    ----------
+    names : callable, optional
+        Gives the names of the columns, which a failure alone asks for.
+    """
     scale = 1.0 + float(np.abs(conic.q).max(initial=0.0))
     given = conic.P @ x + conic.q + conic.A.T @ z
     residual = float(np.abs(given).max(initial=0.0)) / scale
@@ -63,7 +68,7 @@ def repaired(conic: ConicForm, x: Array, z: Array, names: tuple[str, ...] = ()) 
         x_hat = x_hat + x_step
         z = into_cone(conic, z + z_step)
     worst = int(np.argmax(np.abs(r) - allowed))
-    name = names[worst] if names else f"column {worst}"
+    name = names()[worst] if names else f"column {worst}"
     reason = f"stationarity of {name} stays at {r[worst]:.2e} after repair"
     return Repaired(x_hat, z, residual, reason)
 
@@ -77,28 +82,29 @@ def _rounding(conic: ConicForm, x: Array, z: Array) -> Array:
 def into_cone(conic: ConicForm, z: Array) -> Array:
     """Nearest point of the dual cone, a hair inside for second-order and semidefinite blocks."""
     z = z.copy()
+    cones: dict[int, list[int]] = {}
     for block in conic.blocks:
-        part = z[block.rows]
         match block.kind:
             case "nonneg":
-                z[block.rows] = np.maximum(part, 0.0)
+                z[block.rows] = np.maximum(z[block.rows], 0.0)
             case "soc":
-                z[block.rows] = _into_soc(part)
+                cones.setdefault(block.size, []).append(block.start)
             case "psd":
-                z[block.rows] = _into_psd(part)
+                z[block.rows] = _into_psd(z[block.rows])
+    for width, starts in cones.items():
+        places = np.array(starts)[:, None] + np.arange(width)
+        z[places] = _into_socs(z[places])
     return z
 
 
-def _into_soc(part: Array) -> Array:
-    norm = float(np.linalg.norm(part[1:]))
+def _into_socs(parts: Array) -> Array:
+    """Points of second-order cones near the rows of an array (m, k)."""
+    norm = np.linalg.norm(parts[:, 1:], axis=1)
     floor = norm * (1 + 4e-16)
-    if part[0] >= floor:
-        return part
-    if part[0] <= -norm:
-        return np.zeros_like(part)
-    out = part.copy()
-    out[0] = floor
-    return out
+    found = parts.copy()
+    found[:, 0] = np.maximum(parts[:, 0], floor)
+    found[(parts[:, 0] < floor) & (parts[:, 0] <= -norm)] = 0.0
+    return found
 
 
 def _into_psd(part: Array) -> Array:
@@ -126,47 +132,14 @@ def _absorb_in_bounds(conic: ConicForm, x: Array, z: Array) -> Array:
 
 def _correction(conic: ConicForm, z: Array, target: Array) -> tuple[Array, Array]:
     """Steps (dx, dz) with P dx + A'dz = target, least in the scaling of z."""
-    scaled = _scaling(conic, z) @ conic.A
-    normal = (conic.A.T @ scaled).tocsc()
-    curvature = conic.P @ conic.P / max(float(np.abs(conic.P.data).max(initial=0.0)), 1e-300)
-    if conic.P.nnz:
-        normal = normal + curvature
-    multiplier = _solve(normal, target)
+    size = float(np.abs(conic.P.data).max(initial=0.0))
+    curvature = conic.P @ conic.P / size if size else conic.P
+    normal = NormalMatrix(conic.A, _scaling(conic, z), curvature.tocsc())
+    multiplier = solved(normal, target)
     x_step = np.zeros(len(target))
-    if conic.P.nnz:
-        x_step = (conic.P @ multiplier) / float(np.abs(conic.P.data).max())
-    return x_step, np.asarray(scaled @ multiplier).ravel()
-
-
-def _solve(normal: sp.csc_matrix, target: Array) -> Array:
-    """Solve a semidefinite, badly scaled system: diagonal scaling, a tiny shift, refinement."""
-    diagonal = normal.diagonal()
-    largest = float(diagonal.max(initial=0.0))
-    if not largest > 0:  # multipliers that are all zero: nothing can be moved
-        return np.zeros(len(target))
-    scale = 1 / np.sqrt(np.maximum(diagonal, 1e-30 * largest))
-    balanced = (sp.diags(scale) @ normal @ sp.diags(scale)).tocsc()
-    apply_inverse = _factorised(balanced + 1e-13 * sp.identity(len(scale), format="csc"))
-    right = scale * target
-    solution = apply_inverse(right)
-    for _ in range(3):
-        solution = solution + apply_inverse(right - balanced @ solution)
-    return scale * solution
-
-
-def _factorised(matrix: sp.csc_matrix) -> Callable[[Array], Array]:
-    n = matrix.shape[0]
-    if n <= DENSE_LIMIT and matrix.nnz > 0.1 * n * n:
-        try:
-            factor = cho_factor(matrix.toarray(), overwrite_a=True, check_finite=False)
-        except LinAlgError:  # indefinite by rounding: LU below does not mind
-            return splu(matrix).solve
-        return lambda right: cho_solve(factor, right, check_finite=False)
-    # The default ordering is for unsymmetric matrices and fills up to ten times as much.
-    symmetric = splu(
-        matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=1e-3, options={"SymmetricMode": True}
-    )
-    return symmetric.solve
+    if size:
+        x_step = (conic.P @ multiplier) / size
+    return x_step, normal.scaled @ (conic.A @ multiplier)
 
 
 def _scaling(conic: ConicForm, z: Array) -> sp.csr_matrix:

@@ -39,6 +39,8 @@ def conditions(
 ) -> dict[str, float]:
     """Residuals of the conditions, under the names of `solvers/fact_names.py`.
 
+    What overflows, at a point of 1e170 that a solver ran off to, is no number and is left out.
+
     Parameters
     ----------
     form, conic
@@ -51,11 +53,13 @@ def conditions(
         What complementarity is relative to, if it is not 0.
     """
     z = conic_multipliers(conic, duals)
-    return {
-        "stationarity": stationarity(conic, x, z),
-        "dual_cone_violation": dual_cone_violation(form, duals),
-        "complementarity": abs(float((conic.b - conic.A @ x) @ z)) / (scale or 1.0),
-    } | dict(_dual_eigenvalues(form, duals))
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = {
+            "stationarity": stationarity(conic, x, z),
+            "dual_cone_violation": dual_cone_violation(form, duals),
+            "complementarity": abs(float((conic.b - conic.A @ x) @ z)) / (scale or 1.0),
+        } | dict(_dual_eigenvalues(form, duals))
+    return {name: value for name, value in found.items() if np.isfinite(value)}
 
 
 def stationarity(conic: ConicForm, x: Array, z: Array) -> float:

@@ -16,7 +16,8 @@ from tightmargin.solvers.proofs.statement import LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.weak_duality import prepared, proven_bound
 
-TIGHT = 1e-9
+# Of the known value: a hundredth of what a verdict asks for.
+TIGHT = 1e-8
 SHRUNK = 1e-8
 # Of a known value: points that cost so much more count too, so that a bound above it shows.
 ABOVE = 1e-3
@@ -41,9 +42,12 @@ def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerB
     best = _tried(subject, x, z, known, cutoff)
     if is_tight(known, best):
         return best, ""
-    better = repaired(conic, x, z, tuple(case.form.columns.names()))
+    better = repaired(conic, x, z, case.form.columns.names)
     best = larger(best, _tried(subject, better.x, better.z, known, cutoff))
-    if not is_tight(known, best):
+    # Where nothing of their own worth is lost, it is the point that is not optimal.
+    worth = max(_worth(conic, x, z), _worth(conic, better.x, better.z))
+    enough = is_tight(known, best) or is_tight(worth, best)
+    if not enough:
         # In numbers near 1 the repair loses less to rounding.
         scaled = case.factors.conic(conic)
         near = repaired(scaled.conic, scaled.scaled_point(x), scaled.scaled_multipliers(z))
@@ -52,7 +56,7 @@ def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerB
             back = scaled.point(near.x), scaled.multipliers(near.z)
             found = _tried(subject, *back, known, cutoff)
         best = larger(best, found)
-    if not is_tight(known, best):
+    if not (enough or is_tight(known, best)):
         # Where costs are positive, a little less of everything leaves them a little of themselves.
         less = 1 - SHRUNK
         best = larger(best, _tried(subject, less * better.x, less * better.z, known, cutoff))
@@ -60,6 +64,11 @@ def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerB
         best = larger(best, zero_bound(subject, better.z, cutoff))
     reason = better.reason or "what is left of stationarity acts on a variable without a limit"
     return best, "" if best is not None else reason
+
+
+def _worth(conic: ConicForm, x: Array, z: Array) -> float:
+    """The bound of a point and multipliers that leave nothing of stationarity."""
+    return -float(x @ (conic.P @ x)) / 2 - float(conic.b @ z)
 
 
 def is_tight(known: float, bound: LowerBound | None) -> bool:

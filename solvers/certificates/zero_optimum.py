@@ -30,7 +30,9 @@ NEARLY_ZERO = 1e-6
 
 def is_nearly_zero(case: Case, bound: float) -> bool:
     """Whether a bound is below 0 by so little that the optimum may be 0."""
-    return bound < 0 and abs(bound) <= NEARLY_ZERO * case.scale(bound)
+    # The natural size of an objective takes a while, and counts for at most 1.
+    near_one = bound < 0 and abs(bound) <= NEARLY_ZERO * max(1.0, abs(bound))
+    return near_one and abs(bound) <= NEARLY_ZERO * case.scale(bound)
 
 
 def zero_bound(subject: Subject, z: Array, cutoff: float) -> LowerBound | None:

@@ -197,7 +197,7 @@ def test_no_bound_has_a_reason_that_names_a_variable() -> None:
     form = standard_form(m)
     conic = conic_form(form, classify(form))
     names = tuple(v.name for v in form.columns)
-    found = repaired(conic, np.zeros(2), np.zeros(conic.A.shape[0]), names)
+    found = repaired(conic, np.zeros(2), np.zeros(conic.A.shape[0]), lambda: names)
     assert "stationarity of free stays at 1" in found.reason
     value, reason = best_bound(form, np.zeros(2), np.zeros(conic.A.shape[0]))
     assert value is None
