@@ -19,7 +19,7 @@ from scipy.linalg import qr
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact_arithmetic import solve_exactly
-from tightmargin.solvers.proofs.excess import Point, exact_dot, point_of
+from tightmargin.solvers.proofs.excess import Point, exact_dot, exact_dots, point_of
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Index = NDArray[np.int64]
@@ -68,12 +68,18 @@ class Equations:
                 return None
             exact |= found
         for rows, columns in self.own:
-            at = point_of(x, exact)
+            others = x.copy()
+            others[columns] = 0.0
+            at = point_of(others, exact)
             if at is None:
                 return None
-            for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-                right, pivot = self._without(i, (j,), at)
-                exact[j] = right / Fraction(pivot[j])
+            lines = self.matrix[rows]
+            pivots = np.asarray(lines[np.arange(len(rows)), columns]).ravel().tolist()
+            sides = self.right[rows].tolist()
+            for j, rest, pivot, side in zip(
+                columns.tolist(), exact_dots(lines, at), pivots, sides, strict=True
+            ):
+                exact[j] = (Fraction(side) - rest) / Fraction(pivot)
         at = point_of(x, exact)
         return None if at is None else (at.x, at.exact)
 

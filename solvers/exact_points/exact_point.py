@@ -27,6 +27,7 @@ from tightmargin.solvers.exact_points.one_sided_columns import with_rows_met
 from tightmargin.solvers.exact_points.squared_columns import with_squares_lowered
 from tightmargin.solvers.exact_points.tightened import Tightened
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.exact_sums.quadratic_rows import hold_clearly, known_stack
 from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.standard_form.standard_form import StandardForm
@@ -113,6 +114,8 @@ def _near_by(search: Search, x: Array) -> None:
     """The point itself, then others that cost no solve, until one is cheap."""
     form = search.form
     search.tried(x, clearly=True)
+    if form.quadratic and not search.settled(CHEAP):
+        _onto_quadratics(search, x)
     if not search.settled(CHEAP):
         search.tried(x)
     # The second is where a homogeneous model is at its best with an optimum of 0, the third where
@@ -123,6 +126,20 @@ def _near_by(search: Search, x: Array) -> None:
     for sign in (1.0, -1.0):
         if not search.settled(CHEAP):
             _along(search, x, np.where(form.integer, 0.0, sign * x), SCALINGS)
+
+
+def _onto_quadratics(search: Search, x: Array) -> None:
+    """Scalings from the shortest on that meets all quadratic rows by itself."""
+    form = search.form
+    stack = known_stack(form.quadratic)
+    for sign in (-1.0, 1.0):
+        towards = np.where(form.integer, 0.0, sign * x)
+        for k in reversed(range(len(SCALINGS))):
+            if search.settled(CHEAP):
+                return
+            if hold_clearly(stack, x + SCALINGS[k] * towards).all():
+                _along(search, x, towards, SCALINGS[k:])
+                break
 
 
 def _snapped(form: StandardForm, x: Array) -> Array:

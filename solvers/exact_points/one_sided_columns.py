@@ -29,6 +29,7 @@ Flags = NDArray[np.bool_]
 
 ROUNDS = 8
 LEVELS = 4
+SAMPLE = 16  # entries of a column that are looked at first
 UP = 1 + 2.0**-50
 AMPLE = 1e3  # of what missed rows need: a row with so much room objects to nothing
 
@@ -77,53 +78,64 @@ def moves_of(form: StandardForm, x: Array, need: Array) -> Moves:
     need : array
         By how much each row is missed: no more is looked for once those that are have a column.
     """
+    few = _unblocked(form)
+    if few is not None:
+        moves = _chosen(form, x, need, few, 1)
+        repaired = np.zeros(len(need), dtype=bool)
+        repaired[moves.row] = True
+        if repaired[need > 0].all():
+            return moves
+    return _chosen(form, x, need, _entries(form, x), 2 * LEVELS)
+
+
+def _chosen(form: StandardForm, x: Array, need: Array, entries: Entries, levels: int) -> Moves:
+    """The same among columns all of whose entries are given, in so many rounds."""
     needed = need > 0
-    entries = _entries(form, x)
+    row, column, slope = entries.row, entries.column, entries.slope
     rows = form.A.shape[0] + len(form.quadratic)
     low = np.r_[form.row_lower, [row.lower for row in form.quadratic]]
     high = np.r_[form.row_upper, [row.upper for row in form.quadratic]]
-    has_low, has_high = np.isfinite(low)[entries.row], np.isfinite(high)[entries.row]
+    has_low, has_high = np.isfinite(low)[row], np.isfinite(high)[row]
     movable = ~form.integer & (form.lower < form.upper) & ~_in_equations(form, low == high, entries)
-    helps = (
-        entries.straight & (entries.slope != 0) & movable[entries.column] & (has_low != has_high)
-    )
     # Towards its only side is away from violation: up for a lower side and a positive slope.
-    upwards = (entries.slope > 0) == has_low
-    objects_up = ~entries.straight | np.where(entries.slope > 0, has_high, has_low)
-    objects_down = ~entries.straight | np.where(entries.slope > 0, has_low, has_high)
-    none = entries.straight & (entries.slope == 0)
-    objects_up[none] = objects_down[none] = False
+    rising = slope > 0
+    acts = ~entries.straight | (slope != 0)
+    objects_up = acts & (~entries.straight | np.where(rising, has_high, has_low))
+    objects_down = acts & (~entries.straight | np.where(rising, has_low, has_high))
     blocked_up, blocked_down = _of_semidefinite(form)
     blocked_up += form.upper <= x
     blocked_down += form.lower >= x
     price = 2 * (form.objective.Q @ x) + form.objective.a
-    cost = np.where(upwards, price[entries.column], -price[entries.column])
     repaired = np.zeros(rows, dtype=bool)
     found: list[Index] = []
-    room = _room(form, x, low, high) > AMPLE * float(need.max(initial=0.0))
     silent = np.zeros(rows, dtype=bool)
-    for _ in range(2 * LEVELS):
-        objects = ~(repaired | silent)[entries.row]
-        count_up = np.bincount(entries.column, objects_up & objects, form.n) + blocked_up
-        count_down = np.bincount(entries.column, objects_down & objects, form.n) + blocked_down
-        free = np.where(upwards, count_up[entries.column], count_down[entries.column]) == 0
-        fit = np.flatnonzero(helps & free & ~repaired[entries.row])
+    for _ in range(levels):
+        objects = ~(repaired | silent)[row]
+        count_up = np.bincount(column[objects_up & objects], minlength=form.n) + blocked_up
+        count_down = np.bincount(column[objects_down & objects], minlength=form.n) + blocked_down
+        free_up, free_down = movable & (count_up == 0), movable & (count_down == 0)
+        near = np.flatnonzero((free_up | free_down)[column])
+        up = rising[near] == has_low[near]
+        free = np.where(up, free_up[column[near]], free_down[column[near]])
+        helps = entries.straight[near] & (slope[near] != 0) & (has_low[near] != has_high[near])
+        fits = helps & free & ~repaired[row[near]]
+        fit, up = near[fits], up[fits]
         if not len(fit):
+            room = _room(form, x, low, high) > AMPLE * float(need.max(initial=0.0))
             if silent.any() or not room.any():
                 break
             silent = room
             continue
-        each = cost[fit] / np.abs(entries.slope[fit])
-        order = np.lexsort((each, entries.row[fit]))
-        first = order[np.r_[True, np.diff(entries.row[fit][order]) > 0]]
+        each = np.where(up, price[column[fit]], -price[column[fit]]) / np.abs(slope[fit])
+        order = np.lexsort((each, row[fit]))
+        first = order[np.r_[True, np.diff(row[fit][order]) > 0]]
         found.append(fit[first])
-        repaired[entries.row[fit[first]]] = True
+        repaired[row[fit[first]]] = True
         if repaired[needed].all():
             break
     chosen = np.concatenate([np.zeros(0, dtype=np.int64), *found])
-    sign = np.where(upwards[chosen], 1.0, -1.0)
-    step = sign / np.abs(entries.slope[chosen])
-    return Moves(entries.row[chosen], entries.column[chosen], step)
+    sign = np.where(rising[chosen] == has_low[chosen], 1.0, -1.0)
+    return Moves(row[chosen], column[chosen], sign / np.abs(slope[chosen]))
 
 
 def _room(form: StandardForm, x: Array, low: Array, high: Array) -> Array:
@@ -189,10 +201,12 @@ def _rough_excess(form: StandardForm, x: Array) -> Array:
 
 
 def _entries(form: StandardForm, x: Array) -> Entries:
-    A = form.A.tocoo()
-    rows, columns, slopes = [A.row], [A.col], [A.data]
+    A = form.A
+    first = A.shape[0]
+    rows, columns, slopes = [np.repeat(np.arange(first), np.diff(A.indptr))], [A.indices], [A.data]
     straight = [np.ones(A.nnz, dtype=bool)]
-    first = form.A.shape[0]
+    if not form.quadratic:
+        return Entries(rows[0], columns[0], slopes[0], straight[0])
     for k, row in enumerate(form.quadratic):
         body = row.body
         y = x[body.index]
@@ -207,9 +221,38 @@ def _entries(form: StandardForm, x: Array) -> Entries:
     return Entries(*(np.concatenate(part) for part in (rows, columns, slopes, straight)))
 
 
+def _unblocked(form: StandardForm) -> Entries | None:
+    """Entries of the columns that may be free: few rows object to raising or to lowering a slack.
+
+    Of a long column the first entries show, as a rule, that some row objects to either. None where
+    a quadratic row may object to one of the columns that are left.
+    """
+    A = form.columnwise
+    count = np.diff(A.indptr)
+    start = np.repeat(A.indptr[:-1], np.minimum(count, SAMPLE))
+    column = np.repeat(np.arange(form.n), np.minimum(count, SAMPLE))
+    place = np.arange(len(start)) - np.searchsorted(column, column)
+    row, rising = A.indices[start + place], A.data[start + place] > 0
+    has_low, has_high = np.isfinite(form.row_lower)[row], np.isfinite(form.row_upper)[row]
+    acts = A.data[start + place] != 0
+    up = np.bincount(column[acts & np.where(rising, has_high, has_low)], minlength=form.n) > 0
+    down = np.bincount(column[acts & np.where(rising, has_low, has_high)], minlength=form.n) > 0
+    kept = ~(up & down)
+    if any(kept[quadratic.body.index].any() for quadratic in form.quadratic):
+        return None
+    at = np.flatnonzero(np.repeat(kept, count))
+    return Entries(
+        A.indices[at],
+        np.repeat(np.flatnonzero(kept), count[kept]),
+        A.data[at],
+        np.ones(len(at), dtype=bool),
+    )
+
+
 def _in_equations(form: StandardForm, equations: Flags, entries: Entries) -> Flags:
     found = np.zeros(form.n, dtype=bool)
-    found[entries.column[equations[entries.row]]] = True
+    if equations.any():
+        found[entries.column[equations[entries.row]]] = True
     return found
 
 
