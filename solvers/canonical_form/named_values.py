@@ -118,16 +118,25 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
     if duals is None:
         return {}
     found: dict[int, tuple[Any, dict[Any, Any]]] = {}
-    numbers = (form.sense * duals.rows).tolist()
-    for (component, key), number in zip(form.rows.locations(), numbers, strict=True):
-        found.setdefault(id(component), (component, {}))[1][key] = number
-    for data in [row.data for row in form.quadratic] + [row.data for row in form.psd]:
-        if id(data) in duals.cones:
-            component = data.parent_component()
-            found.setdefault(id(component), (component, {}))[1][data.index()] = duals.cones[
-                id(data)
-            ]
-    return {
+    multipliers = form.sense * duals.rows
+    numbers = multipliers.tolist()
+    whole: dict[str, Array] = {}
+    start = 0
+    for component, rows in form.rows.arrays:
+        end = start + len(rows)
+        if component.is_indexed() and len(rows) == len(component):
+            whole[component.name] = multipliers[start:end]
+        else:
+            entries = zip(component.row_keys(rows), numbers[start:end], strict=True)
+            found.setdefault(id(component), (component, {}))[1].update(entries)
+        start = end
+    single = zip(form.rows.single, numbers[start:], strict=True)
+    cones = [row.data for row in form.quadratic] + [row.data for row in form.psd]
+    held = ((data, duals.cones[id(data)]) for data in cones if id(data) in duals.cones)
+    for data, entry in (*single, *held):
+        component = data.parent_component()
+        found.setdefault(id(component), (component, {}))[1][data.index()] = entry
+    return whole | {
         component.name: _in_index_order(component, entries) for component, entries in found.values()
     }
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.canonical_form.conic_form import ConicForm
+from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, Index
 
 LOST = 1e-6
 EXPONENT = 300.0  # further than this no factor goes
@@ -109,9 +109,11 @@ def scaled_conic(conic: ConicForm, by: Factors) -> ScaledConic:
         1 / c[conic.low_bound], 1 / c[conic.high_bound], np.ones(_in_cones(conic)),
     ])  # fmt: skip
     semidefinite = iter(by.psd)
+    cones = conic.blocks_of("soc")
+    if cones:
+        rows, factors = _cone_factors(A, b, cones)
+        factors_of_rows[rows] = factors
     for block in conic.blocks:
-        if block.kind == "soc":
-            factors_of_rows[block.rows] = _cone_factors(A[block.rows], b[block.rows])
         if block.kind == "psd":
             factors = next(semidefinite)
             i, j = np.tril_indices(len(factors))
@@ -150,17 +152,40 @@ def _mixing(conic: ConicForm, heads: NDArray[np.intp], size: float) -> sp.csr_ma
     return sp.csr_matrix((entries, (rows, columns)), shape=(m, m))
 
 
-def _cone_factors(A: sp.csr_matrix, b: Array) -> Array:
-    """Factors u and v of f and g that bring their numbers near 1, and sqrt(u v) for the rest."""
-    first, second = (_mean_log(A, b, slice(k, k + 1)) for k in (0, 1 % len(b)))
-    if first is None or second is None:  # nothing in one of them: one factor for all
-        everything = _mean_log(A, b, slice(None))
-        return np.full(len(b), float(nearest_powers(np.array(-(everything or 0.0)))))
-    middle = np.round(-(first + second) / 2)
-    apart = np.round((second - first) / 2)
-    factors = np.full(len(b), middle)
-    factors[: min(2, len(b))] += np.array([apart, -apart])[: len(b)]
-    return np.exp2(np.clip(factors, -EXPONENT, EXPONENT))
+def _cone_factors(A: sp.csr_matrix, b: Array, cones: list[Block]) -> tuple[Index, Array]:
+    """Rows of the cones with the factors of each.
+
+    Factors u and v of f and g bring their numbers near 1, and sqrt(u v) is that of the rest. Where
+    there is nothing in one of them, all rows of a cone get one factor.
+    """
+    starts, sizes = (
+        np.array(part) for part in zip(*((c.start, c.size) for c in cones), strict=True)
+    )
+    owner = np.repeat(np.arange(len(cones)), sizes)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = starts[owner] + place
+    sums, counts = _logs(A, b)
+    totals = np.bincount(owner, sums[rows]), np.bincount(owner, counts[rows])
+    second = starts + np.minimum(1, sizes - 1)
+    both = (counts[starts] > 0) & (counts[second] > 0)
+    f, g = (sums[at] / np.maximum(counts[at], 1) for at in (starts, second))
+    alone = np.round(np.clip(-totals[0] / np.maximum(totals[1], 1), -EXPONENT, EXPONENT))
+    middle = np.where(both, np.round(-(f + g) / 2), alone)
+    apart = np.where(both, np.round((g - f) / 2), 0.0)
+    exponents = middle[owner]
+    exponents[place == 0] += apart
+    exponents[place == 1] -= apart[sizes > 1]
+    return rows, np.exp2(np.clip(exponents, -EXPONENT, EXPONENT))
+
+
+def _logs(A: sp.csr_matrix, b: Array) -> tuple[Array, Index]:
+    """Sum of the logarithms to base 2 of the numbers of each row but 0, and how many they are."""
+    count = np.diff(A.indptr)
+    row = np.concatenate([np.repeat(np.arange(len(b)), count), np.arange(len(b))])
+    numbers = np.abs(np.concatenate([A.data, b]))
+    row, numbers = row[numbers > 0], numbers[numbers > 0]
+    sums = np.bincount(row, np.log2(numbers), len(b)).astype(np.float64)
+    return sums, np.bincount(row, minlength=len(b)).astype(np.int64)
 
 
 def _find_lost(z: Array) -> None:
@@ -170,13 +195,6 @@ def _find_lost(z: Array) -> None:
         z[0] = square / z[1]
     elif abs(z[1]) < LOST * abs(z[0]):
         z[1] = square / z[0]
-
-
-def _mean_log(A: sp.csr_matrix, b: Array, rows: slice) -> float | None:
-    """Mean logarithm to base 2 of the numbers of some rows; None without any but 0."""
-    numbers = np.abs(np.concatenate([A[rows].data, b[rows]]))
-    numbers = numbers[numbers > 0]
-    return float(np.log2(numbers).mean()) if len(numbers) else None
 
 
 def _in_cones(conic: ConicForm) -> int:
