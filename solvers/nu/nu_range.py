@@ -29,6 +29,7 @@ from tightmargin.solvers.backends import highs
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.nu.small_loss import small_loss
 from tightmargin.solvers.nu.tiny_coefficients import (
     ORDINARY,
     even_columns,
@@ -38,6 +39,7 @@ from tightmargin.solvers.nu.tiny_coefficients import (
 from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
+CLEARLY = 1e-6  # relative: more than rounding makes of a mean loss
 AT = 1e-8  # relative: the linear program behind nu_bar knows it no better
 
 
@@ -239,6 +241,17 @@ def nu_bar_bounds(
     return 0.0 if proven is None else max(0.0, proven.varying), upper
 
 
+def _is_clearly_inside(origin: Origin) -> bool:
+    """Whether a hyperplane that is quickly found shows that nu is above nu_min."""
+    parameters = origin.parameters
+    nu, balance, intercept = (parameters[key] for key in ("nu", "class_balance", "intercept"))
+    if nu > nu_max(origin.data, balance, intercept):
+        return False
+    enough = nu * (1 - CLEARLY)
+    weights = loss_weights(origin.data, balance)
+    return small_loss(origin.data, weights, intercept, enough) < enough
+
+
 def remark(origin: Origin) -> str:
     """What solve() should say about the hyperparameters of a model before solving it.
 
@@ -248,6 +261,8 @@ def remark(origin: Origin) -> str:
         An entry of the extended nu family on the side of nu_bar where it states nothing.
     """
     parameters = origin.parameters
+    if origin.entry not in EXTENDED and _is_clearly_inside(origin):
+        return ""
     found = nu_range(
         origin.data,
         class_balance=parameters["class_balance"],

@@ -1,0 +1,54 @@
+"""A quickly found hyperplane: its loss is one, near the least, and the remark does without more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.nu_svc import nu_svc
+from tightmargin.solvers.nu import nu_range as ranges
+from tightmargin.solvers.nu.nu_range import nu_bar_bounds, remark
+from tightmargin.solvers.nu.small_loss import small_loss
+
+
+def overlapping(seed: int, n: int = 80, d: int = 3, unit: float = 1.0) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    return TrainingData(unit * X, y)
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_loss_is_between_the_least_one_and_little_more(
+    seed: int, unit: float, intercept: str
+) -> None:
+    data = overlapping(seed, unit=unit)
+    weights = np.full(data.n, 1 / data.n)
+    lower, upper = nu_bar_bounds(data, intercept=intercept)
+    found = small_loss(data, weights, intercept, 0.0)
+    assert lower <= found * (1 + 1e-9)
+    assert found <= 1.05 * upper
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inside_the_range_no_linear_program_is_solved(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = overlapping(seed)
+    _, upper = nu_bar_bounds(data)
+
+    def unasked(*_: object) -> float:
+        raise AssertionError("nu_bar was asked for")
+
+    monkeypatch.setattr(ranges, "_nu_bar", unasked)
+    assert remark(nu_svc(data, nu=1.1 * upper).origin) == ""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_below_the_range_it_says_what_it_said(seed: int) -> None:
+    data = overlapping(seed)
+    lower, _ = nu_bar_bounds(data)
+    assert "at or below the range" in remark(nu_svc(data, nu=0.999 * lower).origin)
