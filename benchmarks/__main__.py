@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks import (
+    certificates,
     conic_forms,
     conic_path,
     conic_translation,
@@ -35,6 +36,7 @@ MEASURES: tuple[Callable[[], list[Table]], ...] = (
     partial(conic_forms.measure, d=10),
     conic_path.measure,
     rsvm.measure,
+    certificates.measure,
     start.measure,
 )
 

@@ -38,13 +38,13 @@ What is left is memory fresh from the system: without page faults (an allocator 
 back) the step from rows to cones, a third of the seconds, takes 9.4 in the place of 14.8 ms."""
 
 
-def tightmargin(X: Array, y: Array) -> ConicForm:
+def tightmargin(X: Array, y: Array, penalty: float = PENALTY) -> ConicForm:
     """Data, Pyomo model, arrays, cones."""
-    form = standard_form(conic_sdp(TrainingData(X, y), penalty=PENALTY))
+    form = standard_form(conic_sdp(TrainingData(X, y), penalty=penalty))
     return conic_form(form, classify(form))
 
 
-def cvxpy(X: Array, y: Array) -> tuple[Any, Any]:
+def cvxpy(X: Array, y: Array, penalty: float = PENALTY) -> tuple[Any, Any]:
     """One PSD variable and matrix products, to the data for Clarabel."""
     import cvxpy as cp
 
@@ -55,7 +55,7 @@ def cvxpy(X: Array, y: Array) -> tuple[Any, Any]:
     u = (y[:, None] * points) @ Z[:k, k]
     T = outer @ Z[i, j] - 2 * u + 1
     rows = [Z[k, k] == 1, p >= 1 - u, cp.SOC(T + z, cp.vstack([2 * p, T - z]), axis=0)]
-    problem = cp.Problem(cp.Minimize(cp.trace(Z[:k, :k]) + PENALTY * cp.sum(z)), rows)
+    problem = cp.Problem(cp.Minimize(cp.trace(Z[:k, :k]) + penalty * cp.sum(z)), rows)
     return problem, problem.get_problem_data(cp.CLARABEL)
 
 

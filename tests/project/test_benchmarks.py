@@ -17,6 +17,7 @@ from scipy.optimize import linprog
 
 import tightmargin as tm
 from benchmarks import (
+    certificates,
     conic_forms,
     conic_path,
     conic_translation,
@@ -175,6 +176,30 @@ def test_conic_translation_runs() -> None:
 
 def test_conic_path_runs() -> None:
     assert_complete(conic_path.measure(20, 2, 4, 2), list(conic_path.ROUTES))
+
+
+def test_certificates_are_measured_beside_routes_with_their_optimum() -> None:
+    X, y = certificates.instance(40, 3)
+    classes = tuple(replace(kind, sizes=((40, 3, 1),)) for kind in certificates.CLASSES)
+    compared = [kind for kind in classes if kind.others]
+    *tables, share = certificates.measure(1, classes)
+    assert_complete(tables[:1], [OURS, *compared[0].others])
+    assert [[line.route for line in table.lines] for table in tables] == [
+        [OURS, *kind.others] for kind in compared
+    ]
+    assert len(share.lines[0].numbers) == len(classes)
+    assert min(share.lines[0].numbers) > 0
+    for kind in compared:
+        found = certificates.ours(kind.build, kind.solver)(X, y).objective
+        assert kind.others[certificates.CVXPY](X, y) == pytest.approx(found, rel=1e-4)
+    assert certificates.bare_qp(X, y).obj_val == pytest.approx(
+        certificates.in_cvxpy("QP")(X, y), rel=1e-4
+    )
+    assert certificates.bare_socp(X, y).obj_val == pytest.approx(
+        certificates.in_cvxpy("SOCP")(X, y), rel=1e-4
+    )
+    loss = sum(certificates.bare_lp(X, y).col_value[4:])
+    assert loss == pytest.approx(certificates.in_cvxpy("LP")(X, y), rel=1e-4)
 
 
 def test_a_path_that_differs_from_the_solver_is_no_benchmark() -> None:
