@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ParamSpec
 
@@ -59,6 +60,9 @@ class PaperCheck:
         Where the repaired point has no doubles for coordinates, as w on a sphere: a proven bound
         on how far its exact objective may lie from `objective`. The rows are then met by the
         formula, and `repaired` is the nearest that doubles say. None where rows can be checked.
+    known : iterable of mappings
+        Points of the model that the formulation knows without a solver, by variable name and in
+        rational numbers; each is made when it is asked for, and the kernel says what it is.
     unproven : str
         Why the model is no exact statement of the paper's problem (say, a big-M without proof);
         empty when it is one.
@@ -71,6 +75,7 @@ class PaperCheck:
     repaired: Values = field(default_factory=dict)
     bound: Lemma | None = None
     error: float | None = None
+    known: Iterable[Mapping[str, Sequence[Fraction]]] = ()
     unproven: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 

@@ -115,6 +115,8 @@ class ClosingBounds:
     again : callable(origin, facts) -> Lemma or None, optional
     optimal : tuple of str
         Openings of the proofs that end at a point: such a bound is the optimum.
+    point : callable(origin) -> values or None, optional
+        A point nearer to the optimum than solvers may end at; the entry's check gives the rest.
     """
 
     applies: Callable[[Origin], bool]
@@ -122,6 +124,7 @@ class ClosingBounds:
     relaxation: Callable[[Origin, Limits], SavedLemma] | None = None
     again: Callable[[Origin, Mapping[str, Any]], Lemma | None] | None = None
     optimal: tuple[str, ...] = ()
+    point: Callable[[Origin], Values | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +295,14 @@ def closing_bound(origin: Origin | None, values: Values | None = None) -> Lemma 
     """Lower bound on the paper's problem by a search of its family; None without one."""
     found = _bounds_of(origin)
     return None if found is None or origin is None else found.search(origin, values)
+
+
+def closing_point(origin: Origin | None) -> Values | None:
+    """Values of a point that the family finds for a model as it was built; None without one."""
+    found = _bounds_of(origin)
+    if found is None or origin is None or found.point is None:
+        return None
+    return found.point(origin)
 
 
 def relaxation_bound(origin: Origin | None, limits: Limits) -> SavedLemma:

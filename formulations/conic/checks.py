@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,12 @@ from tightmargin.formulations.conic.closed_form_bound import (
     priced_hypotheses,
     strengthening_bound,
 )
+from tightmargin.formulations.conic.known_lift import (
+    RationalPoint,
+    lift_points,
+    strengthened_points,
+)
+from tightmargin.formulations.conic.lift_rows import Lift, lift_of
 from tightmargin.formulations.conic.loss import conic_loss, least_indicator
 from tightmargin.formulations.conic.strengthening import strengthening_values
 from tightmargin.formulations.data.arrays import Array
@@ -25,12 +33,19 @@ from tightmargin.formulations.zero_one.intercept_bound import (
     intercept_bound_value,
 )
 from tightmargin.formulations.zero_one.loss import degenerate
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import (
     stated_bounds,
 )
-from tightmargin.formulations.zero_one.slack_bounds_checks import AT_CUTOFF, why_doubtful
+from tightmargin.formulations.zero_one.slack_bounds_checks import (
+    AT_CUTOFF,
+    known_points,
+    why_doubtful,
+)
 
 LITTLE = 1e-6  # of a part of W
+REACHED = 3e-7  # short of the cutoff: a part of what a proven gap may be
+TRACE = "the norm is a sum of squares"
 RANK_TOLERANCE = 1e-6  # of the size of W
 
 
@@ -195,6 +210,9 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
     used = float((ratio * np.maximum(v, 0.0)).sum())
     bound_on_b = _bound_on_b(origin)
     proof = budget_bound(points, origin.data.y, ratio, spend, bound_on_b)
+    bound = Lemma(0.0, TRACE, {"the trace of a semidefinite matrix is not negative": True})
+    if proof is not None and proof[0] > 0:
+        bound = Lemma(proof[0], CLOSED_FORM, priced_hypotheses(proof[1], ratio, spend))
     objective = _norm(W, origin.parameters["intercept"])
     facts: dict[str, object] = {"errors": int((v >= 1).sum()), "spent": used / origin.data.n}
     if proof is not None:
@@ -204,11 +222,23 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
         objective,
         violation=max(_overrun(W, bound_on_b), used / spend - 1, 0.0),
         repaired=_repaired(W, v, T),
-        bound=None
-        if proof is None
-        else Lemma(proof[0], CLOSED_FORM, priced_hypotheses(proof[1], ratio, spend)),
+        bound=bound,
+        known=[_without_weights(origin, bound_on_b)],
         facts=facts | _rank_facts(points, W, values, objective),
     )
+
+
+def _without_weights(origin: Origin, bound_on_b: float | None) -> RationalPoint:
+    """w = 0 and b = 0, with as much of W_bb as is free: every z_i is 1 / T_i, and no norm is paid.
+
+    A point where the budget allows for it, and then the best one.
+    """
+    zero, one, n = Fraction(0), Fraction(1), origin.data.n
+    k = augmented(origin.data, origin.parameters["intercept"]).shape[1]
+    corner = zero if bound_on_b is None else Fraction(bound_on_b**2)
+    T = 1 + corner
+    found = {"w": [zero] * origin.data.d, "b": [zero], "p": [one] * n, "T": [T] * n}
+    return found | {"z": [1 / T] * n, "W": [zero] * (k * (k + 1) // 2 - 1) + [corner]}
 
 
 # --- the strengthened SDP, and whether its bounds may be believed ---------------------------------
@@ -239,6 +269,32 @@ def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
         facts["at_cutoff"] = (
             f"the relaxation reaches the known objective {bounds.cutoff:.9g}: it is optimal"
         )
+    w, b, best = min(known_points(origin, values), key=lambda point: point[2])
+    repaired: dict[str, Array] = {}
+    reached = objective >= bounds.cutoff * (1 - REACHED) and best <= bounds.cutoff
+    if reached and bounds.admits(data, w, b, intercept):
+        # The optimum is the lift of the hyperplane, of which the solver has the first digits.
+        lift = next(_known_lifts(origin, bounds, w, b))
+        repaired = {name: np.array([float(x) for x in part]) for name, part in lift.items()}
+        objective = _norm(symmetric(repaired["W"]), intercept)
+        objective += penalty * float(repaired["z"].sum())
     return PaperCheck(
-        objective, unproven=why_doubtful(origin, values, bounds, objective), facts=facts
+        objective,
+        repaired=repaired,
+        known=_known_lifts(origin, bounds, w, b),
+        unproven=why_doubtful(origin, values, bounds, objective),
+        facts=facts,
     )
+
+
+def _known_lifts(
+    origin: Origin, bounds: SlackBounds, w: Array, b: float
+) -> Iterator[RationalPoint]:
+    """The lift of a hyperplane, which is a point where the bounds admit it."""
+    p, data = origin.parameters, origin.data
+    words = p["penalty"], p["intercept"]
+    if "partners" in p:
+        yield from lift_points(lift_of(data, bounds, *words, p["partners"]), w, b)
+    else:
+        none = np.zeros(0, dtype=np.int64)
+        yield from strengthened_points(Lift(data, bounds, *words, (), (none, none)), w, b)

@@ -9,13 +9,11 @@ Mathematical Programming 86, 1999).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -25,8 +23,13 @@ from tightmargin.formulations.common.hyperplane import (
 )
 from tightmargin.formulations.conic.checks import check_strengthened
 from tightmargin.formulations.conic.lift_products import add_products
-from tightmargin.formulations.conic.lift_rows import Lift, add_cells, add_crossed, add_single
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.conic.lift_rows import (
+    Lift,
+    add_cells,
+    add_crossed,
+    add_single,
+    lift_of,
+)
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -35,7 +38,7 @@ from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import LEAST, stated_bounds
+from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
 
 Index = NDArray[np.intp]
 
@@ -119,10 +122,8 @@ def conic_sdp_lift(
     here -> in the paper: penalty -> lambda.
     """
     cost = positive("penalty", penalty)
-    bounds = _settled(stated_bounds(data, slack_bounds, incumbent, conflicts, cost, intercept))
-    undecided = np.flatnonzero(~(bounds.kept | bounds.violated))
-    crossed = _crossed(data.X[undecided], partners)
-    lift = Lift(data, bounds, cost, intercept, bounds.conflicts, crossed)
+    bounds = stated_bounds(data, slack_bounds, incumbent, conflicts, cost, intercept)
+    lift = lift_of(data, bounds, cost, intercept, partners)
     _refuse_large(lift)
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
@@ -153,40 +154,6 @@ def lift_rows(n: int, decided: int, pairs: int, conflicts: int, order: int) -> i
     weights = 2 * n or 1
     each = order * (order + 1) // 2 + 3 + decided + conflicts
     return weights * each + 8 * n + 7 * n * (n - 1) // 2 + 52 * pairs
-
-
-def _settled(bounds: SlackBounds) -> SlackBounds:
-    """Bounds whose conflicts are of two or more undecided points."""
-    lower = bounds.lower.copy()
-    left = [tuple(i for i in points if not bounds.kept[i]) for points in bounds.conflicts]
-    for points, given in zip(left, bounds.conflicts, strict=True):
-        if not points:
-            raise ValueError(f"slack_bounds: all points of the conflict {given} are kept for sure")
-        if len(points) == 1:
-            lower[points[0]] = max(lower[points[0]], LEAST)
-    open_sets = tuple(points for points in left if not (lower[list(points)] > 0).any())
-    return replace(bounds, lower=lower, conflicts=open_sets)
-
-
-def _crossed(X: Array, partners: int | str) -> tuple[Index, Index]:
-    """Pairs of points that are partners, first < second."""
-    words = ("all", "none")
-    whole = isinstance(partners, int | np.integer) and not isinstance(partners, bool)
-    if not (partners in words if isinstance(partners, str) else whole and partners >= 1):
-        raise ValueError(
-            f"partners must be all, none or a whole number of at least 1, got {partners!r}"
-        )
-    first, second = np.triu_indices(len(X), 1)
-    if partners == "all":
-        return first, second
-    near = np.zeros((len(X), len(X)), dtype=bool)
-    if not isinstance(partners, str):
-        distance = cdist(X, X)
-        np.fill_diagonal(distance, -1.0)  # oneself first, also among points in one place
-        nearest = np.argsort(distance, axis=1, kind="stable")[:, 1 : partners + 1]
-        np.put_along_axis(near, nearest, True, axis=1)
-    keep = (near | near.T)[first, second]
-    return first[keep], second[keep]
 
 
 def _refuse_large(lift: Lift) -> None:

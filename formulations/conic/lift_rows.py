@@ -6,7 +6,7 @@ h = 1, z_i or 1 - z_i: coefficients of its three parts, and which i.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
@@ -24,6 +25,7 @@ from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.modeling.semidefinite import outer_products
 from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+from tightmargin.formulations.zero_one.slack_bounds_argument import LEAST
 
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -72,12 +74,13 @@ class Lift:
     def units(self) -> Array:
         """Sizes of the weights, (k,): those in the norm at most its root, a free b at most its own.
 
-        Moments at the weight z_i are counted in them, which leaves numbers up to 1.
+        Moments at the weight z_i are counted in them, which leaves numbers up to 1. Powers of two:
+        at z_i = 1 a moment is that of the whole, with no rounding between the two.
         """
         size = np.full(self.signed.shape[1], float(np.sqrt(self.bounds.norm2)) or 1.0)
         if self.intercept == "free":
             size[-1] = max(-self.bounds.intercept[0], self.bounds.intercept[1]) or 1.0
-        return size
+        return np.exp2(np.ceil(np.log2(size)))
 
     @cached_property
     def unit_products(self) -> Array:
@@ -116,6 +119,54 @@ class Lift:
         """U_i and L_i of the undecided points, the smaller at least a share of the larger."""
         upper, lower = self.bounds.upper[self.open], self.bounds.lower[self.open]
         return np.maximum(upper, -SHARE * lower), np.maximum(-lower, SHARE * upper)
+
+
+def lift_of(
+    data: TrainingData,
+    bounds: SlackBounds,
+    penalty: float,
+    intercept: str,
+    partners: int | str = "none",
+) -> Lift:
+    """Points, pairs and bounds of the rows; `partners` as in lift.py."""
+    bounds = _settled(bounds)
+    undecided = np.flatnonzero(~(bounds.kept | bounds.violated))
+    crossed = _crossed(data.X[undecided], partners)
+    return Lift(data, bounds, penalty, intercept, bounds.conflicts, crossed)
+
+
+def _settled(bounds: SlackBounds) -> SlackBounds:
+    """Bounds whose conflicts are of two or more undecided points."""
+    lower = bounds.lower.copy()
+    left = [tuple(i for i in points if not bounds.kept[i]) for points in bounds.conflicts]
+    for points, given in zip(left, bounds.conflicts, strict=True):
+        if not points:
+            raise ValueError(f"slack_bounds: all points of the conflict {given} are kept for sure")
+        if len(points) == 1:
+            lower[points[0]] = max(lower[points[0]], LEAST)
+    open_sets = tuple(points for points in left if not (lower[list(points)] > 0).any())
+    return replace(bounds, lower=lower, conflicts=open_sets)
+
+
+def _crossed(X: Array, partners: int | str) -> tuple[Index, Index]:
+    """Pairs of points that are partners, first < second."""
+    words = ("all", "none")
+    whole = isinstance(partners, int | np.integer) and not isinstance(partners, bool)
+    if not (partners in words if isinstance(partners, str) else whole and partners >= 1):
+        raise ValueError(
+            f"partners must be all, none or a whole number of at least 1, got {partners!r}"
+        )
+    first, second = np.triu_indices(len(X), 1)
+    if partners == "all":
+        return first, second
+    near = np.zeros((len(X), len(X)), dtype=bool)
+    if not isinstance(partners, str):
+        distance = cdist(X, X)
+        np.fill_diagonal(distance, -1.0)  # oneself first, also among points in one place
+        nearest = np.argsort(distance, axis=1, kind="stable")[:, 1 : partners + 1]
+        np.put_along_axis(near, nearest, True, axis=1)
+    keep = (near | near.T)[first, second]
+    return first[keep], second[keep]
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ def why_doubtful(origin: Origin, values: Values, bounds: SlackBounds, objective:
             f"no point as good as the cutoff {bounds.cutoff:.9g} satisfies the slack bounds: their "
             f"relaxation has {objective:.9g}"
         )
-    known = _known_points(origin, values)
+    known = known_points(origin, values)
     best = min(known, key=lambda point: point[2])
     if bounds.cutoff < best[2] * (1 - 1e-9):
         return (
@@ -106,7 +106,7 @@ def why_doubtful(origin: Origin, values: Values, bounds: SlackBounds, objective:
     return ""
 
 
-def _known_points(origin: Origin, values: Values) -> list[Known]:
+def known_points(origin: Origin, values: Values) -> list[Known]:
     """The stated incumbent, points with w = 0, and the solver's hyperplane made exact."""
     p, data = origin.parameters, origin.data
     words = {"penalty": p["penalty"], "intercept": p["intercept"]}

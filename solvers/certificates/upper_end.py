@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
+
 from tightmargin.formulations.catalogue import PaperCheck
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO, zero_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
-from tightmargin.solvers.proofs.feasible_point import near_point
+from tightmargin.solvers.methods import closing_point
+from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
 from tightmargin.solvers.proofs.lemma import point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Verdict, judged
@@ -20,7 +25,7 @@ REPAIR = 1e-4  # of the objective: what costs more is another point, such as 0, 
 def upper_end(
     case: Case, x: Array, lower: LowerBound | None, check: PaperCheck | None = None
 ) -> FeasiblePoint | None:
-    """An exactly feasible point near x, or x itself with what it misses its rows by.
+    """An exactly feasible point near x or a better one, or x with what it misses its rows by.
 
     Parameters
     ----------
@@ -29,9 +34,12 @@ def upper_end(
     check : PaperCheck or None
         Of x: where its point has no doubles for coordinates, the formula says what it costs.
     """
-    exact = exact_point(case.form, case.classification, x, case.limits)
-    if exact is not None and _verdict(case, exact, lower) is Verdict.CERTIFIED:
-        return exact
+    exact: FeasiblePoint | None = None
+    for found in _exact_points(case, x, check):
+        if exact is None or found.varying < exact.varying:
+            exact = found
+        if _verdict(case, exact, lower) is Verdict.CERTIFIED:
+            return exact
     if lower is not None and lower.varying == 0 and _is_nearly_zero(case, x):
         zero = zero_point(case.form, x)
         if zero is not None:
@@ -46,6 +54,48 @@ def upper_end(
         return exact or near
     size = max(abs(exact.varying), abs(near.varying))
     return exact if exact.varying - near.varying <= REPAIR * size else near
+
+
+def _exact_points(case: Case, x: Array, check: PaperCheck | None) -> Iterator[FeasiblePoint]:
+    """Exactly feasible points: one that the formulation knows, one near x, one of the family's."""
+    known = None if check is None else _known_point(case, x, check)
+    if known is not None:
+        yield known
+    near = exact_point(case.form, case.classification, x, case.limits)
+    if near is not None:
+        yield near
+    closer = _closer_point(case, x)
+    if closer is not None:
+        yield closer
+
+
+def _known_point(case: Case, x: Array, check: PaperCheck) -> FeasiblePoint | None:
+    """The first point that the formulation knows and the kernel finds feasible."""
+    for values in check.known:
+        exact: dict[int, Fraction] = {}
+        for name, numbers in values.items():
+            component = case.model.find_component(name)
+            if component is None:
+                continue
+            columns, _ = case.form.columns.of(component)
+            pairs = zip(columns.tolist(), numbers, strict=True)
+            exact |= {column: number for column, number in pairs if column >= 0}
+        found = proven_point(case.form, x, exact)
+        if found is not None:
+            return found
+    return None
+
+
+def _closer_point(case: Case, x: Array) -> FeasiblePoint | None:
+    """A point that the family finds where the solver ends too far from the optimum."""
+    values = closing_point(case.origin)
+    if values is None:
+        return None
+    start = point_with(case.model, case.form, x, values)
+    check = case.paper_check(start)
+    if check is not None:
+        start = point_with(case.model, case.form, start, check.repaired)
+    return exact_point(case.form, case.classification, start, case.limits)
 
 
 def _verdict(case: Case, point: FeasiblePoint, lower: LowerBound | None) -> Verdict:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.solvers.conic.closing import has_central_path, sdp_bound, sdp_point
 from tightmargin.solvers.conic.path import conic_path
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.methods import Finding, Method, register_method
+from tightmargin.solvers.methods import (
+    ClosingBounds,
+    Finding,
+    Method,
+    register_closing_bounds,
+    register_method,
+)
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 
@@ -66,3 +73,4 @@ register_method(
         automatic=_chosen,
     )
 )
+register_closing_bounds(ClosingBounds(has_central_path, sdp_bound, point=sdp_point))

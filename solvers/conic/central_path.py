@@ -1,0 +1,245 @@
+"""The SDP relaxation of the 0-1 loss and its dual, both to many digits, by a barrier of our own.
+
+In alpha, with gamma_i = alpha_i^2 / penalty, the dual is the largest value of a concave function
+
+    g = min over w~ of  w~'D w~ + sum_i 2 alpha_i v_i - gamma_i v_i^2  - B^2 beta
+
+of n or n + 1 numbers (D = diag(1, ..., 1, beta), see closed_form_bound.py). Newton's method
+follows the largest tau g + log det Q + sum log alpha_i + log beta, Q = D - sum gamma_i x~_i x~_i',
+as tau grows. At each of them W = w~ w~' + Q^-1 / tau is strictly inside the primal, and the two
+values are (k + n + 1) / tau apart. A conic solver ends with five digits where the bound on the
+intercept is far from the weights; here the intercept is counted in that bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.linalg import cho_factor, cho_solve
+
+from tightmargin.formulations.data.arrays import Array
+
+FASTER = 8.0  # growth of tau
+CLOSE = 2e-8  # gap at which the path ends, of the value
+STEPS, ROUNDS = 60, 40
+STILL, NEAR = 1e-10, 1e-2  # Newton decrements, squared
+ROUNDING = 1e-12
+REFINEMENTS, LAST = 4, 3
+ARMIJO, SHORTEST = 1e-4, 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class CentralPoint:
+    """A pair of points, one of each problem.
+
+    Attributes
+    ----------
+    alpha, gamma : arrays (n,)
+    weight : array (k,)
+        w~.
+    W : array (k, k)
+    """
+
+    alpha: Array
+    gamma: Array
+    weight: Array
+    W: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The barrier at a point, with what its derivatives are made of."""
+
+    theta: Array
+    value: float  # of g
+    barrier: float
+    inverse: Array  # of Q
+    weight: Array
+    v: Array
+
+
+def central_point(
+    points: Array, y: Array, penalty: float, bound_on_b: float | None = None
+) -> CentralPoint | None:
+    """Nearly optimal points of both problems; None where the numbers do not allow for one.
+
+    Parameters
+    ----------
+    points : array (n, k)
+        With their constant entry last, if there is one.
+    bound_on_b : float, optional
+        B when the intercept is free.
+    """
+    n, k = points.shape
+    size = float(np.linalg.norm(points if bound_on_b is None else points[:, :-1], axis=1).max())
+    if not (size > 0 and n and (bound_on_b is None or bound_on_b > 0)):
+        return None
+    units = np.full(k, 1 / size)
+    if bound_on_b is not None:
+        units[-1] = bound_on_b
+    signed = y[:, None] * points * units
+    cost = penalty * size**2
+    path = _Path(signed, cost, free=bound_on_b is not None)
+    with np.errstate(all="ignore"):
+        ends = path.followed()
+        lifts = [each for state, tau in ends for each in path.lifts(state, tau)]
+    if not lifts:
+        return None
+    # Rounding decides between them: what Q is at these numbers, and what it is in more digits.
+    weight, W = min(lifts, key=path.objective)
+    alpha = ends[-1][0].theta[:n] / size**2
+    return CentralPoint(alpha, alpha**2 / penalty, units * weight, units[:, None] * W * units)
+
+
+class _Path:
+    """The barrier of one problem in numbers near 1; its theta is alpha, and beta at the end."""
+
+    def __init__(self, signed: Array, cost: float, *, free: bool) -> None:
+        self.signed, self.cost, self.free = signed, cost, free
+        self.n, self.k = signed.shape
+        last = np.zeros((1, self.k))
+        last[0, -1] = 1.0
+        self.rows = np.vstack([signed, last]) if free else signed
+
+    def followed(self) -> list[tuple[_State, float]]:
+        """The last points of the path with their tau; none where it has no start."""
+        largest = max(1.0, float((self.signed**2).sum(axis=1).max()))
+        start = min(self.cost, np.sqrt(self.cost / (4 * self.n * largest)))
+        theta = np.full(len(self.rows), start)
+        if self.free:
+            theta[-1] = 1.0 + largest
+        tau = 1 / self.cost  # no value is above n times the cost
+        state = self.at(theta, tau)
+        found: list[tuple[_State, float]] = []
+        if state is None:
+            return found
+        for _ in range(ROUNDS):
+            centred = self.centred(state, tau)
+            if centred is None:
+                break
+            state = centred
+            found.append((state, tau))
+            if len(self.rows) + self.k <= CLOSE * tau * abs(state.value):
+                break
+            tau *= FASTER
+        return found[-LAST:]
+
+    def at(self, theta: Array, tau: float) -> _State | None:
+        """The barrier; None outside its domain."""
+        if not (theta > 0).all():
+            return None
+        alpha = theta[: self.n]
+        gamma = alpha**2 / self.cost
+        Q = -(self.signed.T @ (gamma[:, None] * self.signed))
+        Q[np.diag_indices(self.k)] += self.diagonal(theta)
+        try:
+            L = np.linalg.cholesky(Q)
+        except LinAlgError:
+            return None
+        inverse = np.linalg.inv(L)
+        inverse = inverse.T @ inverse
+        c = self.signed.T @ (alpha - gamma)
+        weight = inverse @ c
+        held = alpha - gamma * (1 - self.signed @ weight)
+        weight = weight - inverse @ (self.diagonal(theta) * weight - self.signed.T @ held)
+        v = 1 - self.signed @ weight
+        value = float((2 * alpha - gamma).sum() - c @ weight) - (theta[-1] if self.free else 0.0)
+        barrier = -2 * float(np.log(np.diag(L)).sum()) - float(np.log(theta).sum())
+        return _State(theta, value, barrier - tau * value, inverse, weight, v)
+
+    def lifts(self, state: _State, tau: float) -> list[tuple[Array, Array]]:
+        """w~ and W of a point of the path, as computed and with a few digits more."""
+        found = []
+        for weight, inverse in ((state.weight, state.inverse), self.refined(state)):
+            W = np.outer(weight, weight) + inverse / tau
+            ratio = np.ones(self.k)
+            if self.free:
+                # Onto the bound: beyond it by a rounding it would be no point.
+                ratio[-1] = np.sqrt((1 - ROUNDING) / W[-1, -1])
+            found.append((ratio * weight, ratio[:, None] * W * ratio))
+        return [lift for lift in found if np.isfinite(lift[1]).all()]
+
+    def objective(self, lift: tuple[Array, Array]) -> float:
+        """Of the primal."""
+        weight, W = lift
+        v = 1 - self.signed @ weight
+        T = np.einsum("ij,jk,ik->i", self.signed, W, self.signed) + 2 * v - 1
+        counted = np.diag(W)[: self.k - self.free].sum()
+        inside = v > 0
+        if not (T[inside] > 0).all():
+            return np.inf
+        return float(counted + self.cost * (v[inside] ** 2 / T[inside]).sum())
+
+    def refined(self, state: _State) -> tuple[Array, Array]:
+        """Weight and inverse of Q, which is nearly singular at the end."""
+        wide = np.longdouble
+        signed, alpha = self.signed.astype(wide), state.theta[: self.n].astype(wide)
+        gamma = alpha**2 / wide(self.cost)
+        Q = np.diag(self.diagonal(state.theta)) - signed.T @ (gamma[:, None] * signed)
+        inverse = state.inverse.astype(wide)
+        for _ in range(REFINEMENTS):
+            inverse = inverse @ (2 * np.eye(self.k) - Q @ inverse)
+        weight = inverse @ (signed.T @ (alpha - gamma))
+        return weight.astype(np.float64), (inverse + inverse.T).astype(np.float64) / 2
+
+    def diagonal(self, theta: Array) -> Array:
+        """D: the price of a free intercept last."""
+        D = np.ones(self.k)
+        if self.free:
+            D[-1] = theta[-1]
+        return D
+
+    def centred(self, state: _State, tau: float) -> _State | None:
+        """Newton's method for one tau; None where it gets nowhere."""
+        found, last = self.at(state.theta, tau), np.inf
+        for _ in range(STEPS):
+            if found is None:
+                return None
+            gradient, hessian = self.derivatives(found, tau)
+            # Its diagonal differs by many powers of ten.
+            scale = 1 / np.sqrt(np.diag(hessian))
+            try:
+                factor = cho_factor(hessian * scale[:, None] * scale)
+            except (LinAlgError, ValueError):
+                return None
+            step = -scale * cho_solve(factor, gradient * scale)
+            decrement = -float(gradient @ step)
+            if decrement <= STILL or (decrement <= NEAR and decrement > last / 2):
+                return found
+            last = decrement
+            length = 1.0
+            while length > SHORTEST:
+                tried = self.at(found.theta + length * step, tau)
+                # Where Newton's method converges by itself, a barrier of 1e9 is too coarse a judge.
+                wanted = found.barrier - ARMIJO * length * decrement
+                if tried is not None and (decrement <= NEAR or tried.barrier <= wanted):
+                    break
+                length /= 2
+            else:
+                return None
+            found = tried
+        return found
+
+    def derivatives(self, state: _State, tau: float) -> tuple[Array, Array]:
+        """Gradient and Hessian of the barrier."""
+        n, theta, v = self.n, state.theta, state.v
+        alpha = theta[:n]
+        first, second = 2 * alpha / self.cost, 2 / self.cost  # of gamma in alpha
+        products = self.rows @ state.inverse @ self.rows.T
+        h = np.diag(products)[:n]
+        of_Q = -first
+        of_g = 2 * v - first * v**2
+        mixed = -(2 - 2 * first * v)
+        bend = second * (tau * v**2 + h)
+        if self.free:
+            of_Q = np.append(of_Q, 1.0)
+            of_g = np.append(of_g, state.weight[-1] ** 2 - 1)
+            mixed = np.append(mixed, 2 * state.weight[-1])
+            bend = np.append(bend, 0.0)
+        gradient = -tau * of_g - of_Q * np.diag(products) - 1 / theta
+        hessian = tau / 2 * np.outer(mixed, mixed) * products
+        hessian += np.outer(of_Q, of_Q) * products**2
+        hessian[np.diag_indices(len(theta))] += bend + 1 / theta**2
+        return gradient, hessian
