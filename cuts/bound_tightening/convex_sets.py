@@ -20,7 +20,8 @@ from tightmargin.formulations.common.hyperplane import (
     signed_score,
     squared_norm,
 )
-from tightmargin.formulations.conic.strengthened import ROOM, membership, strengthened_model
+from tightmargin.formulations.conic.checks import ROOM
+from tightmargin.formulations.conic.strengthened import membership, strengthened_model
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total

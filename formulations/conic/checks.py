@@ -44,6 +44,7 @@ from tightmargin.formulations.zero_one.slack_bounds_checks import (
 )
 
 LITTLE = 1e-6  # of a part of W
+ROOM = 1e-6  # least width of either side of an undecided point: cones need an inside
 REACHED = 3e-7  # short of the cutoff: a part of what a proven gap may be
 TRACE = "the norm is a sum of squares"
 RANK_TOLERANCE = 1e-6  # of the size of W
@@ -297,4 +298,5 @@ def _known_lifts(
         yield from lift_points(lift_of(data, bounds, *words, p["partners"]), w, b)
     else:
         none = np.zeros(0, dtype=np.int64)
-        yield from strengthened_points(Lift(data, bounds, *words, (), (none, none)), w, b)
+        lift = Lift(data, bounds, *words, (), (none, none))
+        yield from strengthened_points(lift, w, b, room=ROOM)

@@ -50,10 +50,17 @@ class Raised:
     z: Numbers
 
 
-def strengthened_points(lift: Lift, w: Array, b: float) -> Iterator[RationalPoint]:
-    """Points of conic_sdp_strengthened at a hyperplane, products included, by variable name."""
+def strengthened_points(lift: Lift, w: Array, b: float, *, room: float) -> Iterator[RationalPoint]:
+    """Points of conic_sdp_strengthened at a hyperplane, products included, by variable name.
+
+    Parameters
+    ----------
+    room : float
+        Least width of either side of an undecided point.
+    """
     at = lift.open.tolist()
-    for raised in _raised_lifts(lift, w, b):
+    sides = np.maximum(lift.bounds.upper[at], room), np.maximum(-lift.bounds.lower[at], room)
+    for raised in _raised_lifts(lift, w, b, sides):
         found = _shared(lift, raised)
         v, T, z = ([part[i] for i in at] for part in (raised.v, raised.T, raised.z))
         norm = _norm(lift, raised)
@@ -75,7 +82,7 @@ def lift_points(lift: Lift, w: Array, b: float) -> Iterator[RationalPoint]:
     far, near = (_exact(side) for side in lift.sides)
     far2, near2 = (_exact(side**2) for side in lift.sides)
     units, pairs_of_units = _exact(lift.units), _exact(lift.unit_products)
-    for raised in _raised_lifts(lift, w, b):
+    for raised in _raised_lifts(lift, w, b, lift.sides):
         found = _shared(lift, raised)
         v, T, z = ([part[i] for i in at] for part in (raised.v, raised.T, raised.z))
         weight = [each / unit for each, unit in zip(raised.weight, units, strict=True)]
@@ -108,14 +115,32 @@ def lift_points(lift: Lift, w: Array, b: float) -> Iterator[RationalPoint]:
         yield found
 
 
-def _raised_lifts(lift: Lift, w: Array, b: float) -> Iterator[Raised]:
-    """The lift of a hyperplane, a little raised in several ways."""
+def _raised_lifts(lift: Lift, w: Array, b: float, sides: tuple[Array, Array]) -> Iterator[Raised]:
+    """The lift of a hyperplane, a little raised in several ways; the last where none has room."""
     start = w if lift.intercept == "none" else np.append(w, b)
     for stretch, rise in ROOMS:
         # Doubles: their products are taken exactly from here on.
         weight = start * (1 + stretch)
-        raised = np.outer(weight, weight) + np.diag(rise * lift.units**2)
-        yield _raised(lift, _exact(weight), raised if rise else None)
+        W = np.outer(weight, weight) + np.diag(rise * lift.units**2)
+        raised = _raised(lift, _exact(weight), W if rise else None)
+        if not rise or _has_room(lift, raised, sides):
+            yield raised
+
+
+def _has_room(lift: Lift, raised: Raised, sides: tuple[Array, Array]) -> bool:
+    """Whether the rows that are nearly equations hold: norm, intercept, and v_i^2 <= T_i."""
+    if _norm(lift, raised) > lift.bounds.norm2:
+        return False
+    if lift.intercept != "none":
+        low, high = (Fraction(end) for end in lift.bounds.intercept)
+        if raised.W[-1] > (low + high) * raised.weight[-1] - low * high:
+            return False
+    far, near = (_exact(side) for side in sides)
+    for i, above, below in zip(lift.open.tolist(), far, near, strict=True):
+        v, T = raised.v[i], raised.T[i]
+        if not v * v <= T <= (above * v if v > 0 else -below * v):
+            return False
+    return True
 
 
 def _raised(lift: Lift, weight: Numbers, W: Array | None) -> Raised:

@@ -22,7 +22,7 @@ from tightmargin.formulations.common.hyperplane import (
     augmented_weight,
     weight_and_intercept,
 )
-from tightmargin.formulations.conic.checks import check_strengthened
+from tightmargin.formulations.conic.checks import ROOM, check_strengthened
 from tightmargin.formulations.conic.rlt import PRODUCTS, add_products
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, shared, total
@@ -36,8 +36,6 @@ from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
 
 Index = NDArray[np.intp]
-
-ROOM = 1e-6  # least width of either side of an undecided point: cones need an inside
 
 
 @formulation(

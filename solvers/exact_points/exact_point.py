@@ -36,6 +36,7 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 CHEAP, CHEAP_ENOUGH = 1e-9, 5e-8
 SCALINGS = (1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15)
 STEPS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+HALVINGS = 4  # of the orders of magnitude between two steps
 DEPTHS = (1e-4, 1e-6, 1e-8)
 NEAR_BOUND = 1e-9
 SHORT = 7  # digits behind the point
@@ -152,17 +153,31 @@ def _snapped(form: StandardForm, x: Array) -> Array:
 
 
 def _along(search: Search, x: Array, towards: Array, steps: tuple[float, ...]) -> None:
-    """The cheapest of some steps, given from long to short.
+    """The cheapest of some steps, given from long to short, and between the last two of them.
 
     A long step costs by itself, a short one may leave rows to columns that are dear.
     """
-    least = math.inf
+    least, longer = math.inf, math.inf
     for step in steps:
         # Beside such steps roundings are small, and rows that are met by more are quickly seen.
         objective = search.tried(x + step * towards, clearly=True)
+        if objective == math.inf and longer < math.inf:
+            _between(search, x, towards, step, longer)
         if objective == math.inf or objective > least or search.settled(CHEAP):
             return
-        least = objective
+        least, longer = objective, step
+
+
+def _between(search: Search, x: Array, towards: Array, short: float, long: float) -> None:
+    """Steps between one that is too short and one that is feasible, until it is cheap enough."""
+    for _ in range(HALVINGS):
+        if search.settled(CHEAP_ENOUGH):
+            return
+        step = math.sqrt(short * long)
+        if search.tried(x + step * towards, clearly=True) == math.inf:
+            short = step
+        else:
+            long = step
 
 
 def _inwards(search: Search, classification: Classification, x: Array, limits: Limits) -> None:
