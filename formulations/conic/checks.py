@@ -272,7 +272,7 @@ def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
         )
     w, b, best = min(known_points(origin, values), key=lambda point: point[2])
     repaired: dict[str, Array] = {}
-    reached = objective >= bounds.cutoff * (1 - REACHED) and best <= bounds.cutoff
+    reached = best * (1 - REACHED) <= objective and best <= bounds.cutoff
     if reached and bounds.admits(data, w, b, intercept):
         # The optimum is the lift of the hyperplane, of which the solver has the first digits.
         lift = next(_known_lifts(origin, bounds, w, b))

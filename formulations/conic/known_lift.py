@@ -24,7 +24,13 @@ Numbers = list[Fraction]
 RationalPoint = dict[str, Numbers]
 
 # By how much a hyperplane is stretched and W is raised, of their own sizes; the last is the lift.
-ROOMS = ((2.0**-42, 2.0**-47), (2.0**-42, 2.0**-51), (2.0**-36, 2.0**-46), (0.0, 0.0))
+ROOMS = (
+    (2.0**-42, 2.0**-47),
+    (2.0**-42, 2.0**-51),
+    (2.0**-36, 2.0**-46),
+    (2.0**-28, 2.0**-51),
+    (0.0, 0.0),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.solvers.conic.closing import has_central_path, sdp_bound, sdp_point
+from tightmargin.solvers.conic.closing import (
+    STRENGTHENED,
+    has_central_path,
+    strengthened_bound,
+    sdp_bound,
+    sdp_point,
+)
 from tightmargin.solvers.conic.path import conic_path
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import (
@@ -74,3 +80,6 @@ register_method(
     )
 )
 register_closing_bounds(ClosingBounds(has_central_path, sdp_bound, point=sdp_point))
+register_closing_bounds(
+    ClosingBounds(lambda origin: origin.entry == STRENGTHENED, strengthened_bound)
+)

