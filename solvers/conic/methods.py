@@ -8,9 +8,9 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.conic.closing import (
     STRENGTHENED,
     has_central_path,
-    strengthened_bound,
     sdp_bound,
     sdp_point,
+    strengthened_bound,
 )
 from tightmargin.solvers.conic.path import conic_path
 from tightmargin.solvers.execution.limits import Limits

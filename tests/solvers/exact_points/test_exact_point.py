@@ -16,7 +16,7 @@ from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.canonical_form.classification import CONVEX_CLASSES, classify
 from tightmargin.solvers.exact_points.equations import equations_of
-from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.exact_points.exact_point import Search, _along, exact_point
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint
@@ -372,3 +372,21 @@ def test_a_solver_s_points_of_the_convex_catalogue_are_made_exact(scale: float) 
     assert asked >= 25
     assert exact >= 0.9 * asked
     assert cheap >= 0.8 * asked
+
+
+def test_a_step_is_sought_between_one_too_short_and_one_that_is_dear() -> None:
+    """Feasible from 3e-5 on and dear at 1e-4: what is taken is within a factor of two of 3e-5."""
+    tried: list[float] = []
+
+    class Feasible(Search):
+        def tried(self, x: np.ndarray, *, clearly: bool = False) -> float:
+            tried.append(float(x[0]))
+            return float(x[0]) if x[0] >= 3e-5 else np.inf
+
+        def settled(self, share: float) -> bool:
+            return False
+
+    search = object.__new__(Feasible)
+    _along(search, np.zeros(1), np.ones(1), (1e-3, 1e-4, 1e-5, 1e-6))
+    assert 3e-5 <= min(step for step in tried if step >= 3e-5) <= 6e-5
+    assert min(tried) == 1e-5  # and nothing shorter

@@ -1,0 +1,77 @@
+"""The barrier of the conic SDP: two points that enclose the optimum, where solvers lose digits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.conic.closed_form_bound import strengthening_bound
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
+from tightmargin.solvers.conic.central_path import central_point
+from tightmargin.solvers.model_building import build
+from tightmargin.solvers.proofs.verdict import Verdict
+
+
+def far_apart(seed: int) -> TrainingData:
+    """Separable: the optimum is small, and the derived bound on a free intercept is far from b."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(30) % 2 == 0, 1, -1)
+    X = rng.standard_normal((30, 4))
+    X[:, 0] += 4 * y
+    return TrainingData(X, y)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("penalty", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("power", [-20, 0, 20])
+def test_the_two_points_enclose_the_optimum(mode: str, penalty: float, power: int) -> None:
+    """The primal value from its rows, the dual one from the closed form, each computed here."""
+    scale = 2.0**power
+    for data in (points("overlapping", 3, n=20), far_apart(3)):
+        X, cost = scale * augmented(data, mode), penalty / scale**2
+        if mode == "free":
+            X[:, -1] = 1.0
+        B = None
+        if mode == "free":
+            B = intercept_bound_value(TrainingData(X[:, :-1], data.y), cost, mode, "derived")
+        found = central_point(X, data.y, cost, B)
+        assert found is not None
+        size = np.sqrt(np.diag(found.W))
+        lack = (found.W - np.outer(found.weight, found.weight)) / np.outer(size, size)
+        assert np.linalg.eigvalsh(lack)[0] >= -1e-15
+        assert B is None or found.W[-1, -1] <= B**2
+        u = data.y * (X @ found.weight)
+        T = np.einsum("ij,jk,ik->i", X, found.W, X) - 2 * u + 1
+        p = np.maximum(1 - u, 0.0)
+        norm = np.diag(found.W)[: data.d + (mode == "penalised")].sum()
+        upper = norm + cost * (p[p > 0] ** 2 / T[p > 0]).sum()
+        lower = strengthening_bound(X, data.y, found.gamma, found.alpha, penalty=cost, bound_on_b=B)
+        assert lower is not None
+        assert lower.value <= upper * (1 + 1e-9)
+        assert upper - lower.value <= 2e-7 * upper
+
+
+def test_points_without_a_size_have_no_path() -> None:
+    assert central_point(np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]), 1.0) is None
+    assert central_point(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
+
+
+@pytest.mark.parametrize("power", [-10, 0, 20])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_form_of_the_sdp_is_certified_where_solvers_lose_digits(
+    seed: int, power: int
+) -> None:
+    data, penalty = far_apart(seed), 40.0 / 4.0**power
+    data = TrainingData(2.0**power * data.X, data.y)
+    found = []
+    for name in ("conic_sdp", "conic_sdp_literal", "conic_sdp_eliminated", "conic_sdp_dual"):
+        model = build(name, data, penalty=penalty, intercept="free", intercept_bound="derived")
+        result = tm.solve(model)
+        assert result.certificate.verdict is Verdict.CERTIFIED, (name, result.certificate)
+        assert result.objective is not None
+        found.append(abs(result.objective))
+    np.testing.assert_allclose(found, found[0], rtol=2e-6)
