@@ -116,7 +116,7 @@ class ClosingBounds:
     optimal : tuple of str
         Openings of the proofs that end at a point: such a bound is the optimum.
     point : callable(origin) -> values or None, optional
-        A point nearer to the optimum than solvers may end at; the entry's check gives the rest.
+        Nearer to the optimum than solvers may end; the entry's check gives the other values.
     """
 
     applies: Callable[[Origin], bool]
@@ -293,32 +293,22 @@ def automatic_method(origin: Origin) -> tuple[Method, str] | None:
 
 def closing_bound(origin: Origin | None, values: Values | None = None) -> Lemma | None:
     """Lower bound on the paper's problem by a search of its family; None without one."""
-    found = _bounds_of(origin)
+    found = bounds_of(origin)
     return None if found is None or origin is None else found.search(origin, values)
-
-
-def closing_point(origin: Origin | None) -> Values | None:
-    """Values of a point that the family finds for a model as it was built; None without one."""
-    found = _bounds_of(origin)
-    if found is None or origin is None or found.point is None:
-        return None
-    return found.point(origin)
 
 
 def relaxation_bound(origin: Origin | None, limits: Limits) -> SavedLemma:
     """The dearer bound of the family, and the facts that prove it again."""
-    found = _bounds_of(origin)
-    if found is None or origin is None or found.relaxation is None:
-        return None, {}
-    return found.relaxation(origin, limits)
+    found = bounds_of(origin)
+    search = None if found is None else found.relaxation
+    return (None, {}) if search is None or origin is None else search(origin, limits)
 
 
 def saved_bounds(origin: Origin | None, facts: Mapping[str, Any]) -> Lemma | None:
     """The dearer bound proven again from the facts of a saved result."""
-    found = _bounds_of(origin)
-    if found is None or origin is None or found.again is None:
-        return None
-    return found.again(origin, facts)
+    found = bounds_of(origin)
+    again = None if found is None else found.again
+    return None if again is None or origin is None else again(origin, facts)
 
 
 def ends_at_a_point(proof: str) -> bool:
@@ -326,10 +316,10 @@ def ends_at_a_point(proof: str) -> bool:
     return any(proof.startswith(bounds.optimal) for bounds in _BOUNDS if bounds.optimal)
 
 
-def _bounds_of(origin: Origin | None) -> ClosingBounds | None:
-    if origin is None:
-        return None
-    return next((bounds for bounds in _BOUNDS if bounds.applies(origin)), None)
+def bounds_of(origin: Origin | None) -> ClosingBounds | None:
+    """What the family of a model has registered."""
+    found = (bounds for bounds in _BOUNDS if origin is not None and bounds.applies(origin))
+    return next(found, None)
 
 
 def remark_on(origin: Origin | None) -> str:

@@ -11,7 +11,7 @@ from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO, zero_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
-from tightmargin.solvers.methods import closing_point
+from tightmargin.solvers.methods import bounds_of
 from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
 from tightmargin.solvers.proofs.lemma import point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
@@ -88,7 +88,10 @@ def _known_point(case: Case, x: Array, check: PaperCheck) -> FeasiblePoint | Non
 
 def _closer_point(case: Case, x: Array) -> FeasiblePoint | None:
     """A point that the family finds where the solver ends too far from the optimum."""
-    values = closing_point(case.origin)
+    bounds = bounds_of(case.origin)
+    if bounds is None or bounds.point is None or case.origin is None:
+        return None
+    values = bounds.point(case.origin)
     if values is None:
         return None
     start = point_with(case.model, case.form, x, values)
