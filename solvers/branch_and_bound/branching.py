@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.tree.minorant import Rows
+from tightmargin.solvers.proofs.tree.rows import Rows
 
 Index = NDArray[np.int64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -92,19 +92,22 @@ def budget(case: Case, spent: float, prove: float | bool | None) -> float:
 
 
 def by_tree(case: Case) -> Outcome:
-    """Search a model, from the point that SCIP finds within a few seconds."""
-    began = time.perf_counter()
-    claim = Claim(Status.LIMIT_NO_SOLUTION)
-    if SOLVERS["scip"].installed:
-        limit = case.limits.time_limit
-        seconds = FOR_A_POINT if limit is None else min(FOR_A_POINT, SHARE_FOR_A_POINT * limit)
-        claim = scip.run(case.form, replace(case.limits, time_limit=seconds, options={}))
-    left = case.limits.time_limit
-    if left is not None:
-        left = max(1e-3, left - (time.perf_counter() - began))
-    before = Claim(Status.LIMIT_NO_SOLUTION, bound=claim.bound, x=claim.x)
-    found = _proven(case, before, None, left, case.limits.options)
-    return replace(found, seconds=time.perf_counter() - began)
+    """Search a model; where the first boxes are not enough, SCIP is asked for a point."""
+    limit = case.limits.time_limit
+    seconds = FOR_A_POINT if limit is None else min(FOR_A_POINT, SHARE_FOR_A_POINT * limit)
+
+    def helper() -> Array | None:
+        limits = replace(case.limits, time_limit=seconds, options={}, log=False)
+        return scip.run(case.form, limits).x
+
+    return _proven(
+        case,
+        Claim(Status.LIMIT_NO_SOLUTION),
+        None,
+        limit,
+        case.limits.options,
+        helper if SOLVERS["scip"].installed else None,
+    )
 
 
 def with_tree(case: Case, outcome: Outcome, seconds: float) -> Outcome:
@@ -124,12 +127,13 @@ def _proven(
     before: Outcome | None,
     seconds: float | None,
     options: Mapping[str, Any],
+    helper: Callable[[], Array | None] | None = None,
 ) -> Outcome:
     """Search from a claim's point, and certify what comes out."""
     began = time.perf_counter()
     inside = replace(case, limits=replace(case.limits, time_limit=seconds, options={}))
     start = claim.x if claim.x is not None and np.isfinite(claim.x).all() else None
-    search = tree_search(inside, start, node_limit=options.get("node_limit"))
+    search = tree_search(inside, start, node_limit=options.get("node_limit"), helper=helper)
     took = time.perf_counter() - began
     claim = _claim(case, claim, search, before)
     if isinstance(search.bound, Infeasible):

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.clarabel import is_panic
-from tightmargin.solvers.proofs.tree.minorant import Multipliers, Rows
+from tightmargin.solvers.proofs.tree.minorant import Multipliers
+from tightmargin.solvers.proofs.tree.rows import Rows
 
 # A column that is fixed leaves no room for an interior point; its multipliers are taken all the
 # same in the box without this.

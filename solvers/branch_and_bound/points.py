@@ -14,7 +14,8 @@ from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint
-from tightmargin.solvers.proofs.tree.minorant import Rows, minorant
+from tightmargin.solvers.proofs.tree.minorant import minorant
+from tightmargin.solvers.proofs.tree.rows import Rows
 
 Mask = NDArray[np.bool_]
 

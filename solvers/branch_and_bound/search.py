@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.branch_and_bound.boxes import Boxes
 from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency, chosen
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
-from tightmargin.solvers.branch_and_bound.node_solver import NodeSolution, NodeSolver
+from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
 from tightmargin.solvers.branch_and_bound.points import WHOLE, Incumbent, rounded
 from tightmargin.solvers.branch_and_bound.strengthening import Strengthening, planted
 from tightmargin.solvers.certificates.case import Case
@@ -27,7 +29,6 @@ from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.execution.trace import Progress, Row
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.proofs.tree.derived import binary
-from tightmargin.solvers.proofs.tree.minorant import minorant
 from tightmargin.solvers.proofs.tree.tree import TreeProof, lattice, tree_bound
 
 Index = NDArray[np.int64]
@@ -38,6 +39,7 @@ RESTARTS = 3
 ROOT_SHARE = 0.3  # of the time
 UNHURRIED = 30.0  # seconds for the root without a limit
 EVERY = 10  # nodes between two roundings
+FIRST_NODES = 100  # before anybody is asked for a point
 LEAST_NORM = 1e-3
 
 
@@ -68,7 +70,11 @@ class TreeSearch:
 
 
 def tree_search(
-    case: Case, start: Array | None = None, *, node_limit: int | None = None
+    case: Case,
+    start: Array | None = None,
+    *,
+    node_limit: int | None = None,
+    helper: Callable[[], Array | None] | None = None,
 ) -> TreeSearch:
     """Search a mixed-integer model that is convex once integrality is dropped.
 
@@ -78,6 +84,8 @@ def tree_search(
         A point whose integers are tried first; what is wrong with it does no harm.
     node_limit : int, optional
         Most boxes to bound.
+    helper : callable(), optional
+        Gives a point to try; asked once, where the first boxes have not been enough.
 
     Raises
     ------
@@ -86,7 +94,7 @@ def tree_search(
     """
     if not case.classification.relaxes_to_convex:
         raise ValueError(f"branch and bound: {case.classification.reason}")
-    search = _Search(case, node_limit)
+    search = _Search(case, node_limit, helper)
     with search.ctrl_c.listening():
         stop = search.run(start)
     proof = search.tree.proof(search.cutoff, search.root.rounds)
@@ -99,7 +107,10 @@ def tree_search(
 class _Search:
     """The state of a search."""
 
-    def __init__(self, case: Case, node_limit: int | None) -> None:
+    def __init__(
+        self, case: Case, node_limit: int | None, helper: Callable[[], Array | None] | None
+    ) -> None:
+        self.helper = helper
         self.case, self.subject, self.form = case, case.subject, case.form
         self.integer = np.flatnonzero(self.form.integer)
         self.step = lattice(self.subject)
@@ -133,6 +144,7 @@ class _Search:
         """Solver and scales for the rows of the root."""
         rows = self.root.rows
         self.solver = NodeSolver(rows, self.root.live, self.case.limits.threads)
+        self.boxes = Boxes(self.case, rows, self.solver)
         continuous = rows.lines.copy()
         continuous.data = np.where(self.form.integer[continuous.indices], 0.0, continuous.data)
         norms = np.sqrt(np.asarray(continuous.multiply(continuous).sum(axis=1)).ravel())
@@ -173,8 +185,7 @@ class _Search:
             self.root = planted(self.subject, self.cutoff, self.root)
             self._ready()
         if math.isfinite(self.cutoff) and not self._is_empty():
-            first = self._solved(self.root.rows.low, self.root.rows.high)
-            bound = -math.inf if first is None else first[2]
+            bound = self.boxes.bounded(self.root.rows.low, self.root.rows.high, self.target).bound
             left = self.deadline - time.perf_counter()
             spend = min(UNHURRIED, ROOT_SHARE * left)
             if bound < self.target:
@@ -199,6 +210,8 @@ class _Search:
                 return StopReason.TIME_LIMIT
             if self.nodes_done >= self.node_limit:
                 return StopReason.NODE_LIMIT
+            if self.helper is not None and self.nodes_done >= FIRST_NODES:
+                self._ask()
             self._look_at(self.tree.pop())
             if self.best < at_root and self.restarts < RESTARTS:
                 least = self.bound()
@@ -206,6 +219,15 @@ class _Search:
                 if much or at_root - self.best > BETTER * abs(at_root - least):
                     return None
         return StopReason.PROVEN if self.tree.worst >= self.target else StopReason.NUMERICAL
+
+    def _ask(self) -> None:
+        """Try the helper's point."""
+        assert self.helper is not None
+        x = self.helper()
+        self.helper = None
+        if x is not None and np.isfinite(x).all() and self.incumbent.take(x):
+            self.incumbent.improve(self.root.rows, self.solver, self._is_over)
+            self._note()
 
     def _look_at(self, node: OpenNode) -> None:
         """Bound a box; close it or split it."""
@@ -233,18 +255,14 @@ class _Search:
         self._split(number, low, high, known, value, x, left)
 
     def _bounded(self, node: OpenNode) -> tuple[Known | None, float, Array]:
-        """The better of what the parent and the box's own relaxation prove, and a point."""
-        known, value, x = node.parent, node.bound, np.zeros(len(node.low))
-        solved = self._solved(node.low, node.high)
-        if solved is not None:
-            own, found, bound = solved
-            x = np.where(np.isfinite(found.x), found.x, 0.0)
-            if node.column >= 0 and math.isfinite(node.bound):
-                grown = min(bound, self.best) - node.bound
-                self.costs.add(node.side, node.column, grown, node.distance)
-            if bound >= value:
-                known, value = own, bound
-        return known, value, np.clip(x, node.low, node.high)
+        """The better of what the parent and the box itself prove, and a point of it."""
+        own = self.boxes.bounded(node.low, node.high, self.target)
+        if node.column >= 0 and math.isfinite(node.bound):
+            grown = min(own.bound, self.best) - node.bound
+            self.costs.add(node.side, node.column, grown, node.distance)
+        if own.known is None or own.bound < node.bound:
+            return node.parent, node.bound, own.x
+        return own.known, own.bound, own.x
 
     def _look_for_points(self, x: Array, left: Index) -> None:
         offers = []
@@ -255,17 +273,6 @@ class _Search:
         if any([self.incumbent.offer(self.root.rows, self.solver, offer) for offer in offers]):
             self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._note()
-
-    def _solved(self, low: Array, high: Array) -> tuple[Known, NodeSolution, float] | None:
-        """Solution of a box and what its multipliers prove; None where they prove nothing."""
-        found = self.solver.solve(low, high)
-        if found is None:
-            return None
-        inequality = minorant(self.root.rows, found.multipliers)
-        if inequality is None:
-            return None
-        known = Known(found.multipliers, inequality)
-        return known, found, known.value(low, high, self.step)
 
     def _fixed(
         self,

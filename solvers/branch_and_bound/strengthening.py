@@ -28,7 +28,8 @@ from tightmargin.solvers.proofs.tree.derived import (
     joined,
     most,
 )
-from tightmargin.solvers.proofs.tree.minorant import Multipliers, Rows
+from tightmargin.solvers.proofs.tree.minorant import Multipliers
+from tightmargin.solvers.proofs.tree.rows import Rows
 
 SWEEPS = 3
 PRICES = 5  # values of mu that are tried for one row

@@ -26,7 +26,8 @@ from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, without_own_bounds
 from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.minorant import Multipliers, Rows, minorant
+from tightmargin.solvers.proofs.tree.minorant import Multipliers, minorant
+from tightmargin.solvers.proofs.tree.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def first_rows(subject: Subject, cutoff: float) -> Rows | None:
     if not kind.relaxes_to_convex or kind.curvature is None:
         return None
     conic, _ = without_own_bounds(subject.conic, np.zeros(len(subject.conic.b)))
-    reach = subject.reach(cutoff if math.isfinite(cutoff) else None)
+    reach = subject.reach(cutoff)
     low = np.where(form.integer, np.ceil(reach.low), reach.low)
     high = np.where(form.integer, np.floor(reach.high), reach.high)
     return Rows(conic, low, high, kind.curvature, kind.readings, form.integer)

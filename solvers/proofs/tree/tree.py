@@ -26,7 +26,8 @@ from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.derived import Step, first_rows, holds, joined
-from tightmargin.solvers.proofs.tree.minorant import Minorant, Multipliers, Rows, minorant
+from tightmargin.solvers.proofs.tree.minorant import Minorant, Multipliers, minorant
+from tightmargin.solvers.proofs.tree.rows import Rows
 
 METHOD = "branch and bound, every node by weak duality"
 REMEMBERED = 256  # neighbouring leaves share their multipliers
