@@ -21,8 +21,21 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
     curvature  [{of, least, squares}]: Q - diag(least) is semidefinite, where of is "objective" or
              [k, "upper"] or [k, "lower"]: quadratic row k, negated for its lower side
     cones    [{row, side, factors: [{constant, linear}, {...}], signs, lift, squares}], see below
-    steps    [{certificate, columns: [[j, g, value], ...]}]: limits of columns, in order
-    bound    the certificate of `lower`, or that there is no feasible point
+    cutoff   U, at least `lower`; it is `upper` where it is missing. What follows may leave out the
+             points that cost more, f(x) - constant > U; "infeasible" has no U and leaves out none
+    steps    [{certificate, columns: [[j, g, value], ...]}]: limits of columns, in order; or
+             {row: {upper, linear}, certificates, column}: a row that joins those of the model, with
+             the next number. It has one certificate, with g = -linear; or for a binary column j,
+             with no other limits than 0 and 1, two: where x_j = 0, and where x_j = 1
+    bound    the certificate of `lower`, or that there is no feasible point; or in its place
+    tree     {certificates, nodes}: the first node is the box of all limits, [j, k] splits a box at
+             an integer column into x_j <= k, which the next nodes are about until it is closed, and
+             x_j >= k + 1, and a number k closes it by certificates[k]: mu > 0 and at least mu lower
+             is proven in the box, or mu = 0 and more than 0. A box with no point may say null
+
+Limits of integer columns count as rounded inwards. If f has no products, and prices of integer
+columns alone, all its values are whole multiples of one number, and what a certificate proves
+counts as rounded up to the next of them.
 
 A certificate {objective: mu, at: x^, rows: y, quadratic: [[k, side, nu]], cones, psd} proves that
 
@@ -34,7 +47,8 @@ is on the right, as a polynomial, is the left side less terms that no feasible p
     y_i (a_i'x - side)      lower side for y_i > 0, upper side for y_i < 0
     nu (side - q_k(x))      nu >= 0, upper side; nu (q_k(x) - side) for the lower one
     q(x) - q(x^) - q'(x^)(x - x^) - sum_j least_j (x_j - x^_j)^2
-                            for f and all q_k that occur, with the curvature that is proven of them
+                            for f and all q_k that occur, with the curvature that is proven of
+                            them; [k, side, nu, x^] has a point x^ of its own
     alpha (F + s) + beta (G + s) - (Mv)'(x, 1)
                             {cone, alpha, beta, shift: s, direction: v}. A row less its side is
                             (x, 1)'(M - diag(lift))(x, 1) - F G with affine F, G >= 0 (by the limits
@@ -45,7 +59,7 @@ is on the right, as a polynomial, is the left side less terms that no feasible p
 
 A matrix is proven semidefinite if, less sum_k weight_k l_k l_k' (squares: [[weight, vector], ...]),
 each of its connected blocks is diagonally dominant, or has no negative pivot in elimination.
-A step may use f(x) - constant <= upper (mu > 0): points that cost more need no bound.
+A step may use f(x) - constant <= U (mu > 0): points that cost more need no bound.
 """
 
 from __future__ import annotations
@@ -53,8 +67,9 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from copy import copy
 from fractions import Fraction
-from math import lcm
+from math import ceil, floor, gcd, lcm
 from operator import mul
 from typing import Any
 
@@ -68,6 +83,8 @@ Vector = dict[int, Fraction]
 Triangle = dict[tuple[int, int], Fraction]
 End = Fraction | None
 Rows = dict[int, dict[int, int]]  # entries of a lower triangle
+Sided = tuple["Quadratic", int, Fraction]  # body, sign and side of a quadratic row
+Box = dict[int, tuple[Any, Any]]  # whole limits of integer columns, or None
 
 
 class ProofError(Exception):
@@ -302,10 +319,8 @@ def no_negative_pivot(matrix: list[list[int]]) -> bool:
             return False
         below, matrix = matrix[1:], []
         for first, *line in below:
-            pairs = zip(line, head, strict=True)
-            matrix.append(
-                [(pivot * a - first * b) // previous for a, b in pairs] if pivot else line
-            )
+            row = [(pivot * a - first * b) // previous for a, b in zip(line, head, strict=True)]
+            matrix.append(row if pivot else line)
         previous = pivot or previous
     return True
 
@@ -348,7 +363,7 @@ class Model:
             affine = dict(zip(places, zip(places.values(), lines, strict=True), strict=True))
             self.psd.append((order, affine))
 
-    def sided(self, k: Any, side: Any, where: str) -> tuple[Quadratic, int, Fraction]:
+    def sided(self, k: Any, side: Any, where: str) -> Sided:
         """Body, sign and side of a quadratic row: sign (body - side) <= 0."""
         body, low, high = self.quadratic[index(k, len(self.quadratic), where)]
         end = high if side == "upper" else low if side == "lower" else None
@@ -408,11 +423,13 @@ class Certificate:
         self.x = Point(self.at)
         self.found: tuple[Fraction, dict[int, End], set[int]] | None = None
         if self.mu:
-            self.linearise("objective", (self.model.objective, 1, ZERO), self.mu)
+            self.linearise("objective", (self.model.objective, 1, ZERO), self.mu, self.x)
         self.use_rows(vector(rows, len(self.model.rows), where))
         for part in listed(bent, where):
-            k, side, nu = listed(part, where, 3)
-            self.linearise((k, side), self.model.sided(k, side, where), number(nu, where))
+            k, side, nu, *own = listed(part, where)
+            x = Point(vector(own.pop(), self.model.n, where)) if own else self.x
+            need(not own, f"{where}: more than a row, a side, a multiplier and a point")
+            self.linearise((k, side), self.model.sided(k, side, where), number(nu, where), x)
         for part in listed(cones, where):
             self.use_cone(part, f"{where}, a cone")
         for part in listed(psd, where):
@@ -423,18 +440,22 @@ class Certificate:
         for j, value in terms:
             self.r[j] = self.r.get(j, ZERO) + value * factor
 
-    def linearise(self, key: Any, row: tuple[Quadratic, int, Fraction], factor: Fraction) -> None:
+    def linearise(self, key: Any, row: Sided, factor: Fraction, x: Point) -> None:
         """sign (q(x) - side) by its linearisation and its curvature, times a factor >= 0."""
         body, sign, side = row
         need(factor >= 0, f"{self.where}: a negative multiplier of {key}")
         need(key in self.known.curvature, f"{self.where}: no curvature of {key} is proven")
-        (bend, slope), unit = body.bent(self.x.at), self.x.unit
+        (bend, slope), unit = body.bent(x.at), x.unit
         scale = Fraction(sign, body.unit) * factor
         self.const += scale * (body.constant - Fraction(bend, unit**2) - side * body.unit)
         self.add(zip(body.columns, body.linear, strict=True), scale)
         self.add(slope.items(), scale / unit)
         for j, value in self.known.curvature[key].items():
             self.c[j] = self.c.get(j, ZERO) + factor * value
+            if x is not self.x:  # the square is around another point than x^
+                near, far = self.at.get(j, ZERO), Fraction(x.at.get(j, 0), unit)
+                self.add([(j, 2 * (near - far))], factor * value)
+                self.const += factor * value * (far**2 - near**2)
 
     def use_rows(self, multipliers: Vector) -> None:
         """Less y_i (a_i'x - side)."""
@@ -442,8 +463,7 @@ class Certificate:
         total: dict[int, int] = {}
         for i, y in whole_numbers.items():
             side = self.model.sides[i][0 if y > 0 else 1]
-            if y and side is None:
-                raise ProofError(f"{self.where}: row {i} has no side on that side")
+            need(side is not None or not y, f"{self.where}: row {i} has no side on that side")
             self.const += Fraction(y, unit) * (side or 0)
             for j, coefficient in self.model.rows[i].items():
                 total[j] = total.get(j, 0) - y * coefficient
@@ -596,13 +616,155 @@ class Derivation:
                 (self.low if is_lower else self.high)[j] = value
 
 
+# --- trees ---------------------------------------------------------------------------------------
+
+
+class Shared:
+    """A certificate in many boxes: what straight integer columns add is in whole numbers."""
+
+    def __init__(self, used: Certificate) -> None:
+        self.used, (self.total, self.terms, self.endless) = used, used.value()
+        straight = [j for j in self.terms if j in used.model.integer and not used.c.get(j)]
+        (self.slopes,), self.unit = whole_vectors([{j: used.r.get(j, ZERO) for j in straight}])
+        self.old = {j: int((self.terms[j] or 0) * self.unit) for j in straight}
+
+    def within(self, box: Box) -> End:
+        """The bound in a box: only the terms of its columns are added up again."""
+        total, change = self.total, 0
+        for j in box.keys() & self.terms.keys():
+            if j in self.slopes:
+                r = self.slopes[j]
+                end = box[j][0 if r > 0 else 1] if r else 0
+                if end is None:
+                    return None
+                change += r * end - self.old[j]
+            else:
+                new = self.used.term(j)
+                if new is None:
+                    return None
+                total += new - (self.terms[j] or 0)
+        return total + Fraction(change, self.unit) if self.endless <= box.keys() else None
+
+
+class Tree(Derivation):
+    """The same with whole numbers, derived rows, and boxes that split at whole numbers."""
+
+    def __init__(self, model: Model, cutoff: End) -> None:
+        super().__init__(copy(model), cutoff)
+        self.model.rows, self.model.sides = list(model.rows), list(model.sides)
+        self.box: Box = {}
+        self.round()
+
+    def round(self) -> None:
+        """Limits of integer columns, inwards."""
+        for j in self.model.integer:
+            low, high = self.low[j], self.high[j]
+            self.low[j] = None if low is None else Fraction(ceil(low))
+            self.high[j] = None if high is None else Fraction(floor(high))
+
+    def crossed(self, box: Box) -> bool:
+        """Whether limits leave no point: those of a box, or of all columns for none."""
+        ends = box.values() or zip(self.low, self.high, strict=True)
+        return any(low is not None and high is not None and low > high for low, high in ends)
+
+    def limits(self, j: int) -> tuple[End, End]:
+        """The limits of a column in the present box."""
+        return self.box[j] if j in self.box else (self.low[j], self.high[j])
+
+    def step(self, part: Any, where: str) -> None:
+        """New limits of columns, or a new row."""
+        if type(part) is dict and "row" in part:
+            self.join(part, where)
+        else:
+            super().step(part, where)
+            self.round()
+
+    def join(self, part: Any, where: str) -> None:
+        """A row that all points have, or those with x_j = 0 and those with x_j = 1 alike."""
+        row, entries, column = fields(part, "row certificates | column", where)
+        text, linear = fields(row, "upper linear", where)
+        side, a, boxes = number(text, where), vector(linear, self.model.n, where), [Box()]
+        if column is not None:
+            low, high = self.limits(index(column, self.model.n, where))
+            inside = low is not None and high is not None and low >= 0 and high <= 1
+            need(inside and column in self.model.integer, f"{where}: {column} is not binary")
+            boxes = [{column: (end, end)} for end in (0, 1)]
+        for box, entry in zip(boxes, listed(entries, where, len(boxes)), strict=True):
+            self.box = box
+            used = Certificate(self, entry, where)
+            need(not used.mu or self.cutoff is not None, f"{where}: the cutoff is not there")
+            least_of = used.proven({j: -value for j, value in a.items()})
+            need(side >= used.mu * (self.cutoff or 0) - least_of, f"{where} is not proven")
+        self.box = {}
+        (new,), unit = whole_vectors([a])
+        common = lcm(unit, self.model.unit)
+        need(common.bit_length() <= LARGEST_DENOMINATOR, "the denominators are too large")
+        rows = [(row, common // self.model.unit) for row in self.model.rows]
+        self.model.rows = [
+            {j: value * factor for j, value in row.items()} if factor > 1 else row
+            for row, factor in [*rows, (new, common // unit)]
+        ]
+        self.model.unit = common
+        self.model.sides.append((None, side))
+
+    def spacing(self) -> Fraction | None:
+        """What every value of the objective is a whole multiple of."""
+        goal = self.model.objective
+        priced = {j: a for j, a in zip(goal.columns, goal.linear, strict=True) if a}
+        if any(goal.products) or not priced or not priced.keys() <= self.model.integer:
+            return None
+        return Fraction(gcd(*priced.values()), goal.unit)
+
+    def leaves(self, entry: Any) -> Any:
+        """Name, mu and bound of each leaf, None for an endless one; not of boxes without points."""
+        certificates, nodes = fields(entry, "certificates nodes", "tree")
+        known: dict[int, Shared] = {}
+        boxes, crossed = [Box()], self.crossed({})
+        for place, node in enumerate(listed(nodes, "nodes")):
+            where, self.box = f"node {place}", {}
+            need(boxes, f"{where} has no box")
+            box = boxes.pop()
+            if type(node) is list:
+                j, at = listed(node, where, 2)
+                need(index(j, self.model.n, where) in self.model.integer, f"{where}: no integer")
+                need(type(at) is int, f"{where}: no whole number")
+                low, high = box.get(j) or (v if v is None else int(v) for v in self.limits(j))
+                below = low, at if high is None else min(at, high)
+                above = at + 1 if low is None else max(at + 1, low), high
+                boxes += [box | {j: above}, box | {j: below}]
+            elif not (crossed or self.crossed(box)):
+                k = index(node, len(listed(certificates, "certificates")), where)
+                if k not in known:
+                    known[k] = Shared(Certificate(self, certificates[k], f"certificate {k}"))
+                self.box = box
+                yield where, known[k].used.mu, known[k].within(box)
+        need(not boxes, "the tree is not complete")
+
+    def closed(self, entry: Any, lower: End) -> None:
+        """Stop unless no leaf has a point that costs less than `lower`, or any at all for None."""
+        within = self.cutoff is None or (lower is not None and lower <= self.cutoff)
+        need(within, "`lower` exceeds the cutoff")
+        step, before = self.spacing(), None
+        if lower is not None and step is not None:
+            before = (ceil(lower / step) - 1) * step  # what costs more costs at least `lower`
+        for where, mu, found in self.leaves(entry):
+            need(found is not None, f"no limit where one is needed at {where}")
+            if lower is None or mu == 0:
+                need(mu == 0 and found > 0, f"a point is not excluded at {where}")
+            elif before is None or found <= mu * before:
+                need(found >= mu * lower, f"less than `lower` is proven at {where}")
+
+
+# --- the claim -----------------------------------------------------------------------------------
+
+
 class Proof:
     """A proof file, checked from its first part to its last."""
 
     def __init__(self, document: Any) -> None:
-        words = "schema model claim | point ray curvature cones steps bound about"
+        words = "schema model claim | point ray cutoff curvature cones steps bound tree about"
         found = fields(document, words, "the file")
-        schema, model, claim, point, ray, curvature, cones, steps, bound, _ = found
+        schema, model, claim, point, ray, below, curvature, cones, steps, *ends, _ = found
         need(schema == SCHEMA, f"the schema is not {SCHEMA!r}")
         self.model = Model(model)
         self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
@@ -620,25 +782,20 @@ class Proof:
             cost = self.model.objective.value(x)
             need(self.upper is not None and cost <= self.upper, "the point costs more than `upper`")
         if self.kind == "infeasible" or self.lower is not None:
-            known = Derivation(self.model, self.upper)
+            cutoff = self.upper if below is None else number(below, "cutoff")
+            known = Tree(self.model, cutoff)
             parts = ((curvature, known.curve), (cones, known.cone), (steps, known.step))
             for entries, use in parts:
                 for k, part in enumerate(listed(entries, use.__name__)):
                     use(part, f"{use.__name__} {k}")
-            self.conclude(known, {} if bound is None else bound)
+            self.conclude(known, *ends)
         need(self.kind != "optimum" or self.closed(), "the gap is not closed")
 
-    def conclude(self, known: Derivation, bound: Any) -> None:
-        """The lower end."""
-        pairs = zip(known.low, known.high, strict=True)
-        crossed = any(low is not None and high is not None and low > high for low, high in pairs)
-        if crossed and known.cutoff is None:
-            return  # there is no feasible point
-        last = Certificate(known, bound, "bound")
-        found, lower = last.proven(), self.lower
-        need(last.mu == (0 if lower is None else 1), "the certificate is of another objective")
-        need(found > 0 if lower is None else found >= lower, "less than `lower` is proven")
-        need(None in (lower, self.upper) or self.gap()[0] >= 0, "`lower` exceeds `upper`")
+    def conclude(self, known: Tree, bound: Any, tree: Any) -> None:
+        """The lower end, of a tree or of its root alone."""
+        need(bound is None or tree is None, "there is a bound beside the tree")
+        root = {"certificates": [{} if bound is None else bound], "nodes": [0]}
+        known.closed(root if tree is None else tree, self.lower)
 
     def gap(self) -> tuple[Fraction, Fraction]:
         """upper - lower, and what it is measured against."""

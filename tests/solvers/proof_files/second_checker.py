@@ -216,7 +216,8 @@ class File:
     """A document, decided."""
 
     def __init__(self, document: Any) -> None:
-        keys(document, "schema model claim", "point ray curvature cones steps bound about")
+        parts = "point ray cutoff curvature cones steps bound tree about"
+        keys(document, "schema model claim", parts)
         ask(document["schema"] == "tightmargin-proof/1", "another schema")
         self.load(document["model"])
         claim = keys(document["claim"], "kind", "lower upper absolute_gap")
@@ -230,6 +231,7 @@ class File:
             "a claim of no kind",
         )
         self.upper = upper
+        self.cutoff = upper if document.get("cutoff") is None else read(document["cutoff"])
         if upper is not None or kind == "unbounded":
             x = self.vector(document.get("point"))
             self.must_hold(x)
@@ -341,6 +343,7 @@ class File:
 
     def derive(self, document: dict[str, Any], kind: str, lower: Number | None) -> None:
         self.bends: dict[Any, np.ndarray] = {}
+        self.tighten()
         for part in many(document.get("curvature")):
             keys(part, "of least", "squares")
             of, sign, body = part["of"], 1, self.objective
@@ -360,18 +363,89 @@ class File:
             self.cones.append(self.cone(part))
         for part in many(document.get("steps")):
             self.step(part)
-        pairs = zip(self.low, self.high, strict=True)
-        crossed = any(a and b and (a - b).sign() > 0 for a, b in pairs)
-        if crossed and self.upper is None:
-            return
-        mu, value = self.bound(document.get("bound") or {}, {})
         if kind == "infeasible":
-            ask(mu.sign() == 0 and value.sign() > 0, "not infeasible")
+            ask(self.cutoff is None, "points beyond the cutoff")
+        if lower is not None and self.cutoff is not None:
+            ask((self.cutoff - lower).sign() >= 0, "a lower end above the cutoff")
+        tree = document.get("tree")
+        if tree is None:
+            self.leaf(document.get("bound") or {}, lower)
             return
+        ask(document.get("bound") is None, "a bound and a tree")
+        keys(tree, "certificates nodes")
+        self.boxes(many(tree["nodes"]), many(tree["certificates"]), lower)
+
+    def tighten(self) -> None:
+        """Whole numbers as limits of integer columns."""
+        for j in self.integer:
+            if self.low[j] is not None:
+                self.low[j] = -below(-self.low[j])
+            if self.high[j] is not None:
+                self.high[j] = below(self.high[j])
+
+    def boxes(self, nodes: list[Any], certificates: list[Any], lower: Number | None) -> None:
+        """Decide one box after the other, limits put back where a half is done."""
+        left = iter(nodes)
+        jobs: list[Any] = ["box"]
+        while jobs:
+            job = jobs.pop()
+            if job != "box":
+                j, self.low[j], self.high[j] = job
+                continue
+            node = next(left, self)
+            ask(node is not self, "a box without a node")
+            if not isinstance(node, list):
+                if not self.is_empty():
+                    self.leaf(certificates[place(node, len(certificates))], lower)
+                continue
+            ask(len(node) == 2, "a branch")
+            j, at = place(node[0], self.n), node[1]
+            ask(j in self.integer, "a branch on no integer column")
+            ask(isinstance(at, int) and not isinstance(at, bool), "a branch at no whole number")
+            low, high, k = self.low[j], self.high[j], Number.ratio(at, 1)
+            first = k if high is None or (high - k).sign() > 0 else high
+            second = k + 1 if low is None or (k + 1 - low).sign() > 0 else low
+            jobs += [(j, low, high), "box", (j, second, high), "box"]
+            self.high[j] = first
+        ask(next(left, self) is self, "nodes of no box")
+
+    def is_empty(self) -> bool:
+        pairs = zip(self.low, self.high, strict=True)
+        return any(a is not None and b is not None and (a - b).sign() > 0 for a, b in pairs)
+
+    def leaf(self, entry: Any, lower: Number | None) -> None:
+        """Refuse a box that may hold a point which costs less than the lower end."""
+        if self.is_empty():
+            return
+        mu, value = self.bound(entry, {})
+        if mu.sign() == 0:
+            ask(value.sign() > 0, "a box that may have points")
+            return
+        ask(lower is not None, "a box with points")
         assert lower is not None
-        ask((mu - 1).sign() == 0, "no bound of the objective")
-        ask((value - lower).sign() >= 0, "a lower bound")
-        ask(self.upper is None or (self.upper - lower).sign() >= 0, "ends that cross")
+        if (value - mu * lower).sign() >= 0:
+            return
+        unit = self.unit()
+        ask(unit is not None, "a lower bound")
+        assert unit is not None
+        # f / unit is a whole number above value / (mu unit): at least its floor and one more.
+        least = (below(value / (mu * unit)) + 1) * unit
+        ask((least - lower).sign() >= 0, "a lower bound")
+        ask((mu * (least - unit) - value).sign() < 0, "a lower bound")
+
+    def unit(self) -> Number | None:
+        """The largest number of which all values of the objective are whole multiples."""
+        Q, a, _ = self.objective
+        priced = [j for j in range(self.n) if a[j] is not ZERO and a[j].sign()]
+        flat = all(value is ZERO or not value.sign() for value in Q.ravel())
+        if not (flat and priced and set(priced) <= set(self.integer)):
+            return None
+        found = abs_of(a[priced[0]])
+        for j in priced[1:]:
+            rest = abs_of(a[j])
+            while rest.sign():  # Euclid
+                found, rest = rest, found - below(found / rest) * rest
+        return found
 
     def cone(self, part: Any) -> tuple[Any, ...]:
         keys(part, "row side factors", "signs lift squares")
@@ -403,6 +477,9 @@ class File:
         return lines, M, lift
 
     def step(self, part: Any) -> None:
+        if isinstance(part, dict) and "row" in part:
+            self.row(part)
+            return
         keys(part, "certificate columns")
         found = []
         for column in many(part["columns"]):
@@ -410,8 +487,8 @@ class File:
             j, g, value = place(column[0], self.n), read(column[1]), read(column[2])
             mu, least = self.bound(part["certificate"], {j: g})
             if mu.sign():
-                ask(self.upper is not None, "no upper end")
-                least = least - mu * self.upper
+                ask(self.cutoff is not None, "no upper end")
+                least = least - mu * self.cutoff
             ask(g.sign(), "g is 0")
             ask((least - g * value).sign() >= 0, "a limit")
             found.append((j, g.sign(), value))
@@ -421,6 +498,33 @@ class File:
             old = side[j]
             if old is None or (value - old).sign() == way:
                 side[j] = value
+        self.tighten()
+
+    def row(self, part: Any) -> None:
+        keys(part, "row certificates", "column")
+        keys(part["row"], "upper linear")
+        side, a = read(part["row"]["upper"]), spread(part["row"]["linear"], self.n)
+        j, entries = part.get("column"), many(part["certificates"])
+        goal = {i: -value for i, value in enumerate(a) if value is not ZERO}
+        ends: list[Number | None] = [None]
+        if j is not None:
+            ask(place(j, self.n) in self.integer, "no binary column")
+            old, ends = (self.low[j], self.high[j]), [ZERO, Number.ratio(1, 1)]
+            ask(old[0] is not None and old[0].sign() >= 0, "below 0")
+            ask(old[1] is not None and (1 - old[1]).sign() >= 0, "above 1")
+        ask(len(entries) == len(ends), "certificates of a row")
+        for value, entry in zip(ends, entries, strict=True):
+            if value is not None:
+                self.low[j] = self.high[j] = value
+            mu, least = self.bound(entry, goal)
+            if mu.sign():
+                ask(self.cutoff is not None, "no cutoff")
+                least = least - mu * self.cutoff
+            ask((least + side).sign() >= 0, "a row")
+        if j is not None:
+            self.low[j], self.high[j] = old
+        self.A = np.vstack([self.A, a[None, :]])
+        self.sides.append((None, side))
 
     def bound(self, entry: Any, goal: dict[int, Number]) -> tuple[Number, Number]:
         """mu, and the least of the Lagrangian over the limits."""
@@ -430,17 +534,21 @@ class File:
         r, bend = np.full(n, ZERO, dtype=object), np.full(n, ZERO, dtype=object)
         for j, value in goal.items():
             r[j] = r[j] + value
-        curved = [(mu, "objective", 1, self.objective, ZERO)] if mu.sign() else []
+        curved = [(mu, "objective", 1, self.objective, ZERO, point)] if mu.sign() else []
         for part in many(entry.get("quadratic")):
-            ask(isinstance(part, list) and len(part) == 3, "no multiplier")
+            ask(isinstance(part, list) and len(part) in (3, 4), "no multiplier")
             sign, body, side = self.sided(part[0], part[1])
-            curved.append((read(part[2]), (part[0], part[1]), sign, body, side))
-        for weight, key, sign, (Q, a, c), side in curved:
+            at = point if len(part) == 3 else spread(part[3], n)
+            curved.append((read(part[2]), (part[0], part[1]), sign, body, side, at))
+        for weight, key, sign, (Q, a, c), side, at in curved:
             ask(weight.sign() >= 0 and key in self.bends, "a curve")
-            image = times(Q, point)
-            const = const + sign * weight * (c - side - dot(image, point))
+            image = times(Q, at)
+            const = const + sign * weight * (c - side - dot(image, at))
             r = r + (2 * image + a) * (sign * weight)
-            bend = bend + self.bends[key] * weight
+            # c (x - x^)^2 = c x^2 - 2 c x^ x + c x^^2
+            curve = self.bends[key] * weight
+            const, r = const + dot(curve, at * at), r - 2 * (curve * at)
+            bend = bend + curve
         y = spread(entry.get("rows"), len(self.A))
         for value, sides in zip(y, self.sides, strict=True):
             if value is ZERO or not value.sign():
@@ -459,7 +567,7 @@ class File:
             products = [dot(piece, Z) for piece in slices]
             const, r = const - products[n], r - np.array([*products[:n], None], dtype=object)[:-1]
         for j in range(n):
-            const = const + self.least(r[j], bend[j], point[j], self.low[j], self.high[j])
+            const = const + self.least(r[j], bend[j], self.low[j], self.high[j])
         return mu, const
 
     def with_cone(self, part: Any, const: Number, r: np.ndarray) -> tuple[Number, np.ndarray]:
@@ -483,7 +591,7 @@ class File:
         return const - whole[n] - (alpha + beta) * shift, r - whole[:n]
 
     @staticmethod
-    def least(r: Number, c: Number, at: Number, low: Any, high: Any) -> Number:
+    def least(r: Number, c: Number, low: Any, high: Any) -> Number:
         bend = 0 if c is ZERO else c.sign()
         slope = 0 if r is ZERO else r.sign()
         if bend == 0:
@@ -492,16 +600,22 @@ class File:
             side = low if slope > 0 else high
             ask(side is not None, "no limit")
             return r * side
-        values = [r * x + c * (x - at) * (x - at) for x in (low, high) if x is not None]
+        values = [r * x + c * x * x for x in (low, high) if x is not None]
         if bend < 0:
             ask(len(values) == 2, "no limits")
             return min(values, key=lambda value: value.low)
-        bottom = at - r / (2 * c)
+        bottom = -(r / (2 * c))
         if low is not None and (bottom - low).sign() < 0:
             return values[0]
         if high is not None and (bottom - high).sign() > 0:
             return values[-1]
-        return r * at - r * r / (4 * c)
+        return -(r * r / (4 * c))
+
+
+def below(value: Number) -> Number:
+    """The largest whole number that is not above a number."""
+    k = Number.ratio(value.high >> BITS, 1)
+    return k if (value - k).sign() >= 0 else k - 1
 
 
 def abs_of(value: Number) -> Number:

@@ -15,13 +15,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pyomo.environ as pyo
 import pytest
 
 from tests.solvers.proof_files import second_checker, tiny_models
-from tests.solvers.proof_files.mutations import holder, is_number, mutated, places
+from tests.solvers.proof_files.mutations import mutated
+from tests.solvers.proof_files.rewritten_models import is_solvable, rebuilt
 from tests.solvers.proof_files.tiny_models import INFEASIBLE, OPTIMA, UNBOUNDED
-from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.proof_files import checker
 from tightmargin.solvers.result import Status
@@ -107,13 +106,6 @@ def holds(proof: checker.Proof, minimum: Fraction | str) -> bool:
     )
 
 
-def is_solvable(written: Mapping[str, Any]) -> bool:
-    """Whether the numbers of a model are of a size that solvers can be asked about."""
-    texts = [holder(written, at)[at[-1]] for at in places(written, str)]
-    numbers = [abs(float.fromhex(text)) for text in texts if is_number(text) and "p" in text]
-    return all(number == 0 or 1e-6 <= number <= 1e6 for number in numbers)
-
-
 def holds_of_another(proof: checker.Proof, document: Mapping[str, Any]) -> bool:
     """Whether a claim agrees with another solve of the changed model."""
     result = solve(rebuilt(document["model"]), time_limit=20)
@@ -129,45 +121,6 @@ def holds_of_another(proof: checker.Proof, document: Mapping[str, Any]) -> bool:
     low = -math.inf if proof.lower is None else float(proof.lower + constant)
     high = math.inf if proof.upper is None else float(proof.upper + constant)
     return low <= result.objective + allowed and high >= result.objective - allowed
-
-
-def rebuilt(written: Mapping[str, Any]) -> pyo.ConcreteModel:
-    """The model of a document in Pyomo, read by nothing of the project's."""
-
-    def value(text: str) -> float:
-        if "p" in text:
-            return float.fromhex(text)
-        above, _, below = text.partition("/")
-        return int(above, 0) / int(below or "1", 0)
-
-    def end(text: str | None) -> float | None:
-        return None if text is None else value(text)
-
-    def polynomial(part: Mapping[str, Any]) -> Any:
-        total = sum(value(c) * m.x[j] for j, c in part["linear"])
-        total = total + sum(value(c) * m.x[i] * m.x[j] for i, j, c in part.get("products", ()))
-        return total + value(part.get("constant", "0"))
-
-    m = pyo.ConcreteModel()
-    n = len(written["variables"])
-    ends = list(zip(map(end, written["lower"]), map(end, written["upper"]), strict=True))
-    m.x = pyo.Var(range(n), bounds=lambda _, j: ends[j])
-    m.goal = pyo.Objective(expr=polynomial(written["objective"]) + 0 * m.x[0])
-    m.rows = pyo.ConstraintList()
-    for row in [*written["rows"], *written["quadratic"]]:
-        body = polynomial(row)
-        low, high = end(row["lower"]), end(row["upper"])
-        if isinstance(body, int | float):
-            assert low is None or low <= body, "a row that is false"
-            assert high is None or body <= high, "a row that is false"
-        elif low is not None or high is not None:
-            m.rows.add((low, body, high))
-    for k, row in enumerate(written["psd"]):
-        lines: list[list[Any]] = [[0.0] * (i + 1) for i in range(row["order"])]
-        for i, j, constant, linear in row["entries"]:
-            lines[i][j] = value(constant) + sum(value(c) * m.x[at] for at, c in linear)
-        psd(m, f"psd_{k}", lines)
-    return m
 
 
 def test_the_tiny_models_are_written_again_as_they_were(
