@@ -43,6 +43,8 @@ class Numbers:
     quadratic : mapping
         nu by number of the row.
     cones, psd : list of documents
+    points : mapping of mappings
+        x^ of the quadratic rows that have one of their own.
     """
 
     objective: Number = 0.0
@@ -51,13 +53,18 @@ class Numbers:
     quadratic: dict[int, Number] = field(default_factory=dict)
     cones: list[Cone] = field(default_factory=list)
     psd: list[dict[str, Any]] = field(default_factory=list)
+    points: dict[int, dict[int, Number]] = field(default_factory=dict)
 
     def document(self, readings: Sequence[RowReading]) -> dict[str, Any]:
         """The certificate as the file has it."""
         found: dict[str, Any] = {}
         if self.objective:
             found["objective"] = text(self.objective)
-        bent = [[k, readings[k].side, text(nu)] for k, nu in self.quadratic.items() if nu]
+        bent = [
+            [k, readings[k].side, text(nu), *([vector(self.points[k])] if k in self.points else [])]
+            for k, nu in self.quadratic.items()
+            if nu
+        ]
         if self.objective or bent:
             found["at"] = vector(self.at)
         parts = {"rows": vector(self.rows), "quadratic": bent, "cones": self.cones, "psd": self.psd}
@@ -79,8 +86,9 @@ def numbers_of(
     derivation: Derivation,
     x: Array,
     z: Array,
+    mu: float = 1.0,
 ) -> Numbers:
-    """The certificate of the objective's bound that multipliers of the conic form amount to."""
+    """The certificate that multipliers of the conic form, and mu of the objective, amount to."""
     z = z.copy()
     for block in conic.blocks_of("nonneg"):
         z[block.rows] = np.maximum(z[block.rows], 0.0)
@@ -105,7 +113,7 @@ def numbers_of(
         if (found := _matrix(k, unpack(z[block.rows]))) is not None
     ]
     at: dict[int, Number] = dict(enumerate(x.tolist()))
-    return Numbers(1.0, at, rows, nu, cones, psd)
+    return Numbers(mu, at, rows, nu, cones, psd)
 
 
 def cone_order(readings: Sequence[RowReading]) -> dict[int, int]:

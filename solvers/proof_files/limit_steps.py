@@ -27,6 +27,7 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 ROUNDS = 6
 NARROWER = 0.5  # a limit is derived again where that leaves less than this share of the interval
+NEARLY = 1e-9  # a whole number may be missed by so much in doubles
 Side = tuple[int, bool]  # a column, and whether its lower limit is meant
 
 
@@ -43,9 +44,10 @@ class Event:
 class Intervals:
     """Limits of the columns in doubles, with the events that narrowed them."""
 
-    def __init__(self, derivation: Derivation) -> None:
+    def __init__(self, derivation: Derivation, narrower: float) -> None:
         self.low = np.array([-math.inf if v is None else float(v) for v in derivation.low])
         self.high = np.array([math.inf if v is None else float(v) for v in derivation.high])
+        self.integer, self.narrower = derivation.model.integer, narrower
         self.events: list[Event] = []
 
     def ends(self, j: int, a: float) -> tuple[float, float]:
@@ -59,13 +61,15 @@ class Intervals:
         """A new limit: lower for g > 0; kept where it is worth a step."""
         if not math.isfinite(value):
             return
+        if j in self.integer:
+            value = math.ceil(value - NEARLY) if g > 0 else math.floor(value + NEARLY)
         old = self.low[j] if g > 0 else self.high[j]
         width = self.high[j] - self.low[j]
         if g > 0:
-            worth = not math.isfinite(old) or self.high[j] - value < NARROWER * width
+            worth = not math.isfinite(old) or self.high[j] - value < self.narrower * width
             better = value > old
         else:
-            worth = not math.isfinite(old) or value - self.low[j] < NARROWER * width
+            worth = not math.isfinite(old) or value - self.low[j] < self.narrower * width
             better = value < old
         if not (better and worth):
             return
@@ -137,9 +141,10 @@ def derive_limits(
     readings: Sequence[RowReading],
     derivation: Derivation,
     wanted: set[Side],
+    narrower: float = NARROWER,
 ) -> list[dict[str, Any]]:
     """Steps, already taken in the derivation, for as many of the wanted limits as can be had."""
-    found = Intervals(derivation)
+    found = Intervals(derivation, narrower)
     for _ in range(ROUNDS):
         before = len(found.events)
         _by_matrices(form, found)
@@ -165,6 +170,7 @@ def _needed(events: list[Event], wanted: set[Side]) -> list[Event]:
     for event in reversed(events):
         if event.side in sides:
             kept.append(event)
+            sides.discard(event.side)  # what it was before is of interest to earlier events only
             sides |= {(j, lower) for j in event.rests_on for lower in (True, False)}
     return kept[::-1]
 

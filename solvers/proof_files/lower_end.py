@@ -15,7 +15,7 @@ from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.proof_files.certificate import Numbers, numbers_of
-from tightmargin.solvers.proof_files.checker import Derivation, Model, ProofError
+from tightmargin.solvers.proof_files.checker import Derivation, Model, ProofError, Tree
 from tightmargin.solvers.proof_files.curvature_proof import curvature_of
 from tightmargin.solvers.proof_files.limit_steps import derive_limits
 from tightmargin.solvers.proof_files.model_document import vector
@@ -49,7 +49,7 @@ class Search:
         self.form, self.model, self.cutoff = form, model, cutoff
         self.readings, self.curvature = readings, curvature
         self.cones: list[dict[str, Any]] = []
-        self.plain = self._derivation()
+        self.plain = self.derivation()
         self.derived: dict[tuple[int, ...], tuple[Derivation, list[dict[str, Any]]]] = {}
         self.best: LowerEnd | None = None
 
@@ -60,7 +60,11 @@ class Search:
 
     @classmethod
     def of_objective(
-        cls, form: StandardForm, classification: Classification, model: Model, cutoff: Fraction
+        cls,
+        form: StandardForm,
+        classification: Classification,
+        model: Model,
+        cutoff: Fraction | None,
     ) -> Search:
         """Of bounds on a convex objective.
 
@@ -84,9 +88,9 @@ class Search:
         rows = [reading.curvature for reading in readings if reading.curvature is not None]
         return cls(form, model, cutoff, readings, [goal, *rows])
 
-    def _derivation(self) -> Derivation:
+    def derivation(self) -> Tree:
         """The model with curvature and cones proven."""
-        derivation = Derivation(self.model, self.cutoff)
+        derivation = Tree(self.model, self.cutoff)
         for part in self.curvature:
             derivation.curve(part, "curvature")
         if not self.cones:
@@ -133,7 +137,7 @@ class Search:
     def _with_limits(self, columns: tuple[int, ...]) -> tuple[Derivation, list[dict[str, Any]]]:
         """The model with limits of some columns, as far as they can be had, and their steps."""
         if columns not in self.derived:
-            derivation = self._derivation()
+            derivation = self.derivation()
             wanted = {(j, lower) for j in columns for lower in (True, False)}
             steps = derive_limits(self.form, self.readings, derivation, wanted)
             self.derived[columns] = derivation, steps

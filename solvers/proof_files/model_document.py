@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
+from tightmargin.solvers.proof_files.checker import SCHEMA
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Number = float | Fraction
@@ -52,6 +53,26 @@ def products(i: Iterable[int], j: Iterable[int], v: Iterable[float]) -> dict[tup
         place = (max(row, column), min(row, column))
         found[place] = found.get(place, Fraction(0)) + Fraction(value)
     return found
+
+
+class NotProvenError(ValueError):
+    """What was to be written is not proven; the message says what is missing."""
+
+
+def begun(form: StandardForm) -> dict[str, Any]:
+    """A document with its model and no claim yet.
+
+    Raises
+    ------
+    NotProvenError
+        The model is beyond degree two.
+    """
+    try:
+        model = model_document(form)
+    except (ValueError, OverflowError) as error:
+        raise NotProvenError(str(error)) from None
+    sense = "minimised" if form.sense == 1 else "maximised: f is its objective times -1"
+    return {"schema": SCHEMA, "about": f"the model is {sense}", "model": model}
 
 
 def model_document(form: StandardForm) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.certificates.dual_centre import dual_centre
 from tightmargin.solvers.exact_arithmetic import dyadic, scaled, solve_exactly
 from tightmargin.solvers.proof_files.certificate import Numbers
-from tightmargin.solvers.proof_files.checker import Certificate, Derivation
+from tightmargin.solvers.proof_files.checker import Certificate, Derivation, Vector
 from tightmargin.solvers.proof_files.row_readings import RowReading
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -35,26 +35,43 @@ def stationary(
     readings: Sequence[RowReading],
     derivation: Derivation,
     numbers: Numbers,
+    goal: Vector | None = None,
 ) -> tuple[Fraction, Numbers] | None:
-    """The bound of a certificate near the given one, and its numbers; None where there is none."""
+    """The bound of a certificate near the given one, and its numbers; None where there is none.
+
+    Parameters
+    ----------
+    form : StandardForm
+        With the rows that are derived in the file behind its own.
+    goal : mapping of int to Fraction, optional
+        What the certificate bounds beside the objective.
+    """
+    goal = goal or {}
     bent = _bent_columns(form, numbers)
-    low, high = _room(form, derivation, bent, float(numbers.objective))
+    cost = float(numbers.objective) * form.objective.a
+    for j, g in goal.items():
+        cost[j] += float(g)
+    low, high = _room(form, derivation, bent, cost)
     fits = low <= high
-    y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(len(form.rows))])
+    y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(len(form.row_lower))])
     inside = np.where(fits, np.clip(y, np.where(fits, low, y), np.where(fits, high, y)), y)
     numbers = replace(numbers, rows={i: v for i, v in enumerate(inside.tolist()) if v})
-    for nearby in _alternatives(form, readings, derivation, numbers, low, high):
-        found = _repaired(form, readings, derivation, nearby, low, high)
+    for nearby in _alternatives(form, readings, derivation, numbers, goal, low, high):
+        found = _repaired(form, readings, derivation, nearby, goal, low, high)
         if found is not None:
             return found
     return None
 
 
 def evaluated(
-    readings: Sequence[RowReading], derivation: Derivation, numbers: Numbers
+    readings: Sequence[RowReading],
+    derivation: Derivation,
+    numbers: Numbers,
+    goal: Vector | None = None,
 ) -> tuple[Fraction, Certificate, list[int]]:
     """The finite part of a certificate's bound, and the columns without a finite term."""
     certificate = Certificate(derivation, numbers.document(readings), "bound")
+    certificate.add((goal or {}).items(), 1)
     total, _, endless = certificate.value()
     return total, certificate, sorted(endless)
 
@@ -64,6 +81,7 @@ def _alternatives(
     readings: Sequence[RowReading],
     derivation: Derivation,
     numbers: Numbers,
+    goal: Vector,
     low: Array,
     high: Array,
 ) -> Iterator[Numbers]:
@@ -72,15 +90,16 @@ def _alternatives(
     bent = _bent_columns(form, numbers)
     limited = np.array([v is not None for v in (*derivation.low, *derivation.high)])
     idle = ~bent & ~limited.reshape(2, -1).any(axis=0) & (form.objective.a == 0)
+    idle[list(goal)] = False
     touched = set(form.columnwise[:, np.flatnonzero(idle)].indices.tolist())
     if touched:
         # Variables that cost nothing and are free, as in v = F'alpha: their rows prove nothing.
         rows = {i: v for i, v in numbers.rows.items() if i not in touched}
         yield replace(numbers, rows=rows)
-    _, certificate, endless = evaluated(readings, derivation, numbers)
+    _, certificate, endless = evaluated(readings, derivation, numbers, goal)
     if not endless or len(endless) > FREE_LIMIT or (low > high).any():
         return
-    y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(len(form.rows))])
+    y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(len(form.row_lower))])
     block = form.columnwise[:, endless].toarray().T
     residual = np.array([float(certificate.r.get(j, 0)) for j in endless])
     largest = max(float(np.abs(y).max(initial=0.0)), 1e-300)
@@ -97,6 +116,7 @@ def _repaired(
     readings: Sequence[RowReading],
     derivation: Derivation,
     numbers: Numbers,
+    goal: Vector,
     low: Array,
     high: Array,
 ) -> tuple[Fraction, Numbers] | None:
@@ -105,13 +125,13 @@ def _repaired(
     H = _hessian(form, numbers)
     start = numbers
     for _ in range(ROUNDS):
-        total, certificate, endless = evaluated(readings, derivation, numbers)
+        total, certificate, endless = evaluated(readings, derivation, numbers, goal)
         if not endless:
             return total, numbers
         wrong = sorted({*wrong, *endless})
         if len(wrong) > FREE_LIMIT:
             return None
-        _, certificate, _ = evaluated(readings, derivation, start)
+        _, certificate, _ = evaluated(readings, derivation, start, goal)
         rest = [certificate.r.get(j, Fraction(0)) for j in wrong]
         found = _moved(form, H, start, low, high, wrong, rest)
         if found is None:
@@ -130,7 +150,7 @@ def _moved(
     rest: list[Fraction],
 ) -> Numbers | None:
     """Numbers with the residuals of some columns moved to 0, all multipliers within their room."""
-    m = len(form.rows)
+    m = len(form.row_lower)
     y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(m)])
     room = np.minimum(y - low, high - y)
     scale = max(float(np.abs(y).max(initial=0.0)), 1e-300)
@@ -192,6 +212,8 @@ def _hessian(form: StandardForm, numbers: Numbers) -> sp.csr_matrix:
     """2 Q of what is linearised at x^."""
     H = sp.csr_matrix(2 * float(numbers.objective) * form.objective.Q)
     for k, nu in numbers.quadratic.items():
+        if k in numbers.points:
+            continue
         row = form.quadratic[k]
         sign = 1.0 if np.isfinite(row.upper) else -1.0
         body, at = row.body, row.body.index
@@ -211,7 +233,7 @@ def _bent_columns(form: StandardForm, numbers: Numbers) -> NDArray[np.bool_]:
 
 
 def _room(
-    form: StandardForm, derivation: Derivation, bent: NDArray[np.bool_], mu: float
+    form: StandardForm, derivation: Derivation, bent: NDArray[np.bool_], cost: Array
 ) -> tuple[Array, Array]:
     """Interval of each multiplier, from its row's sides and the columns that hold only that row."""
     low = np.where(np.isfinite(form.row_upper), -np.inf, 0.0)
@@ -221,7 +243,7 @@ def _room(
     columns = form.columnwise
     single = np.flatnonzero((np.diff(columns.indptr) == 1) & ~bent & (below != above))
     rows, a = columns.indices[columns.indptr[single]], columns.data[columns.indptr[single]]
-    ratio = mu * form.objective.a[single] / a
+    ratio = cost[single] / a
     # A quotient rounds, except by a power of 2; inside it the exact cost keeps its sign.
     rounds = (np.abs(np.frexp(a)[0]) != 0.5) & (ratio != 0)
     at_most = (a > 0) == below[single]

@@ -1,4 +1,4 @@
-"""Proof files of convex models: what is claimed of a model, written so that anybody can check it.
+"""Proof files: what is claimed of a model, written so that anybody can check it.
 
 The format is in checker.py, which needs nothing of this project. A document is checked by the
 functions of that file before it is put in place, and one that does not check is never written.
@@ -28,22 +28,22 @@ from tightmargin.solvers.canonical_form.named_values import multipliers_by_name,
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
+from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.plain_json import write_atomically
 from tightmargin.solvers.proof_files.certificate import Numbers
-from tightmargin.solvers.proof_files.checker import SCHEMA, Model, Proof, ProofError, check
+from tightmargin.solvers.proof_files.checker import Model, Proof, ProofError, check
 from tightmargin.solvers.proof_files.lower_end import Search
-from tightmargin.solvers.proof_files.model_document import model_document, text
+from tightmargin.solvers.proof_files.model_document import NotProvenError, begun, text
+from tightmargin.solvers.proof_files.tree_document import tree_document
 from tightmargin.solvers.proof_files.upper_point import upper_point
+from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 SUFFIXES = (".json", ".json.gz")
 NO_FILE = "no proof file was written"
-
-
-class NotProvenError(ValueError):
-    """What was to be written is not proven; the message says what is missing."""
 
 
 def optimum_document(
@@ -71,7 +71,7 @@ def optimum_document(
     NotProvenError
         No exactly feasible point is found, or no bound is proven.
     """
-    document = _begun(form)
+    document = begun(form)
     model = Model(document["model"])
     point = upper_point(form, classification, x)
     if point is None:
@@ -95,18 +95,9 @@ def optimum_document(
     return document
 
 
-def _begun(form: StandardForm) -> dict[str, Any]:
-    try:
-        model = model_document(form)
-    except (ValueError, OverflowError) as error:
-        raise NotProvenError(str(error)) from None
-    sense = "minimised" if form.sense == 1 else "maximised: f is its objective times -1"
-    return {"schema": SCHEMA, "about": f"the model is {sense}", "model": model}
-
-
 def infeasible_document(form: StandardForm, rows: Array) -> dict[str, Any]:
     """The proof that there is no feasible point, by a Farkas vector over the linear rows."""
-    document = _begun(form)
+    document = begun(form)
     document["claim"] = {"kind": "infeasible"}
     search = Search.of_rows(form, Model(document["model"]))
     for share in (1.0, 0.999):  # a little less leaves every multiplier room to be repaired
@@ -121,7 +112,7 @@ def unbounded_document(
     form: StandardForm, x: Sequence[float | Fraction], ray: Sequence[float | Fraction]
 ) -> dict[str, Any]:
     """The proof that the objective falls without end along a ray from a feasible point."""
-    document = _begun(form)
+    document = begun(form)
     document["claim"] = {"kind": "unbounded"}
     document["point"] = [text(value) for value in x]
     document["ray"] = [text(value) for value in ray]
@@ -163,13 +154,42 @@ def with_proof(
     if path is None:
         return result
     try:
-        if tree is not None:
-            raise NotProvenError("proof files are for convex models")
-        write_document(document_of(case, result), Path(path))
+        if tree is None:
+            write_document(document_of(case, result), Path(path))
+        else:
+            write_tree(path, case, _point(case, result), tree)
         said = f"the proof is in {path}"
     except NotProvenError as error:
         said = f"{NO_FILE}: {error}"
     return replace(result, message="; ".join(part for part in (result.message, said) if part))
+
+
+def _point(case: Case, result: SolveResult) -> FeasiblePoint | None:
+    """The exactly feasible point near that of a result."""
+    if not result.values:
+        return None
+    x = point_with(case.model, case.form, np.nan_to_num(case.form.point()), result.values)
+    return exact_point(case.form, case.classification, x, Limits())
+
+
+def write_tree(path: Path | str, case: Case, point: FeasiblePoint | None, tree: TreeProof) -> Proof:
+    """Write the proof that a branch and bound has found; what the checker says of it.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .json or .json.gz.
+    point, tree
+        The point and the proof of a TreeSearch.
+
+    Raises
+    ------
+    NotProvenError
+        The tree proves nothing in exact arithmetic.
+    """
+    gap = case.limits.absolute_gap
+    document = tree_document(case.form, case.classification, point, tree, absolute_gap=gap)
+    return write_document(document, Path(path))
 
 
 def refuse_bad_path(path: Path | str | None) -> None:

@@ -150,11 +150,11 @@ def test_a_model_that_is_not_convex_has_none(tmp_path: Path) -> None:
     assert not (tmp_path / "proof.json").exists()
 
 
-def test_an_integer_optimum_above_its_relaxation_has_none(tmp_path: Path) -> None:
+def test_an_integer_optimum_above_its_relaxation_has_none_without_a_tree(tmp_path: Path) -> None:
     model = tiny_models.lp()
     model.x.domain = pyo.Integers
     model.half = pyo.Constraint(expr=2 * model.x >= 3)
-    result = solve(model, proof=tmp_path / "proof.json")
+    result = solve(model, proof=tmp_path / "proof.json", prove=False)
     assert result.objective == pytest.approx(2)
     assert "no proof file was written: the gap is not closed" in result.message
 
