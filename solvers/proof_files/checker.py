@@ -69,6 +69,7 @@ import json
 import sys
 from copy import copy
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor, gcd, lcm
 from operator import mul
 from typing import Any
@@ -418,10 +419,10 @@ class Certificate:
         mu, at, rows, bent, cones, psd = parts
         self.known, self.model, self.where = known, known.model, where
         self.mu = number("0" if mu is None else mu, where)
-        self.const, self.r, self.c = ZERO, dict[int, Fraction](), dict[int, Fraction]()
+        self.const, self.c, self.r = ZERO, dict[int, Fraction](), dict[int, Fraction]()
+        self.added: list[tuple[Any, Any]] = []
         self.at = vector(at, self.model.n, where)
         self.x = Point(self.at)
-        self.found: tuple[Fraction, dict[int, End], set[int]] | None = None
         if self.mu:
             self.linearise("objective", (self.model.objective, 1, ZERO), self.mu, self.x)
         self.use_rows(vector(rows, len(self.model.rows), where))
@@ -437,8 +438,7 @@ class Certificate:
 
     def add(self, terms: Any, factor: Fraction | int) -> None:
         """Terms of r by column, times a factor."""
-        for j, value in terms:
-            self.r[j] = self.r.get(j, ZERO) + value * factor
+        self.added.append((terms, factor))
 
     def linearise(self, key: Any, row: Sided, factor: Fraction, x: Point) -> None:
         """sign (q(x) - side) by its linearisation and its curvature, times a factor >= 0."""
@@ -480,8 +480,7 @@ class Certificate:
             if i != j:
                 image[j] = image.get(j, ZERO) + value * v.get(i, 0)
         square = sum((value * image.get(i, 0) for i, value in v.items()), ZERO)
-        in_dual_cone = min(alpha, beta) >= 0 and 4 * alpha * beta >= square
-        need(in_dual_cone, f"{where}: a multiplier outside of the dual cone")
+        need(min(alpha, beta, 4 * alpha * beta - square) >= 0, f"{where}: outside of the dual cone")
         s, most = number("0" if shift is None else shift, where), ZERO
         for j, e in lift.items():
             low, high = (ZERO, Fraction(1)) if j == n else self.known.limits(j)
@@ -512,29 +511,34 @@ class Certificate:
         bend, at = self.c.get(j, ZERO), self.at.get(j, ZERO)
         return least(self.r.get(j, ZERO) + goal, bend, at, *self.known.limits(j))
 
+    @cached_property
     def value(self) -> tuple[Fraction, dict[int, End], set[int]]:
         """The constant with all finite terms, the terms, and the columns without a finite one."""
-        if self.found is None:
-            terms = {j: self.term(j) for j in self.r.keys() | self.c.keys()}
-            total = sum((term for term in terms.values() if term is not None), self.const)
-            self.found = total, terms, {j for j, term in terms.items() if term is None}
-        return self.found
+        factors, unit = whole([factor for _, factor in self.added])
+        sums: dict[int, Any] = {}
+        for (terms_of_r, _), factor in zip(self.added, factors, strict=True):
+            for j, value in terms_of_r:
+                sums[j] = sums.get(j, 0) + value * factor
+        self.r = {j: Fraction(value, unit) for j, value in sums.items() if value}
+        terms = {j: self.term(j) for j in self.r.keys() | self.c.keys()}
+        finite, unit = whole([self.const, *(term for term in terms.values() if term is not None)])
+        total = Fraction(sum(finite), unit)
+        return total, terms, {j for j, term in terms.items() if term is None}
 
     def proven(self, goal: Vector | None = None) -> Fraction:
         """The bound, with a linear goal added first."""
         self.add((goal or {}).items(), 1)
-        total, _, endless = self.value()
+        total, _, endless = self.value
         need(not endless, f"{self.where}: no limit where one is needed, {sorted(endless)[:5]}")
         return total
 
     def limit(self, j: int, g: Fraction) -> End:
         """What x_j is at least (g > 0) or at most (g < 0); None where that is not known."""
-        total, terms, endless = self.value()
+        total, terms, endless = self.value
         new = self.term(j, g)
         if new is None or g == 0 or not endless <= {j}:
             return None
-        spent = self.mu * (self.known.cutoff or 0)
-        return (total - spent - (terms.get(j) or 0) + new) / g
+        return (total - self.mu * (self.known.cutoff or 0) - (terms.get(j) or 0) + new) / g
 
 
 class Derivation:
@@ -623,10 +627,11 @@ class Shared:
     """A certificate in many boxes: what straight integer columns add is in whole numbers."""
 
     def __init__(self, used: Certificate) -> None:
-        self.used, (self.total, self.terms, self.endless) = used, used.value()
+        self.used, (self.total, self.terms, self.endless) = used, used.value
         straight = [j for j in self.terms if j in used.model.integer and not used.c.get(j)]
         (self.slopes,), self.unit = whole_vectors([{j: used.r.get(j, ZERO) for j in straight}])
-        self.old = {j: int((self.terms[j] or 0) * self.unit) for j in straight}
+        ends = {j: used.known.limits(j)[0 if r > 0 else 1] for j, r in self.slopes.items()}
+        self.old = {j: int(end or 0) * self.slopes[j] for j, end in ends.items()}
 
     def within(self, box: Box) -> End:
         """The bound in a box: only the terms of its columns are added up again."""
@@ -696,6 +701,10 @@ class Tree(Derivation):
             least_of = used.proven({j: -value for j, value in a.items()})
             need(side >= used.mu * (self.cutoff or 0) - least_of, f"{where} is not proven")
         self.box = {}
+        self.append(a, side)
+
+    def append(self, a: Vector, side: Fraction) -> None:
+        """A row a'x <= side that is proven."""
         (new,), unit = whole_vectors([a])
         common = lcm(unit, self.model.unit)
         need(common.bit_length() <= LARGEST_DENOMINATOR, "the denominators are too large")
@@ -740,14 +749,16 @@ class Tree(Derivation):
                 yield where, known[k].used.mu, known[k].within(box)
         need(not boxes, "the tree is not complete")
 
-    def closed(self, entry: Any, lower: End) -> None:
+    def closed(self, bound: Any, tree: Any, lower: End) -> None:
         """Stop unless no leaf has a point that costs less than `lower`, or any at all for None."""
+        need(bound is None or tree is None, "there is a bound beside the tree")
+        root = {"certificates": [{} if bound is None else bound], "nodes": [0]}
         within = self.cutoff is None or (lower is not None and lower <= self.cutoff)
         need(within, "`lower` exceeds the cutoff")
         step, before = self.spacing(), None
         if lower is not None and step is not None:
             before = (ceil(lower / step) - 1) * step  # what costs more costs at least `lower`
-        for where, mu, found in self.leaves(entry):
+        for where, mu, found in self.leaves(root if tree is None else tree):
             need(found is not None, f"no limit where one is needed at {where}")
             if lower is None or mu == 0:
                 need(mu == 0 and found > 0, f"a point is not excluded at {where}")
@@ -764,7 +775,7 @@ class Proof:
     def __init__(self, document: Any) -> None:
         words = "schema model claim | point ray cutoff curvature cones steps bound tree about"
         found = fields(document, words, "the file")
-        schema, model, claim, point, ray, below, curvature, cones, steps, *ends, _ = found
+        schema, model, claim, point, ray, below, curvature, cones, steps, bound, tree, _ = found
         need(schema == SCHEMA, f"the schema is not {SCHEMA!r}")
         self.model = Model(model)
         self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
@@ -788,14 +799,8 @@ class Proof:
             for entries, use in parts:
                 for k, part in enumerate(listed(entries, use.__name__)):
                     use(part, f"{use.__name__} {k}")
-            self.conclude(known, *ends)
+            known.closed(bound, tree, self.lower)
         need(self.kind != "optimum" or self.closed(), "the gap is not closed")
-
-    def conclude(self, known: Tree, bound: Any, tree: Any) -> None:
-        """The lower end, of a tree or of its root alone."""
-        need(bound is None or tree is None, "there is a bound beside the tree")
-        root = {"certificates": [{} if bound is None else bound], "nodes": [0]}
-        known.closed(root if tree is None else tree, self.lower)
 
     def gap(self) -> tuple[Fraction, Fraction]:
         """upper - lower, and what it is measured against."""

@@ -72,7 +72,7 @@ def evaluated(
     """The finite part of a certificate's bound, and the columns without a finite term."""
     certificate = Certificate(derivation, numbers.document(readings), "bound")
     certificate.add((goal or {}).items(), 1)
-    total, _, endless = certificate.value()
+    total, _, endless = certificate.value
     return total, certificate, sorted(endless)
 
 

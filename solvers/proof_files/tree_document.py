@@ -76,11 +76,10 @@ def _proven(
 ) -> tuple[Tree, Document]:
     """What is derived at the root, written into the document, and the tree."""
     known = search.derivation()
-    steps: list[Document] = []
     if known.cutoff is not None:
         document["cutoff"] = text(known.cutoff)
-        wanted = {(j, lower) for j in range(form.n) for lower in (True, False)}
-        steps = derive_limits(form, search.readings, known, wanted, NARROWER)
+    wanted = {(j, lower) for j in range(form.n) for lower in (True, False)}
+    steps = derive_limits(form, search.readings, known, wanted, NARROWER)
     whole = conic_form(form, classification)
     conic, _ = without_own_bounds(whole, np.zeros(len(whole.b)))
     points = RowPoints(form, conic, search.readings)

@@ -98,7 +98,9 @@ class Root:
         value = rounded_down(proven) if sign > 0 else rounded_up(proven)
         now = self.known.low[j] if sign > 0 else self.known.high[j]
         if math.isfinite(value) and (now is None or sign * (Fraction(value) - now) > 0):
-            self._take({"certificate": entry, "columns": [[j, text(sign), text(value)]]})
+            made = {"certificate": entry, "columns": [[j, text(sign), text(value)]]}
+            self.known.step(made, "step")
+            self.steps.append(made)
 
     def _add_row(self, step: DerivedRow) -> None:
         a = {j: Fraction(value) for j, value in enumerate(step.a.tolist()) if value}
@@ -145,20 +147,17 @@ class Root:
         """The most that a'x can be at points below the cutoff."""
         used = Certificate(self.known, entry, "step")
         used.add(_negative(a).items(), 1)
-        total, _, endless = used.value()
+        total, _, endless = used.value
         if endless or (used.mu and self.known.cutoff is None):
             return None
         return used.mu * (self.known.cutoff or 0) - total
 
     def _join(self, a: Vector, side: Fraction, proof: Document) -> None:
         number = len(self.known.model.rows)
-        self._take({"row": {"upper": text(side), "linear": vector(a)}, **proof})
+        self.known.append(a, side)
+        self.steps.append({"row": {"upper": text(side), "linear": vector(a)}, **proof})
         self.rows.append(FileRow(number, -1, side, a))
         self._longer = None
-
-    def _take(self, step: Document) -> None:
-        self.known.step(step, "step")
-        self.steps.append(step)
 
     def _entry(self, multipliers: Multipliers, goal: Vector) -> Document | None:
         """A certificate with multipliers of the kernel, moved where columns without limits ask."""
