@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tightmargin.solvers.proof_files import checker
 from tightmargin.solvers.proof_files.model_document import NotProvenError
 from tightmargin.solvers.proof_files.write import write_tree
 from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.tree.tree import Branch, Leaf
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
@@ -105,9 +107,13 @@ def test_a_gap_that_was_asked_for_is_an_optimum(tmp_path: Path) -> None:
 
 
 def test_an_open_leaf_proves_nothing(tmp_path: Path) -> None:
-    case, search = searched(tiny_trees.parity(), node_limit=0)
-    with pytest.raises(NotProvenError):
-        write_tree(tmp_path / "proof.json", case, search.point, search.proof)
+    case, search = searched(tiny_trees.knapsack())
+    for nodes in ((Leaf(-1),), (Branch(0, 0.0, 1, 2), search.proof.nodes[-1], Leaf(-1))):
+        with pytest.raises(NotProvenError, match="no such index"):
+            write_tree(tmp_path / "proof.json", case, None, replace(search.proof, nodes=nodes))
+    twice = (Branch(0, 0.0, 1, 1), Leaf(0))
+    with pytest.raises(NotProvenError, match="stands twice"):
+        write_tree(tmp_path / "proof.json", case, None, replace(search.proof, nodes=twice))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -154,11 +160,12 @@ def test_rows_that_the_search_derives_are_in_the_file(tmp_path: Path) -> None:
 
 
 def test_the_multipliers_of_free_columns_cancel_exactly(tmp_path: Path) -> None:
-    """3 s = 1 - 2 x and 7 s = 2 - 2 y leave 14 x - 6 y = 1; only 7 and -3 times them leave no s."""
-    model = tiny_trees.model({"x": (0, 3), "y": (0, 3)}, {"s": (None, None)})
+    """Only 7 and -3 times the rows leave no s - 2 t, which has no limits: 14 x - 6 y = 1."""
+    free = {"s": (None, None), "t": (None, None)}
+    model = tiny_trees.model({"x": (0, 3), "y": (0, 3)}, free)
     model.goal = pyo.Objective(expr=model.x)
-    model.one = pyo.Constraint(expr=2 * model.x + 3 * model.s == 1)
-    model.two = pyo.Constraint(expr=2 * model.y + 7 * model.s == 2)
+    model.one = pyo.Constraint(expr=2 * model.x + 3 * model.s - 6 * model.t == 1)
+    model.two = pyo.Constraint(expr=2 * model.y + 7 * model.s - 14 * model.t == 2)
     _, document = written(model, tmp_path / "proof.json")
     assert document["claim"] == {"kind": "infeasible"}
     for entry in document["tree"]["certificates"]:

@@ -86,9 +86,9 @@ def discs() -> pyo.ConcreteModel:
 
 def parity() -> pyo.ConcreteModel:
     """An odd number as a sum of even ones."""
-    m = model({"x": (0, 2), "y": (0, 2)})
+    m = model({"x": (0, 2), "y": (0, 2), "z": (0, 1)})
     m.goal = pyo.Objective(expr=m.x)
-    m.odd = pyo.Constraint(expr=2 * m.x + 2 * m.y == 3)
+    m.odd = pyo.Constraint(expr=2 * m.x + 2 * m.y + 4 * m.z == 5)
     return m
 
 
