@@ -827,7 +827,9 @@ def shown(value: Fraction) -> str:
 def told(proof: Proof) -> list[str]:
     """What is proven, for people."""
     model, (gap, unit) = proof.model, proof.gap()
-    sizes = f"{model.n} columns, {len(model.rows)} linear, {len(model.quadratic)} quadratic and "
+    integer = f" ({len(model.integer)} integer)" if model.integer else ""
+    linear, quadratic = len(model.rows), len(model.quadratic)
+    sizes = f"{model.n} columns{integer}, {linear} linear, {quadratic} quadratic and "
     lines = [f"model: {sizes}{len(model.psd)} semidefinite rows"]
     if proof.kind in ("infeasible", "unbounded"):
         said = {"infeasible": "has no feasible point", "unbounded": "has no least value"}

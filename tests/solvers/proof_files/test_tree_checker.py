@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gzip
+import json
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ import pytest
 from tests.solvers.proof_files import second_checker, tree_documents
 from tests.solvers.proof_files.documents import Document
 from tests.solvers.proof_files.rewritten_models import enumerated
-from tests.solvers.proof_files.test_checker import changed, rejected
+from tests.solvers.proof_files.test_checker import changed, rejected, run
 from tightmargin.solvers.proof_files import checker
 
 
@@ -217,3 +220,19 @@ def test_two_rows_may_be_linearised_at_two_points_alone() -> None:
     touching = changed(document, "model", "quadratic", 1, "upper", to="4")
     touching["curvature"] = flat
     assert "a point is not excluded" in rejected(touching)
+
+
+def test_it_runs_alone(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json.gz"
+    file.write_bytes(gzip.compress(json.dumps(tree_documents.below_cutoff()).encode()))
+    told = run(tmp_path, file)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.splitlines() == [
+        "model: 2 columns (1 integer), 1 linear, 0 quadratic and 0 semidefinite rows",
+        "PROVEN: the minimum is at least 2.0",
+        "PROVEN: the minimum is at most 2.0",
+        "gap: 0.0, which is 0.0 of 2.0: CERTIFIED",
+    ]
+    forged = tree_documents.below_cutoff() | {"cutoff": "4"}
+    file.write_bytes(gzip.compress(json.dumps(forged).encode()))
+    assert run(tmp_path, file).stdout.startswith("REJECTED: step 0 claims more of column 0")
