@@ -8,6 +8,8 @@ every point   A point of the source problem with objective at most V satisfies i
               when nothing attains V.
                   big-M, intercept penalised or none: where z_i = 1 the penalty is paid, hence
                       1 - u_i <= 1 + ||x~_i|| sqrt(V - penalty)              (big_m.py)
+                  big-M, intercept free, where V < penalty * (points of the class of i): one of
+                      them is kept, hence  1 - u_i <= R_i sqrt(V - penalty)
                   ramp loss, likewise: z_i = 1 pays 2 C whatever xi_i is, hence
                       1 - u_i - xi_i <= 1 + ||x~_i|| sqrt(2 (V - 2 C))
                   truncated loss, likewise (multiclass/big_m.py); but the violation v_i costs
@@ -16,9 +18,9 @@ every point   A point of the source problem with objective at most V satisfies i
                       <= V; of w and V of matrix_svc_bilinear: ridge/2 ||B||^2 <= V
 some optimum  Points may be exchanged for it: it says nothing about a model in which the exchange
               may not be made, and holds for no edit at all.
-                  M with a free intercept, b of a free intercept in a box, slack bounds with all
-                  rows that follow from them (conic_sdp_strengthened, conic_sdp_lift), and
-                  intercept_bound
+                  M with a free intercept beyond such V, b of a free intercept in a box, slack
+                  bounds with all rows that follow from them (conic_sdp_strengthened,
+                  conic_sdp_lift), and intercept_bound
               An exchange that lowers z_i to 0 at kept points (rows `outside`, `violated`), or turns
               the factors U and V, is still made as long as the edit leaves these variables alone.
 """
@@ -32,17 +34,13 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from tightmargin.formulations.big_m_rules import RAMP, TRUNCATED, ZERO_ONE, big_m_rule
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
-from tightmargin.formulations.multiclass.hinge import class_costs
-from tightmargin.formulations.zero_one.big_m import big_m_below
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import STATED
 
-_ZERO_ONE = ("zero_one_big_m", "zero_one_relaxed", "zero_one_hinge")
-_RAMP = ("ramp_big_m", "ramp_relaxed")
-_TRUNCATED = ("multiclass_truncated", "multiclass_truncated_relaxed")
+_SWITCHED = (*ZERO_ONE, *RAMP, *TRUNCATED)
 _BOXED = ("zero_one_bilinear", "zero_one_disjunctive")
 _OUTSIDE = ("conic_fixed", "conic_sdp_literal")
 _BOUNDED_SLACKS = ("conic_sdp_strengthened", "conic_sdp_lift")
@@ -110,7 +108,7 @@ def reliances(
     """
     entry, p = now.entry, now.parameters
     found: list[Reliance] = []
-    if entry in (*_ZERO_ONE, *_RAMP, *_TRUNCATED):
+    if entry in _SWITCHED:
         found.append(_big_m(written, now, model))
     if entry in _BOXED:
         found += _box(p, float(pyo.value(fresh.w[0].ub)))
@@ -129,7 +127,7 @@ def reliances(
 
 def rests_on_something(origin: Origin) -> bool:
     """Whether `reliances` of a model are not empty, without a model."""
-    entries = (*_ZERO_ONE, *_RAMP, *_TRUNCATED, *_BOXED, *_OUTSIDE, *_BOUNDED_SLACKS, _MATRIX)
+    entries = (*_SWITCHED, *_BOXED, *_OUTSIDE, *_BOUNDED_SLACKS, _MATRIX)
     return origin.entry in entries or origin.parameters.get("intercept_bound") is not None
 
 
@@ -166,34 +164,18 @@ def _big_m(written: Origin, now: Origin, model: pyo.ConcreteModel) -> Reliance:
     p = now.parameters
     if p.get("slack_bounds") is not None:
         return _slack_bounds(p, "rows margin and conflict and the bounds of z")
-    rows = "rows covered" if now.entry in _TRUNCATED else "rows margin"
+    rule = big_m_rule(now)
+    assert rule is not None
     stated = not isinstance(written.parameters["big_m"], str)
     proof = getattr(model, "big_m_proof", None)
     known = None if stated or proof is None else float(proof.upper_bound)
-    if p["intercept"] == "free":
-        return Reliance(rows, "big_m", stated, known=known, argument="big_m")
-    needed = _needed_m(now)
     given = np.asarray(p["big_m"], dtype=float)
     return Reliance(
-        rows, "big_m", stated,
-        raised=frozenset({"v"}) if now.entry in _TRUNCATED else frozenset(),
-        holds_at=lambda value: bool(np.all(given >= needed(value))),
-        needed_at=needed, known=known, argument="big_m",
+        f"rows {rule.row}", "big_m", stated,
+        raised=rule.lowered,
+        holds_at=lambda value: bool(np.all(given >= rule.everywhere(value))),
+        needed_at=rule.everywhere, known=known, argument="big_m",
     )  # fmt: skip
-
-
-def _needed_m(origin: Origin) -> Callable[[float], Array]:
-    """M that every point of objective at most V satisfies, as a function of V."""
-    data, p = origin.data, origin.parameters
-    mode = p["intercept"]
-    if origin.entry in _TRUNCATED:
-        costs, cap = class_costs(data, p["class_weight"]), cap_of(p["truncation"])
-        return lambda value: big_m_paid(
-            data, costs, cap, p["ridge"], mode, value, np.zeros(1)
-        )[0]  # fmt: skip
-    if origin.entry in _RAMP:
-        return lambda value: big_m_below(data, 4 * p["C"], mode, 2 * value).values
-    return lambda value: big_m_below(data.points, p["penalty"], mode, value).values
 
 
 def _box(p: Mapping[str, Any], radius: float) -> list[Reliance]:

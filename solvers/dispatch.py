@@ -34,8 +34,9 @@ from tightmargin.solvers.canonical_form.named_values import (
 )
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.disjunctive.transformation import copy_values, is_disjunctive, transformed
-from tightmargin.solvers.edits.derived import about_the_problem, edit_of
+from tightmargin.solvers.edits.derived import Edit, about_the_problem, edit_of
 from tightmargin.solvers.edits.model_identity import unedited_origin
+from tightmargin.solvers.edits.rederived import rederived
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.execution.trace import in_sense
@@ -156,18 +157,27 @@ LicenceError
     target = without_quotients(without_gaps(target))
     form = standard_form(target)
     origin = unedited_origin(target, form)
+    again = rederived(target, form, origin, limits)
+    if again is not None:
+        target, form = again.model, again.form
+        origin = unedited_origin(target, form)
+    edit = edit_of(target, form, origin, established=again is not None)
     free = method == AUTO and not (named or limits.options or warm_start)
     # An M that was derived for another price leaves the model as the statement it is.
-    free = free and origin is not None and edit_of(target, form, origin) is None
+    free = free and origin is not None and edit is None
     own, why = _method(method, target, origin, free=free)
     case = Case(target, Subject(form), origin, limits)
+    tree = None
     if own is not None:
-        return with_proof(proof, case, _by_method(own, why, model, case))
-    if method == BRANCH_AND_BOUND:
-        result, tree = _by_tree(model, case)
+        result = _by_method(own, why, model, case)
+    elif method == BRANCH_AND_BOUND:
+        result, tree = _by_tree(model, case, edit)
     else:
         proving = (method == AUTO and not named) if prove is None else prove
-        result, tree = _by_solver(solver, second_solver, model, case, proving)
+        result, tree = _by_solver(solver, second_solver, model, case, edit, proving)
+    if again is not None:
+        said = "; ".join(filter(None, (again.words, result.message)))
+        result = replace(result, message=said)
     return with_proof(proof, case, result, tree)
 
 
@@ -237,6 +247,7 @@ def _by_solver(
     second_solver: str | None,
     model: pyo.ConcreteModel,
     case: Case,
+    edit: Edit | None,
     prove: float | bool,
 ) -> tuple[SolveResult, TreeProof | None]:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
@@ -253,12 +264,14 @@ def _by_solver(
         seconds = budget(case, outcome.seconds, prove)
         outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
     reason = replace(choice, how=outcome.how).reason
-    result = _described(model, case, outcome, reason, choice.info.name)
+    result = _described(model, case, edit, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
     return replace(result, solver=choice.info.name, version=version), outcome.found.tree
 
 
-def _by_tree(model: pyo.ConcreteModel, case: Case) -> tuple[SolveResult, TreeProof | None]:
+def _by_tree(
+    model: pyo.ConcreteModel, case: Case, edit: Edit | None
+) -> tuple[SolveResult, TreeProof | None]:
     """Search and prove a mixed-integer model."""
     refused = refusal(case)
     if refused:
@@ -269,16 +282,21 @@ def _by_tree(model: pyo.ConcreteModel, case: Case) -> tuple[SolveResult, TreePro
         if name not in TREE_OPTIONS:
             raise unknown_option(f"method {BRANCH_AND_BOUND}", name, TREE_OPTIONS)
     outcome = by_tree(case)
-    result = _described(model, case, outcome, "", OWN)
+    result = _described(model, case, edit, outcome, "", OWN)
     return replace(result, solver=OWN, version=versions()[OWN]), outcome.found.tree
 
 
 def _described(
-    model: pyo.ConcreteModel, case: Case, outcome: Outcome, reason: str, solver: str
+    model: pyo.ConcreteModel,
+    case: Case,
+    edit: Edit | None,
+    outcome: Outcome,
+    reason: str,
+    solver: str,
 ) -> SolveResult:
     """What of an outcome is said of the problem, with everything that a reader must know."""
     target, form, limits, claim = case.model, case.form, case.limits, outcome.claim
-    found = about_the_problem(case, outcome.found, edit_of(target, form, case.origin))
+    found = about_the_problem(case, outcome.found, edit)
     _load(case, found, model)
     result = result_of(target, form, case.classification, claim, found)
     notes = remarks_on(

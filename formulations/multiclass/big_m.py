@@ -15,6 +15,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM
 from tightmargin.formulations.zero_one.loss import EPS
 
+NOTHING = np.zeros(1)
 OBJECTIVE_ROUNDING = 1 + 1e-9  # a known objective was rounded, and its class may cost as much
 
 
@@ -103,7 +104,7 @@ def derive_multiclass_big_m(
                 f"{upper_bound}"
             )
         known = min(known, stated)
-    values = big_m_paid(data, costs, cap, price, intercept, known, np.zeros(1))[0]
+    values = big_m_paid(data, costs, cap, price, intercept, known)[0]
     values.setflags(write=False)
     return BigM(values, _reason(values, known, cap, intercept), known)
 
@@ -115,7 +116,7 @@ def big_m_paid(
     ridge: float,
     intercept: str,
     known: float,
-    paid: Array,
+    paid: Array = NOTHING,
     nearest: Array | float = np.inf,
 ) -> Array:
     """M_i of `derive_multiclass_big_m` (B, n) when more is known of the optimum, in B ways.
@@ -145,6 +146,21 @@ def big_m_paid(
     # What is paid beside the class is not known to be other points than its own.
     given_up = 2 + _radius(known, np.maximum(of_class, paid[:, None]), ridge) * others
     return np.where(possible, np.maximum(values, given_up), values) * OUTWARD
+
+
+def big_m_everywhere(
+    data: MulticlassData, costs: Array, cap: float, ridge: float, intercept: str, value: float
+) -> Array:
+    """M_i that every point of objective at most `value` satisfies; infinite where none is proven.
+
+    With a free intercept that is where a class costs more than `value` when it is given up: some
+    point j of it then has z_j = 0, hence u_j >= s, and 1 - u_i <= t + r_i R_i.
+    """
+    values = big_m_paid(data, costs, cap, ridge, intercept, value)[0]
+    if intercept != "free":
+        return values
+    of_class = cap * np.bincount(data.y, weights=costs)[data.y]
+    return np.where(of_class > value * OBJECTIVE_ROUNDING, values, np.inf)
 
 
 def trivial_truncated(data: MulticlassData, costs: Array, cap: float, intercept: str) -> float:

@@ -109,6 +109,32 @@ def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -
     return _outward(values, reason, known)
 
 
+def big_m_everywhere(data: TrainingData, cost: float, intercept: str, value: float) -> Array:
+    """M_i that every point of objective at most `value` satisfies; infinite where none is proven.
+
+    With a price on b, or without b, these are the values of `big_m_below`. With a free one they
+    are where the class of i cannot be given up altogether, value < penalty * (its points): then
+    some point k of it is kept at each of these points, and 1 - u_i <= ||w|| ||x_k - x_i||.
+    """
+    values = big_m_below(data, cost, intercept, value).values
+    return _where_one_is_kept(data, values, intercept, value, cost)
+
+
+def ramp_big_m_everywhere(data: TrainingData, cost: float, intercept: str, value: float) -> Array:
+    """The same for the ramp loss, where a point that is given up pays 2 C."""
+    values = ramp_big_m_below(data, cost, intercept, value).values
+    return _where_one_is_kept(data, values, intercept, value, 2 * cost)
+
+
+def _where_one_is_kept(
+    data: TrainingData, values: Array, intercept: str, value: float, paid: float
+) -> Array:
+    if intercept != "free":
+        return values
+    of_class = np.where(data.y > 0, data.n_pos, data.n_neg) * paid
+    return np.where(value * OUTWARD < of_class, values, np.inf)
+
+
 def derive_ramp_big_m(
     data: TrainingData, *, C: float, intercept: str, upper_bound: float | None = None
 ) -> BigM:
@@ -140,6 +166,11 @@ def derive_ramp_big_m(
     """
     cost = positive("C", C)
     known = best_known(_trivial_ramp(data, cost, intercept), upper_bound)
+    return ramp_big_m_below(data, cost, intercept, known)
+
+
+def ramp_big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -> BigM:
+    """M_i of `derive_ramp_big_m` for a stated objective that some point is known to reach."""
     radius = _root(2 * known, 4 * cost)
     if intercept == "free":
         values = 2.0 + same_class_reach(data) * radius

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
@@ -49,7 +50,13 @@ class Edit:
     repriced: bool = False
 
 
-def edit_of(model: pyo.ConcreteModel, form: StandardForm, origin: Origin | None) -> Edit | None:
+def edit_of(
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    origin: Origin | None,
+    *,
+    established: bool = False,
+) -> Edit | None:
     """What is to be asked of an edited model; None when nothing is.
 
     Parameters
@@ -58,9 +65,11 @@ def edit_of(model: pyo.ConcreteModel, form: StandardForm, origin: Origin | None)
         As it is solved.
     origin : Origin or None
         Of a model that its builder wrote.
+    established : bool
+        Whether its M was derived again for it as it stands (rederived.py).
     """
     if origin is not None:
-        return _of_another_price(model.origin, origin)
+        return None if established else _of_another_price(model.origin, origin)
     blocks = _blocks(model)
     if not isinstance(getattr(model, "origin", None), Origin):
         return Edit(blocks=blocks) if blocks else None
@@ -70,6 +79,8 @@ def edit_of(model: pyo.ConcreteModel, form: StandardForm, origin: Origin | None)
     fresh = CATALOGUE[now.entry].build(now.data, **now.parameters)
     found = reliances(model.origin, now, fresh, model)
     what = difference(model, form, fresh, now.parameters.get("transformation", "bigm"))
+    if established:
+        found = tuple(reliance for reliance in found if reliance.argument != "big_m")
     if what.is_restriction and not what.added:
         return None
     return Edit(found, what, blocks)
@@ -215,7 +226,8 @@ def _advice(reliance: Reliance, value: float | None) -> str:
         return "edit only what leaves it alone, or take a formulation without these rows"
     if value is not None and reliance.needed_at is not None:
         needed = float(reliance.needed_at(value).max()) * (1 + 1e-5)  # six digits may round down
-        return f"rebuild with {argument}={needed:.6g} or more, valid for the edited problem"
+        if np.isfinite(needed):
+            return f"rebuild with {argument}={needed:.6g} or more, valid for the edited problem"
     if argument == "big_m":
         return "rebuild with big_m=<number> that is valid for the edited problem"
     if argument == "incumbent":

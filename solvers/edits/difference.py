@@ -9,26 +9,29 @@ integrality was added. All numbers are compared exactly: what differs by roundin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from pyomo.core.expr.visitor import identify_variables
 
 from tightmargin.formulations.modeling.array_variables import VarArrays
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.edits.row_changes import (
+    Index,
+    Names,
+    RowChange,
+    RowKind,
+    column_names,
+    row_changes,
+)
 from tightmargin.solvers.edits.variables import Added, added_to, component_of, mirrored
-from tightmargin.solvers.standard_form.columns import row_name
-from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, QuadraticRow
-from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm, standard_form
+from tightmargin.solvers.standard_form.quadratic import QuadraticRow
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
-
-Index = NDArray[np.int64]
-Names = Sequence[str | None]  # of columns; None for variables that belong to another model
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,17 @@ class Difference:
     objective : str
         How the objective differs; empty when it is the builder's.
     added : tuple of Added
+    dropped : tuple of str
+        Linear rows that are missing.
+    loosened_otherwise : str
+        What is looser besides them.
     """
 
     loosened: str = ""
     objective: str = ""
     added: tuple[Added, ...] = ()
+    dropped: tuple[str, ...] = ()
+    loosened_otherwise: str = ""
 
     @property
     def is_restriction(self) -> bool:
@@ -82,66 +91,45 @@ def difference(
     if is_disjunctive(fresh):
         fresh = transformed(fresh, transformation)
     other = standard_form(without_quotients(fresh))
-    names, theirs = _column_names(form), _column_names(other)
+    names, theirs = column_names(form), column_names(other)
     at = {name: k for k, name in enumerate(names) if name is not None}
     gone = [name for name in theirs if name is None or name not in at]
     if gone:
         missing = loosened or f"variable {gone[0]} is missing"
-        return Difference(missing, "", tuple(added))
+        return Difference(missing, "", tuple(added), (), missing)
     place = np.array([at[name] for name in theirs if name is not None], dtype=np.int64)
-    for compared in (_linear(form, other, place, names), _quadratic(form, other, place, names),
-                     _semidefinite(form, other, place)):  # fmt: skip
-        loosened = loosened or compared[0]
-        added += compared[1]
+    changes = row_changes(form, other, place)
+    added += [_added(form, change, names) for change in changes if _says_more(change)]
     new = set(range(form.n)) - set(place.tolist())
     added += _nonlinear(form) + _new_variables(form, names, sorted(new))
-    return Difference(loosened, _objective(form, other, place), tuple(added))
+    words = [change.loosened for change in changes]
+    dropped = tuple(c.name for c in changes if c.after is None and c.kind is RowKind.LINEAR)
+    kept = [c.loosened for c in changes if c.after is not None or c.kind is not RowKind.LINEAR]
+    return Difference(
+        loosened or next(filter(None, words), ""),
+        _objective(form, other, place),
+        tuple(added),
+        dropped,
+        loosened or next(filter(None, kept), ""),
+    )
 
 
-def _column_names(form: StandardForm) -> Names:
-    """Names of the columns; variables that occur without being on the model may be called alike."""
-    names: list[str | None] = [*form.columns.names()]
-    outside = form.columns.foreign
-    first = len(names) - len(outside)
-    root = form.columns.parts[0].component.model() if form.columns.parts else None
-    for k, variable in enumerate(outside, start=first):
-        # Those of disjuncts are on the model, and are not found among its blocks. The model of
-        # another variable may be gone.
-        owner = variable.parent_component()
-        if root is None or owner is None or owner.model() is not root:
-            names[k] = None
-    return names
+def _says_more(change: RowChange) -> bool:
+    """Whether a row is new, or was only made tighter."""
+    if change.before is None:
+        return True
+    return change.same_body and change.narrower and not change.wider
 
 
-def _linear(
-    form: StandardForm, other: StandardForm, place: Index, names: Names
-) -> tuple[str, list[Added]]:
-    labels, theirs = _row_names(form), _row_names(other)
-    at = {label: k for k, label in enumerate(labels)}
-    gone = [label for label in theirs if label not in at]
-    if gone:
-        return f"row {gone[0]} is missing or of another kind", []
-    rows = np.array([at[label] for label in theirs], dtype=np.int64)
-    A = form.A[rows]
-    apart = np.unique(abs(A - _moved(other.A, place, form.n)).tocoo().row)
-    if len(apart):
-        return f"row {theirs[int(apart[0])]} was changed", []
-    low, high = form.row_lower[rows], form.row_upper[rows]
-    wider = np.flatnonzero((low < other.row_lower) | (high > other.row_upper))
-    if len(wider):
-        return f"row {theirs[int(wider[0])]} is looser", []
-    tighter = rows[(low > other.row_lower) | (high < other.row_upper)]
-    new = sorted({*range(len(labels))} - set(rows.tolist()) | set(tighter.tolist()))
-    return "", [_added_row(form, labels[k], k, names) for k in new]
-
-
-def _row_names(form: StandardForm) -> list[str]:
-    return [row_name(component, key) for component, key in form.rows.locations()]
-
-
-def _moved(A: sp.csr_matrix, place: Index, n: int) -> sp.csr_matrix:
-    """Coefficients of the builder's model over the columns of the edited one."""
-    return sp.csr_matrix((A.data, place[A.indices], A.indptr), shape=(A.shape[0], n))
+def _added(form: StandardForm, change: RowChange, names: Names) -> Added:
+    """The row as it is now; one that says more than it did says so as a whole."""
+    k = change.after
+    assert k is not None
+    if change.kind is RowKind.LINEAR:
+        return _added_row(form, change.name, k, names)
+    if change.kind is RowKind.QUADRATIC:
+        return _added_quadratic(change.name, form.quadratic[k], names)
+    return _unreadable(change.name, _names_at(names, form.psd[k].F.indices))
 
 
 def _added_row(form: StandardForm, label: str, k: int, names: Names) -> Added:
@@ -173,33 +161,6 @@ def _statement(
     )
 
 
-def _quadratic(
-    form: StandardForm, other: StandardForm, place: Index, names: Names
-) -> tuple[str, list[Added]]:
-    rows = {str(row.data.name): row for row in form.quadratic}
-    added = []
-    for theirs in other.quadratic:
-        label = str(theirs.data.name)
-        row = rows.pop(label, None)
-        if row is None:
-            return f"row {label} is missing or of another kind", []
-        moved = place[theirs.body.index]
-        if _coefficients(row.body, row.body.index) != _coefficients(theirs.body, moved):
-            return f"row {label} was changed", []
-        if row.lower < theirs.lower or row.upper > theirs.upper:
-            return f"row {label} is looser", []
-        if (row.lower, row.upper) != (theirs.lower, theirs.upper):
-            added.append(_added_quadratic(label, row, names))
-    return "", added + [_added_quadratic(label, row, names) for label, row in rows.items()]
-
-
-def _coefficients(body: LocalQuadratic, columns: Index) -> tuple[Any, ...]:
-    pairs = {(int(columns[i]), int(columns[j])): float(v)
-             for i, j, v in zip(body.i, body.j, body.v, strict=True) if v}  # fmt: skip
-    linear = {int(j): float(a) for j, a in zip(columns, body.a, strict=True) if a}
-    return pairs, linear, body.constant
-
-
 def _added_quadratic(label: str, row: QuadraticRow, names: Names) -> Added:
     body = row.body
     at = [names[j] for j in body.index.tolist()]
@@ -208,21 +169,6 @@ def _added_quadratic(label: str, row: QuadraticRow, names: Names) -> Added:
     )
     low, high = float(row.lower - body.constant), float(row.upper - body.constant)
     return _statement(label, names, body.index.tolist(), body.a.tolist(), products, low, high)
-
-
-def _semidefinite(form: StandardForm, other: StandardForm, place: Index) -> tuple[str, list[Added]]:
-    rows: dict[str, PsdRow] = {str(row.data.name): row for row in form.psd}
-    for theirs in other.psd:
-        label = str(theirs.data.name)
-        row = rows.pop(label, None)
-        if row is None:
-            return f"row {label} is missing or of another kind", []
-        if row.F.shape[0] != theirs.F.shape[0] or not np.array_equal(row.g, theirs.g):
-            return f"row {label} was changed", []
-        if (row.F - _moved(theirs.F, place, form.n)).nnz:
-            return f"row {label} was changed", []
-    names = _column_names(form)
-    return "", [_unreadable(label, _names_at(names, row.F.indices)) for label, row in rows.items()]
 
 
 def _names_at(names: Names, columns: Index) -> Iterator[str]:

@@ -1,0 +1,230 @@
+"""big_m="derived" established again for an edited model, before it is solved.
+
+A feasible point of the edited problem gives a cutoff V. M_i then follows from the family's own
+statement about every point of objective at most V, where its hypotheses hold for the edited model,
+and else from the least that the row's body can be below the cutoff (row_reach.py). The written
+model with such M has the same points of objective at most V as the edited problem, and one of them
+is known: what is proven of it is proven of the problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from tightmargin.formulations.big_m_rules import BigM, BigMRule, big_m_rule
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.edits.cutoff import best_point
+from tightmargin.solvers.edits.difference import Difference, difference
+from tightmargin.solvers.edits.row_changes import column_names
+from tightmargin.solvers.edits.row_reach import completed
+from tightmargin.solvers.edits.switched_rows import SwitchedRows, switched_rows
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.transformations.quotients import without_quotients
+
+DERIVED = "derived"
+LONGER = 1 + 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Rederived:
+    """A copy of an edited model with its own M.
+
+    Attributes
+    ----------
+    model, form
+        The copy, and its arrays.
+    big_m : BigM
+        With the objective of the point that it was derived from.
+    words : str
+        For the message of a result.
+    """
+
+    model: pyo.ConcreteModel
+    form: StandardForm
+    big_m: BigM
+    words: str
+
+
+def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> BigM:
+    """Derive the M of an edited big-M model again, and set it.
+
+    `solve` does the same on a copy for models that were built with big_m="derived"; this is for
+    whoever wants to see the numbers, to keep them in the model, or stated an M of their own.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Of an entry with a big-M; its Param big_m is changed.
+    time_limit : float, optional
+        Seconds for the search for a feasible point.
+
+    Returns
+    -------
+    BigM
+        The values (n,), why they hold, and the objective of the point that they start from.
+
+    Raises
+    ------
+    ValueError
+        The model has no M of the catalogue, its rows were changed themselves, or no M is proven.
+    """
+    origin = getattr(model, "origin", None)
+    if not isinstance(origin, Origin) or big_m_rule(origin) is None:
+        raise ValueError(f"{model.name} has no big_m of the catalogue that could be derived again")
+    target = without_quotients(model)
+    found = _derived(target, standard_form(target), Limits(time_limit))
+    if isinstance(found, str):
+        raise ValueError(f"{model.name}: no big_m is proven for the edited model: {found}")
+    _put(model, found.big_m)
+    return found.big_m
+
+
+def rederived(
+    model: pyo.ConcreteModel, form: StandardForm, origin: Origin | None, limits: Limits
+) -> Rederived | None:
+    """A copy with M derived again; None for models whose M needs it not, or where none is proven.
+
+    Parameters
+    ----------
+    model, form
+        As it would be solved.
+    origin : Origin or None
+        Of a model that its builder wrote.
+    """
+    if not _is_derived(model) or (origin is not None and not _is_repriced(model.origin, origin)):
+        return None
+    found = _derived(model, form, limits)
+    if isinstance(found, str):
+        return None
+    copy = model.clone()
+    _put(copy, found.big_m)
+    if origin is not None:
+        # What checks an unedited model asks for the point that its M comes from.
+        at = {"incumbent": _hyperplane(model, form, origin, found.point)}
+        copy.origin = replace(copy.origin, parameters={**copy.origin.parameters, **at})
+    words = _words(origin_now(model), found.big_m)
+    return Rederived(copy, standard_form(copy), found.big_m, words)
+
+
+def _hyperplane(
+    model: pyo.ConcreteModel, form: StandardForm, origin: Origin, point: FeasiblePoint
+) -> tuple[Array, Any]:
+    """The machine of a point, a little longer, so that kept points are kept in doubles too."""
+    classifier = CATALOGUE[origin.entry].classifier
+    assert classifier is not None
+    assert point.x is not None
+    weights, b = classifier(origin, named_values(model, form, point.x), {})
+    return LONGER * np.asarray(weights), LONGER * b
+
+
+def _is_derived(model: pyo.ConcreteModel) -> bool:
+    """Whether the M of a model was asked to be derived, and is what was derived."""
+    origin = getattr(model, "origin", None)
+    if not isinstance(origin, Origin) or big_m_rule(origin) is None:
+        return False
+    if origin.parameters.get("slack_bounds") is not None:
+        return False  # its other rows hold at some optimum of the unedited model
+    word, proof = origin.parameters["big_m"], getattr(model, "big_m_proof", None)
+    if not isinstance(word, str) or word != DERIVED or proof is None:
+        return False
+    return bool(np.array_equal(origin_now(model).parameters["big_m"], proof.values))
+
+
+def _is_repriced(written: Origin, now: Origin) -> bool:
+    return any(
+        isinstance(value, int | float) and value != now.parameters[word]
+        for word, value in written.parameters.items()
+    )
+
+
+def _put(model: pyo.ConcreteModel, found: BigM) -> None:
+    for key, value in zip(list(model.big_m.keys()), found.values.tolist(), strict=True):
+        model.big_m[key] = value
+    model.big_m_proof = found
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """M, and the point of the edited problem that it was derived from."""
+
+    big_m: BigM
+    point: FeasiblePoint
+
+
+def _derived(model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> _Found | str:
+    """M of an edited model, or why there is none."""
+    now = origin_now(model)
+    rule = big_m_rule(now)
+    assert rule is not None
+    if form.nonlinear:
+        return "a row or the objective is beyond degree two"
+    if None in column_names(form):
+        return "a variable of another model occurs in it"
+    fresh = CATALOGUE[now.entry].build(now.data, **now.parameters)
+    what = difference(model, form, fresh, now.parameters.get("transformation", "bigm"))
+    why = _why_not(what, rule)
+    rows = None if why else switched_rows(model, form, rule)
+    if rows is None:
+        return why or f"its rows {rule.row}, their indicators or their M are no longer there"
+    point = best_point(model, rows, limits, _good_enough(model, what, form))
+    if point is None:
+        return "no feasible point of the edited problem was found"
+    value = point.value(form.objective.constant)
+    known = _by_the_rule(rule, what, rows, value, unedited=not what.words)
+    values = completed(model, rows, known, point.varying, limits)
+    if not np.isfinite(values).all():
+        missing = int(np.argmin(np.isfinite(values)))
+        return f"row {rule.row}[{missing}] is not bounded below the cutoff {value:.6g}"
+    values.setflags(write=False)
+    own = bool(np.isfinite(known).all())
+    how = "the formulation's own argument" if own else "the least of each row below that objective"
+    proof = f"from a feasible point of the edited model, of objective {value:.9g}, by {how}"
+    return _Found(BigM(values, proof, value), point)
+
+
+def _why_not(what: Difference, rule: BigMRule) -> str:
+    """Why an edited model is none whose rows are those of the rule."""
+    if what.loosened_otherwise:
+        return what.loosened_otherwise
+    own = [part.name for part in what.added if part.name.partition("[")[0] == rule.row]
+    if own:
+        return f"row {own[0]} was changed"
+    held = sorted({name for part in what.added for name in part.holds_up} & rule.lowered)
+    return f"the edit holds {', '.join(held)} up" if held else ""
+
+
+def _good_enough(model: pyo.ConcreteModel, what: Difference, form: StandardForm) -> float:
+    """Objective of a point with which no M grows, so that it need not be improved upon."""
+    proof = getattr(model, "big_m_proof", None)
+    if proof is None or what.objective or not what.is_restriction:
+        return -np.inf
+    return float(proof.upper_bound) - form.objective.constant
+
+
+def _by_the_rule(
+    rule: BigMRule, what: Difference, rows: SwitchedRows, value: float, *, unedited: bool
+) -> Array:
+    """M of the family's statement at a cutoff; infinite where it does not apply."""
+    if unedited:
+        return rule.at_an_optimum(value)
+    nothing = np.full(len(rows.row), np.inf)
+    own = [name for name in what.dropped if name.partition("[")[0] == rule.row]
+    if what.objective or len(own) < len(what.dropped) or (rule.needs_rows and own):
+        return nothing
+    return rule.everywhere(value)
+
+
+def _words(now: Origin, found: BigM) -> str:
+    former = np.asarray(now.parameters["big_m"], dtype=float)
+    return (
+        f"big_m was derived again for the edited model, {found.proof}: largest "
+        f"{found.values.max():.6g} in the place of {former.max():.6g}"
+    )

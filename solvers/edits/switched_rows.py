@@ -1,0 +1,136 @@
+"""The rows of a big-M model as what they stand for: implications that z_i = 1 switches off.
+
+The edited problem is the edited model with  z_i = 0  =>  body_i >= side  in the place of each row
+body_i + M_i z_i >= side  that its builder wrote, and with z_i in {0, 1} where a relaxation has it
+between the two. M plays no part in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tightmargin.formulations.big_m_rules import BigMRule
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchedRows:
+    """Where each point has its row and its indicator.
+
+    Attributes
+    ----------
+    form : StandardForm
+        The edited model as it is written.
+    row : array (n,)
+        Number of its row; -1 where the edit took it out.
+    column : array (n,)
+        Column of z_i; -1 where it is fixed.
+    held : array (n,)
+        What it is fixed at; 0 elsewhere.
+    big_m : array (n,)
+        As written.
+    """
+
+    form: StandardForm
+    row: Index
+    column: Index
+    held: Array
+    big_m: Array
+
+    @property
+    def may_be_kept(self) -> Mask:
+        """Points with a z that can be 0."""
+        return (
+            np.where(self.column >= 0, np.append(self.form.lower, 0)[self.column], self.held) <= 0
+        )
+
+    @property
+    def may_be_given_up(self) -> Mask:
+        """Points with a z that can be 1."""
+        return (
+            np.where(self.column >= 0, np.append(self.form.upper, 1)[self.column], self.held) >= 1
+        )
+
+    def with_m(self, big_m: Array) -> StandardForm:
+        """The model with other M; a row without a finite one is left out."""
+        form = self._with_sides(big_m)
+        there = np.flatnonzero((self.row >= 0) & (self.column >= 0))
+        change = np.where(np.isfinite(big_m), big_m - self.big_m, 0.0)[there]
+        more = sp.csr_matrix((change, (self.row[there], self.column[there])), shape=form.A.shape)
+        return replace(form, matrix=(form.A + more).tocsr())
+
+    def with_indicators(self, given_up: Mask) -> StandardForm:
+        """The problem once it is decided which points are given up."""
+        form = self._with_sides(np.where(given_up, np.inf, self.big_m))
+        there = self.column >= 0
+        columns, numbers = self.column[there], given_up[there].astype(float)
+        lower, upper = form.lower.copy(), form.upper.copy()
+        lower[columns] = upper[columns] = numbers
+        integer = form.integer.copy()
+        integer[columns] = False
+        return replace(form, lower=lower, upper=upper, integer=integer)
+
+    def binary(self, form: StandardForm) -> StandardForm:
+        """A form of these columns with every z in {0, 1}."""
+        columns = self.column[self.column >= 0]
+        integer, upper = form.integer.copy(), form.upper.copy()
+        integer[columns] = True
+        upper[columns] = np.minimum(upper[columns], 1.0)
+        return replace(form, integer=integer, upper=upper)
+
+    def missed(self, x: Array) -> Mask:
+        """Which points a hyperplane would have to give up."""
+        form = self.form
+        there = self.row >= 0
+        z = np.where(self.column >= 0, np.append(x, 0)[self.column], self.held)
+        body = np.full(len(self.row), np.inf)
+        body[there] = (form.A @ x)[self.row[there]]
+        body -= np.where(self.column >= 0, self.big_m * z, 0.0)
+        return body < self.sides() - NEARLY
+
+    def sides(self) -> Array:
+        """What a body must reach where its point is kept; what is fixed is moved over."""
+        low = np.append(self.form.row_lower, -np.inf)[self.row]  # where there is no row, the last
+        return low + np.where(self.column >= 0, 0.0, self.big_m * self.held)
+
+    def _with_sides(self, big_m: Array) -> StandardForm:
+        """The rows without a finite M left out, and those of fixed z with theirs."""
+        low = self.form.row_lower.copy()
+        there = self.row >= 0
+        needed = self.sides() - np.where(self.column >= 0, 0.0, np.where(
+            self.held > 0, np.where(np.isfinite(big_m), big_m, 0.0) * self.held, 0.0
+        ))  # fmt: skip
+        left_out = np.isinf(big_m) & ~((self.column < 0) & (self.held == 0))
+        low[self.row[there]] = np.where(left_out, -np.inf, needed)[there]
+        return replace(self.form, row_lower=low)
+
+
+NEARLY = 1e-9  # of a margin of 1: who misses it by less is kept, and the solve that follows decides
+
+
+def switched_rows(
+    model: pyo.ConcreteModel, form: StandardForm, rule: BigMRule
+) -> SwitchedRows | None:
+    """The rows of a model that its builder wrote; None where z or M are no longer there."""
+    z, big_m = model.find_component("z"), model.find_component("big_m")
+    if z is None or big_m is None or list(z.keys()) != list(big_m.keys()):
+        return None
+    number = {key: i for i, key in enumerate(z.keys())}
+    row = np.full(len(number), -1, dtype=np.int64)
+    component = model.find_component(rule.row)
+    for k, (owner, key) in enumerate(form.rows.locations()):
+        if owner is component:
+            row[number[key]] = k
+    column, values = form.columns.of(z)
+    held = np.where(column < 0, values, 0.0)
+    written = np.array([float(entry) for entry in big_m.extract_values().values()])
+    return SwitchedRows(form, row, column, held, written)

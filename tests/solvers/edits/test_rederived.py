@@ -1,0 +1,212 @@
+"""M of an edited model, derived again from a point of it; the truth is SCIP's with M = 500."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tests.references.reference_solutions import points
+from tests.support.edited_models import build, steep
+from tests.support.random_edits import draw
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.big_m_rules import big_m_rule
+from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.edits.rederived import rederive
+from tightmargin.solvers.edits.row_reach import completed
+from tightmargin.solvers.edits.switched_rows import switched_rows
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+DATA = points("overlapping", 4, n=8)
+CLOSE = {"numerics/feastol": 1e-9}
+
+
+# --- the statement about every point -------------------------------------------------------------
+
+
+def _random_points(origin: Origin, count: int) -> list[tuple[float, np.ndarray]]:
+    """Objectives of hyperplanes at their best indicators, and 1 - u_i where point i is given up."""
+    data, p = origin.data, origin.parameters
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(count):
+        apart = data.X[data.y > 0].mean(axis=0) - data.X[data.y < 0].mean(axis=0)
+        w = (apart / np.linalg.norm(apart) + 0.5 * rng.normal(size=data.d)) * rng.uniform(0.3, 3)
+        middle = -float(data.X.mean(axis=0) @ w)
+        b = 0.0 if p["intercept"] == "none" else middle + float(rng.normal() * rng.choice([0.5, 4]))
+        u = data.y * (data.X @ w + b)
+        norm2 = float(w @ w) + (b * b if p["intercept"] == "penalised" else 0.0)
+        if "penalty" in p:
+            out = (u < 1) | (rng.random(data.n) < 0.1)  # kept points may be paid for
+            objective = norm2 + p["penalty"] * out.sum()
+        else:
+            out = (u < -1) | (rng.random(data.n) < 0.1)
+            xi = np.where(out, 0.0, np.clip(1 - u, 0, 2))
+            objective = norm2 / 2 + p["C"] * (xi.sum() + 2 * out.sum())
+        found.append((float(objective), np.where(out, 1 - u, -np.inf)))
+    return found
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "none", "free"])
+@pytest.mark.parametrize(("entry", "price"), [("zero_one_big_m", "penalty"), ("ramp_big_m", "C")])
+def test_no_point_below_the_cutoff_asks_for_more(entry: str, price: str, intercept: str) -> None:
+    checked = 0
+    for seed in range(6):
+        data = points("overlapping", seed, n=8)
+        model = build(entry, data, **{price: 5.0}, big_m=1.0, intercept=intercept)
+        rule = big_m_rule(model.origin)
+        assert rule is not None
+        for objective, needed in _random_points(model.origin, 400):
+            values = rule.everywhere(objective)
+            assert (values >= needed).all()
+            checked += bool(np.isfinite(values).any() and np.isfinite(needed).any())
+    assert checked > 20, "a statement that is never made is not tested"
+
+
+def test_with_a_free_intercept_nothing_is_said_where_a_class_may_be_given_up() -> None:
+    model = build("zero_one_big_m", penalty=1.0, big_m=1.0, intercept="free")
+    rule = big_m_rule(model.origin)
+    assert rule is not None
+    fewest = min(DATA.n_pos, DATA.n_neg)
+    assert np.isfinite(rule.everywhere(fewest - 0.01)).all()
+    assert np.isinf(rule.everywhere(float(fewest))).any()
+
+
+# --- the point and its cutoff --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "none"])
+def test_the_cutoff_is_the_objective_of_a_point_of_the_edited_problem(intercept: str) -> None:
+    model = steep(build("zero_one_big_m", DATA, penalty=0.6, big_m="derived", intercept=intercept))
+    paid = steep(build("zero_one_big_m", DATA, penalty=0.6, big_m=500.0, intercept=intercept))
+    best = solve(paid, "scip", options=CLOSE).objective
+    found = rederive(model)
+    assert found.upper_bound >= best * (1 - 1e-6)
+    assert [pyo.value(m) for m in model.big_m.values()] == found.values.tolist()
+    again = solve(model)
+    assert again.certificate.unproven == ""
+    assert again.objective == pytest.approx(best, rel=1e-5)
+
+
+def test_what_cannot_be_derived_is_said() -> None:
+    with pytest.raises(ValueError, match="no big_m of the catalogue"):
+        rederive(build("c_svc", C=1.0))
+    foreign = pyo.ConcreteModel()
+    with pytest.raises(ValueError, match="no big_m of the catalogue"):
+        rederive(foreign)
+    model = build("zero_one_big_m", penalty=0.6, big_m="derived")
+    model.z[1].domain = pyo.NonNegativeReals
+    with pytest.raises(ValueError, match=r"bounds of z\[1\] are wider"):
+        rederive(model)
+    empty = build("zero_one_big_m", penalty=0.6, big_m="derived")
+    empty.one = pyo.Constraint(expr=sum(empty.z.values()) <= 0)
+    empty.other = pyo.Constraint(expr=empty.w[0] <= -50)
+    empty.third = pyo.Constraint(expr=empty.w[1] == 0)
+    with pytest.raises(ValueError, match="no feasible point"):
+        rederive(empty)
+
+
+def test_an_m_that_was_set_by_hand_is_left_alone() -> None:
+    model = steep(build("zero_one_relaxed", penalty=0.6, big_m="derived"))
+    for i in model.big_m:
+        model.big_m[i] = 500.0
+    result = solve(model)
+    assert "derived again" not in result.message
+    assert set(result.parameters["big_m"]) == {500.0}
+
+
+def test_an_unedited_model_is_left_alone() -> None:
+    result = solve(build("zero_one_relaxed", penalty=0.6, big_m="derived"))
+    assert "derived again" not in result.message
+    assert result.certificate.level == "paper"
+
+
+# --- the generic lemma ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "none"])
+def test_m_of_another_objective_follows_from_the_rows_themselves(intercept: str) -> None:
+    """Half the price of w_0 and an L1 term: no formula of the catalogue speaks of it."""
+
+    def other(m: pyo.ConcreteModel) -> None:
+        m.t = pyo.Var(m.w.index_set(), within=pyo.NonNegativeReals)
+        m.up = pyo.Constraint(m.w.index_set(), rule=lambda m, j: m.t[j] >= m.w[j])
+        m.down = pyo.Constraint(m.w.index_set(), rule=lambda m, j: m.t[j] >= -m.w[j])
+        cheaper = m.objective.expr - 0.5 * m.w[0] ** 2 + 0.25 * sum(m.t.values())
+        m.objective.set_value(cheaper)
+
+    for seed in range(3):
+        data = outlier_data("clustered", n=12, d=2, sigma=0.3, seed=seed + 20)
+        paid = build("zero_one_big_m", data, penalty=1.0, big_m=500.0, intercept=intercept)
+        other(paid)
+        best = solve(paid, "scip", options=CLOSE).objective
+        for name in ("zero_one_big_m", "zero_one_relaxed"):
+            model = build(name, data, penalty=1.0, big_m="derived", intercept=intercept)
+            other(model)
+            result = solve(model)
+            assert result.certificate.unproven == ""
+            assert "the least of each row" in result.message
+            assert result.bound <= best * (1 + 1e-6)
+            if name == "zero_one_big_m":
+                assert result.objective == pytest.approx(best, rel=1e-5)
+
+
+def test_what_a_row_is_proven_to_be_contains_every_point_below_the_cutoff() -> None:
+    """Brute force: hyperplanes below the cutoff, in fractions, against the M of the lemma."""
+    model = build("zero_one_big_m", penalty=0.6, big_m="derived", intercept="none")
+    model.objective.set_value(model.objective.expr - 0.5 * model.w[0] ** 2)
+    rule = big_m_rule(model.origin)
+    assert rule is not None
+    rows = switched_rows(model, standard_form(model), rule)
+    assert rows is not None
+    cutoff = 4.0  # above the optimum, so that there are points to try
+    values = completed(model, rows, np.full(DATA.n, np.inf), cutoff, Limits())
+    rng = np.random.default_rng(1)
+    below, closest = 0, np.inf
+    for _ in range(4000):
+        w = rng.normal(size=2) * rng.choice([0.3, 1.0, 3.0])
+        u = DATA.y * (DATA.X @ w)
+        out = u < 1
+        f = Fraction(w[0]) ** 2 / 2 + Fraction(w[1]) ** 2 + Fraction(0.6) * int(out.sum())
+        if f <= Fraction(cutoff):
+            below += 1
+            assert (1 - u[out] <= values[out]).all()
+            closest = min(closest, float(np.min(values[out] / (1 - u[out]), initial=np.inf)))
+    assert below > 100
+    assert closest < 2, "and it is not much larger than the largest that occurs"
+
+
+# --- sixty random edits --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(200, 260, 10))
+def test_a_bound_of_a_random_edit_speaks_of_the_edited_problem(first: int) -> None:
+    """With a derived M, and with the unedited numbers stated: the truth bounds what is said."""
+    said: Counter[Any] = Counter()
+    for seed in range(first, first + 10):
+        case = draw(seed)
+        best = case.witness().objective
+        for entry in (e for e in case.entries if "big_m" in CATALOGUE[e].parameters):
+            unedited = CATALOGUE[entry].build(case.data, **case.settings(entry))
+            small = unedited.big_m_proof.values
+            for model in (case.edited(entry), case.edited(entry, big_m=small)):
+                result = solve(model, time_limit=20)
+                label = f"seed {seed}, {entry}, {case.intercept}, {case.words}"
+                silent = bool(result.certificate.unproven)
+                said[case.intercept, silent] += 1
+                if silent or best is None:
+                    continue
+                assert result.status is not Status.INFEASIBLE, label
+                slack = 1e-5 * max(1.0, abs(best))
+                assert result.bound is None or result.bound <= best + slack, label
+                if CATALOGUE[entry].relaxes is None and result.status is Status.OPTIMAL:
+                    assert result.objective == pytest.approx(best, rel=1e-3, abs=1e-4), label
+    assert said["penalised", False] + said["none", False] > 0
