@@ -6,6 +6,9 @@ from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.conic.path import conic_path, penalty_grid
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.edits.differences.diff import diff
+from tightmargin.solvers.edits.differences.model_difference import ModelDifference
+from tightmargin.solvers.edits.rederiving.rederived import rederive
 from tightmargin.solvers.errors import (
     DomainError,
     LicenceError,
@@ -57,6 +60,7 @@ __all__ = [
     "LicenceError",
     "LiveLP",
     "Method",
+    "ModelDifference",
     "NumberError",
     "ProblemClassError",
     "RefusedError",
@@ -73,6 +77,7 @@ __all__ = [
     "conflict_search",
     "conic_path",
     "decomposition",
+    "diff",
     "direct_probabilities",
     "export",
     "extended_nu_local",
@@ -82,6 +87,7 @@ __all__ = [
     "norm_limit",
     "nu_range",
     "penalty_grid",
+    "rederive",
     "register_method",
     "register_solver",
     "rsvm_path",

@@ -36,7 +36,7 @@ from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.disjunctive.transformation import copy_values, is_disjunctive, transformed
 from tightmargin.solvers.edits.derived import Edit, about_the_problem, edit_of
 from tightmargin.solvers.edits.model_identity import unedited_origin
-from tightmargin.solvers.edits.rederived import rederived
+from tightmargin.solvers.edits.rederiving.rederived import rederived
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.execution.trace import in_sense

@@ -68,10 +68,12 @@ from .verbs import build as build
 from .verbs import catalogue as catalogue
 from .verbs import certify as certify
 from .verbs import compare as compare
+from .verbs import diff as diff
 from .verbs import export as export
 from .verbs import fit as fit
 from .verbs import load as load
 from .verbs import read_fitted as read_fitted
+from .verbs import rederive as rederive
 from .verbs import solve as solve
 from .verbs import solve_isolated as solve_isolated
 from .verbs import tighten as tighten

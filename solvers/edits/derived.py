@@ -24,6 +24,7 @@ from tightmargin.formulations.reliances import (
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.edits.difference import Difference, difference
+from tightmargin.solvers.edits.kept_bounds import with_kept_bound
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
@@ -113,9 +114,8 @@ def _of_another_price(written: Origin, now: Origin) -> Edit | None:
         names = " and ".join(changed)
         what = Difference(objective=f"{names} was set anew since")
         return Edit((Reliance("big_m and the bounds of z", "slack_bounds", False),), what)
-    derived = any(
-        written.parameters.get(word) == "derived" for word in ("big_m", "intercept_bound")
-    )
+    words = [written.parameters.get(word) for word in ("big_m", "intercept_bound")]
+    derived = any(isinstance(word, str) and word == "derived" for word in words)
     return Edit(repriced=True) if derived else None
 
 
@@ -142,6 +142,7 @@ def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certif
     if edit.repriced:
         doubt = "" if found.status is Status.INFEASIBLE else found.certificate.unproven
         return _without_bound(found, f"{doubt}: build the model again") if doubt else found
+    found = with_kept_bound(case, found, edit.difference)
     lost = [(r, why) for r in edit.reliances if (why := _lost(case, found, edit.difference, r))]
     words = [why for _, why in lost]
     words += [f"{block}: the result is about the model as written" for block in edit.blocks]

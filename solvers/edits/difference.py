@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-import scipy.sparse as sp
 from pyomo.core.expr.visitor import identify_variables
 
 from tightmargin.formulations.modeling.array_variables import VarArrays
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.edits.differences.functions import minus, moved
 from tightmargin.solvers.edits.row_changes import (
     Index,
     Names,
@@ -29,12 +29,14 @@ from tightmargin.solvers.edits.row_changes import (
     row_changes,
 )
 from tightmargin.solvers.edits.variables import Added, added_to, component_of, mirrored
-from tightmargin.solvers.standard_form.quadratic import QuadraticRow
+from tightmargin.solvers.standard_form.quadratic import Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
+OTHER_OBJECTIVE = "the objective was changed"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Difference:
     """An edited model beside what its builder writes.
 
@@ -49,6 +51,9 @@ class Difference:
         Linear rows that are missing.
     loosened_otherwise : str
         What is looser besides them.
+    more : Quadratic or None
+        What was added to the objective, over the columns of the edited model; None where that is
+        nothing, or cannot be said in doubles.
     """
 
     loosened: str = ""
@@ -56,6 +61,7 @@ class Difference:
     added: tuple[Added, ...] = ()
     dropped: tuple[str, ...] = ()
     loosened_otherwise: str = ""
+    more: Quadratic | None = None
 
     @property
     def is_restriction(self) -> bool:
@@ -105,12 +111,14 @@ def difference(
     words = [change.loosened for change in changes]
     dropped = tuple(c.name for c in changes if c.after is None and c.kind is RowKind.LINEAR)
     kept = [c.loosened for c in changes if c.after is not None or c.kind is not RowKind.LINEAR]
+    objective, more = _objective(form, other, place)
     return Difference(
         loosened or next(filter(None, words), ""),
-        _objective(form, other, place),
+        objective,
         tuple(added),
         dropped,
         loosened or next(filter(None, kept), ""),
+        more,
     )
 
 
@@ -197,17 +205,15 @@ def _new_variables(form: StandardForm, names: Names, columns: list[int]) -> list
     ]
 
 
-def _objective(form: StandardForm, other: StandardForm, place: Index) -> str:
+def _objective(
+    form: StandardForm, other: StandardForm, place: Index
+) -> tuple[str, Quadratic | None]:
+    """How the objective differs, and by what."""
     beyond = any(row.ctype is pyo.Objective for row in form.nonlinear)
-    a = np.zeros(form.n)
-    a[place] = other.objective.a
-    Q = other.objective.Q.tocoo()
-    moved = sp.csr_matrix((Q.data, (place[Q.row], place[Q.col])), shape=(form.n, form.n))
-    same = (
-        not beyond
-        and form.sense == other.sense
-        and form.objective.constant == other.objective.constant
-        and np.array_equal(form.objective.a, a)
-        and (form.objective.Q - moved).nnz == 0
-    )
-    return "" if same else "the objective was changed"
+    former = moved(other.objective, place, form.n)
+    if beyond or former is None or form.sense != other.sense:
+        return OTHER_OBJECTIVE, None
+    more = minus(form.objective, former)
+    if more is not None and not (more.Q.nnz or more.a.any() or more.constant):
+        return "", None
+    return OTHER_OBJECTIVE, more

@@ -20,7 +20,7 @@ from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.rederived import rederive
+from tightmargin.solvers.edits.rederiving.rederived import rederive
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 

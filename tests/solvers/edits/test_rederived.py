@@ -17,9 +17,9 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.big_m_rules import big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.rederived import rederive
-from tightmargin.solvers.edits.row_reach import completed
-from tightmargin.solvers.edits.switched_rows import switched_rows
+from tightmargin.solvers.edits.rederiving.rederived import rederive
+from tightmargin.solvers.edits.rederiving.row_reach import completed
+from tightmargin.solvers.edits.rederiving.switched_rows import switched_rows
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form

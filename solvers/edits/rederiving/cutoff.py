@@ -17,7 +17,7 @@ from tightmargin.solvers.backends import scip
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
-from tightmargin.solvers.edits.switched_rows import Mask, SwitchedRows
+from tightmargin.solvers.edits.rederiving.switched_rows import Mask, SwitchedRows
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
@@ -26,7 +26,7 @@ from tightmargin.solvers.result import Status
 
 PATIENCE = 2.0  # seconds for SCIP; of a time limit no more than a share
 SHARE = 0.2
-NODES = 2_000  # so that a slow machine gets the same point where it can
+NODES = 500  # so that a slow machine gets the same point where it can
 LARGE = (20.0, 1e3, 1e5)  # times the M at hand, one after the other until there is a point
 ROUNDS = 3
 

@@ -19,11 +19,12 @@ from tightmargin.formulations.big_m_rules import BigM, BigMRule, big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import named_values
-from tightmargin.solvers.edits.cutoff import best_point
 from tightmargin.solvers.edits.difference import Difference, difference
+from tightmargin.solvers.edits.kept_bounds import never_lower
+from tightmargin.solvers.edits.rederiving.cutoff import best_point
+from tightmargin.solvers.edits.rederiving.row_reach import completed
+from tightmargin.solvers.edits.rederiving.switched_rows import SwitchedRows, switched_rows
 from tightmargin.solvers.edits.row_changes import column_names
-from tightmargin.solvers.edits.row_reach import completed
-from tightmargin.solvers.edits.switched_rows import SwitchedRows, switched_rows
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
@@ -178,7 +179,7 @@ def _derived(model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> _F
     if point is None:
         return "no feasible point of the edited problem was found"
     value = point.value(form.objective.constant)
-    known = _by_the_rule(rule, what, rows, value, unedited=not what.words)
+    known = _by_the_rule(model, rule, what, rows, value)
     values = completed(model, rows, known, point.varying, limits)
     if not np.isfinite(values).all():
         missing = int(np.argmin(np.isfinite(values)))
@@ -210,14 +211,22 @@ def _good_enough(model: pyo.ConcreteModel, what: Difference, form: StandardForm)
 
 
 def _by_the_rule(
-    rule: BigMRule, what: Difference, rows: SwitchedRows, value: float, *, unedited: bool
+    model: pyo.ConcreteModel,
+    rule: BigMRule,
+    what: Difference,
+    rows: SwitchedRows,
+    value: float,
 ) -> Array:
     """M of the family's statement at a cutoff; infinite where it does not apply."""
-    if unedited:
+    if not what.words:
         return rule.at_an_optimum(value)
     nothing = np.full(len(rows.row), np.inf)
     own = [name for name in what.dropped if name.partition("[")[0] == rule.row]
-    if what.objective or len(own) < len(what.dropped) or (rule.needs_rows and own):
+    if (
+        not never_lower(model, rows.form, what)
+        or len(own) < len(what.dropped)
+        or (rule.needs_rows and own)
+    ):
         return nothing
     return rule.everywhere(value)
 

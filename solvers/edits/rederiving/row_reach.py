@@ -21,7 +21,7 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.conic_form import conic_multipliers
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.multiplier_search import searched_bound
-from tightmargin.solvers.edits.switched_rows import SwitchedRows
+from tightmargin.solvers.edits.rederiving.switched_rows import SwitchedRows
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow

@@ -1,0 +1,348 @@
+"""Changes between two models as arrays, by names of rows and variables, and what they do.
+
+A row that was added is asked of the model before, over which it is implied or misses a point; a row
+that was removed is asked of the model after; a changed one both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+from pyomo.gdp import Disjunct
+
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.edits.differences.decided import Decision, Ground
+from tightmargin.solvers.edits.differences.functions import column, linear, minus, moved, negative
+from tightmargin.solvers.edits.differences.mathematics import bound_text, objective_text, row_text
+from tightmargin.solvers.edits.differences.model_difference import Answer, Change
+from tightmargin.solvers.edits.row_changes import (
+    Index,
+    RowChange,
+    RowKind,
+    column_names,
+    row_changes,
+)
+from tightmargin.solvers.standard_form.quadratic import Quadratic
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.transformations.quotients import without_quotients
+
+FOREIGN = "it holds a variable that the other model does not have"
+UNASKED = Decision(Answer.UNASKED, "")
+Statement = tuple[Quadratic, Fraction]  # goal >= side, over the columns of the model that says it
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """One of the two models.
+
+    Attributes
+    ----------
+    ground : Ground
+        Over which statements are decided, with every variable a column.
+    names : tuple of str
+        Of the columns.
+    fixed : frozenset of str
+        Those that are fixed in the model.
+    """
+
+    ground: Ground
+    names: tuple[str, ...]
+    fixed: frozenset[str]
+
+    @property
+    def form(self) -> StandardForm:
+        """Its arrays."""
+        return self.ground.form
+
+    @classmethod
+    def of(cls, model: pyo.ConcreteModel, until: float) -> Sides:
+        """A model as it is compared; a copy, in which what is fixed has bounds instead."""
+        if None in column_names(standard_form(_flat(model))):
+            raise ValueError(f"{model.name}: a variable of another model occurs in it")
+        copy = _flat(model.clone())
+        fixed = []
+        for variable in copy.component_data_objects(pyo.Var, descend_into=(pyo.Block, Disjunct)):
+            if variable.fixed and variable.value is not None:
+                value = variable.value
+                variable.domain = pyo.Reals
+                variable.setlb(value)
+                variable.setub(value)
+                variable.unfix()
+                fixed.append(str(variable.name))
+        form = standard_form(copy)
+        names = tuple(str(name) for name in column_names(form))
+        return cls(Ground(copy, form, until), names, frozenset(fixed))
+
+    def at(self) -> dict[str, int]:
+        """Column of each name."""
+        return {name: j for j, name in enumerate(self.names)}
+
+
+def _flat(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """Without disjunctions and quotients."""
+    if is_disjunctive(model):
+        origin = getattr(model, "origin", None)
+        known = origin.parameters if isinstance(origin, Origin) else {}
+        model = transformed(model, known.get("transformation", "bigm"))
+    return without_quotients(model)
+
+
+def form_changes(before: Sides, after: Sides) -> list[Change]:
+    """Everything that differs: variables and their bounds, rows, and the objective."""
+    at = after.at()
+    place = np.array([at.get(name, -1) for name in before.names], dtype=np.int64)
+    changes = list(_of_variables(before, after, place))
+    for row in row_changes(after.form, before.form, place):
+        changes.append(_of_row(before, after, row))
+    changes += _beyond_degree_two(before, after)
+    objective = _of_objective(before, after, place)
+    return changes if objective is None else [*changes, objective]
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _of_row(before: Sides, after: Sides, row: RowChange) -> Change:
+    texts = _row(before, row, row.before), _row(after, row, row.after)
+    kept, old = UNASKED, UNASKED
+    if row.after is not None and not (row.same_body and not row.narrower):
+        kept = _decided(before, after, row, row.after, row.before)
+    if row.before is not None and not (row.same_body and not row.wider):
+        old = _decided(after, before, row, row.before, row.after)
+    return _change("row", row.name, texts, kept, old, before, after)
+
+
+def _row(side: Sides, row: RowChange, k: int | None) -> str:
+    return "" if k is None else row_text(side.form, side.names, row.kind, k)
+
+
+def _decided(over: Sides, owner: Sides, row: RowChange, k: int, like: int | None) -> Decision:
+    """Whether row k of one model holds over another one, in which `like` has its name."""
+    if row.kind is RowKind.SEMIDEFINITE:
+        return Decision(Answer.OPEN, "a semidefinite row is compared by its numbers alone")
+    like = like if row.kind is RowKind.LINEAR else None
+    return _over(over, owner.names, list(_statements(owner.form, row.kind, k)), like)
+
+
+def _statements(form: StandardForm, kind: RowKind, k: int) -> Iterator[Statement]:
+    if kind is RowKind.LINEAR:
+        body = linear(np.asarray(form.A[[k]].todense()).ravel())
+        low, high = float(form.row_lower[k]), float(form.row_upper[k])
+    else:
+        row = form.quadratic[k]
+        local, a = row.body, np.zeros(form.n)
+        a[local.index] = local.a
+        where = (local.index[local.i], local.index[local.j])
+        body = Quadratic(sp.csr_matrix((local.v, where), shape=(form.n, form.n)), a, local.constant)
+        low, high = row.lower, row.upper
+    if np.isfinite(low):
+        yield body, Fraction(low)
+    if np.isfinite(high):
+        yield negative(body), -Fraction(high)
+
+
+def _over(
+    over: Sides, names: tuple[str, ...], statements: list[Statement], like: int | None = None
+) -> Decision:
+    """All of some statements together; the first one that is refuted or open says why."""
+    at = over.at()
+    place = np.array([at.get(name, -1) for name in names], dtype=np.int64)
+    decisions = []
+    for goal, side in statements:
+        there = moved(goal, place, over.form.n)
+        if there is None:
+            return Decision(Answer.OPEN, FOREIGN)
+        decisions.append(over.ground.decide(there, side, like))
+        if decisions[-1].answer is not Answer.IMPLIED:
+            return decisions[-1]
+    return decisions[0] if decisions else UNASKED
+
+
+def _beyond_degree_two(before: Sides, after: Sides) -> list[Change]:
+    """Rows that no array holds, by their text."""
+    texts = [
+        {
+            str(part.name): str(part.expr)
+            for part in side.form.nonlinear
+            if part is not side.form.goal
+        }
+        for side in (before, after)
+    ]
+    found = []
+    for name in dict.fromkeys([*texts[0], *texts[1]]):
+        old, new = (text.get(name, "") for text in texts)
+        if old != new:
+            kept, lost = (Answer.OPEN if text else Answer.UNASKED for text in (new, old))
+            found.append(Change("row", name, old, new, kept, lost, words="beyond degree two"))
+    return found
+
+
+# --- variables -----------------------------------------------------------------------------------
+
+
+def _of_variables(before: Sides, after: Sides, place: Index) -> Iterator[Change]:
+    known = set(before.names)
+    for j, name in enumerate(after.names):
+        if name not in known:
+            yield _of_new(after, j)
+    for i, name in enumerate(before.names):
+        if place[i] < 0:
+            yield Change("variable", name, _domain(before, i), "", words="no longer there")
+    f, g = before.form, after.form
+    common = np.flatnonzero(place >= 0)
+    others = place[common]
+    apart = (
+        (f.lower[common] != g.lower[others])
+        | (f.upper[common] != g.upper[others])
+        | (f.integer[common] != g.integer[others])
+    )
+    for i in common[apart].tolist():
+        yield _of_bounds(before, after, i, int(place[i]))
+
+
+def _of_new(after: Sides, j: int) -> Change:
+    """Any point goes on with a value for it; what its rows ask is theirs to say."""
+    form = after.form
+    empty = form.integer[j] and np.ceil(form.lower[j]) > np.floor(form.upper[j])
+    words = "it has no value" if empty else "by itself it changes nothing"
+    kept = Answer.OPEN if empty else Answer.UNASKED
+    return Change("variable", after.names[j], "", _domain(after, j), kept, words=words)
+
+
+def _of_bounds(before: Sides, after: Sides, i: int, j: int) -> Change:
+    name, f, g = before.names[i], before.form, after.form
+    kept = _over(before, before.names, list(_tighter(f, i, float(g.lower[j]), float(g.upper[j]))))
+    old = _over(after, after.names, list(_tighter(g, j, float(f.lower[i]), float(f.upper[i]))))
+    if g.integer[j] and not f.integer[i]:
+        kept = _and_whole(kept, before, i)
+    elif f.integer[i] and not g.integer[j]:
+        old = _and_whole(old, after, j)
+    kind = "bound"
+    if (name in before.fixed) != (name in after.fixed):
+        kind = "fixing"
+    elif f.lower[i] == g.lower[j] and f.upper[i] == g.upper[j]:
+        kind = "integrality"
+    texts = _domain(before, i), _domain(after, j)
+    return _change(kind, name, texts, kept, old, before, after)
+
+
+def _tighter(form: StandardForm, j: int, low: float, high: float) -> Iterator[Statement]:
+    """Bounds that a model does not have already, as statements over it."""
+    goal = column(form.n, j)
+    if low > form.lower[j]:
+        yield goal, Fraction(low)
+    if high < form.upper[j]:
+        yield negative(goal), -Fraction(high)
+
+
+def _and_whole(found: Decision, over: Sides, j: int) -> Decision:
+    """Together with the statement that a variable is whole: one value proves it, a point not."""
+    if found.answer not in (Answer.UNASKED, Answer.IMPLIED):
+        return found
+    low, high = float(over.form.lower[j]), float(over.form.upper[j])
+    if low == high and low == np.round(low):
+        return Decision(Answer.IMPLIED, "it has one value, which is whole")
+    # Halfway between two whole numbers, or near the only ones that there are.
+    start = low if np.isfinite(low) else (high - 1 if np.isfinite(high) else 0.0)
+    part = min(np.floor(start) + 0.5, high)
+    lower, upper = over.form.lower.copy(), over.form.upper.copy()
+    lower[j] = upper[j] = part
+    at = replace(over.form, lower=lower, upper=upper)
+    point = (
+        None if part == np.round(part) or part < low else replace(over.ground, form=at).has_point()
+    )
+    if point is not None:
+        return Decision(Answer.REFUTED, "a feasible point has a fraction", point=point)
+    return Decision(Answer.OPEN, "whether it is whole was asked of one value only")
+
+
+def _domain(side: Sides, j: int) -> str:
+    form = side.form
+    low, high = float(form.lower[j]), float(form.upper[j])
+    return bound_text(side.names[j], low, high, integer=bool(form.integer[j]))
+
+
+# --- the objective -------------------------------------------------------------------------------
+
+
+def _of_objective(before: Sides, after: Sides, place: Index) -> Change | None:
+    f, g = before.form, after.form
+    if f.goal is not None or g.goal is not None:
+        old, new = ("" if form.goal is None else str(form.goal.expr) for form in (f, g))
+        if old == new:
+            return None
+        return Change("objective", "", old, new, other_objective=True, words="beyond degree two")
+    texts = _goal(before), _goal(after)
+    former = moved(f.objective, place, g.n)
+    if former is None:
+        words = "a variable of the former objective is no longer there"
+        return Change("objective", "", *texts, other_objective=True, words=words)
+    more = minus(g.objective, former)
+    if more is None:
+        words = "the change of a coefficient is no double"
+        return Change("objective", "", *texts, other_objective=True, words=words)
+    if not (more.Q.nnz or more.a.any() or more.constant or f.sense != g.sense):
+        return None
+    if f.sense != g.sense:
+        return Change("objective", "", *texts, other_objective=True, words="the other sense")
+    grows = after.ground.decide(more, Fraction(0))
+    falls = after.ground.decide(negative(more), Fraction(0))
+    never_lower = grows.answer is Answer.IMPLIED
+    other = not (never_lower and falls.answer is Answer.IMPLIED)
+    words = f"the change is {objective_text(more, after.names)}"
+    if never_lower:
+        words += ", at least 0" if other else ", which is 0 at every point"
+    elif falls.answer is Answer.IMPLIED:
+        words += ", at most 0"
+    return Change(
+        "objective", "", *texts, other_objective=other, never_lower=never_lower, words=words
+    )
+
+
+def _goal(side: Sides) -> str:
+    form = side.form
+    if form.sense == 1:
+        return f"minimise {objective_text(form.objective, side.names)}"
+    return f"maximise {objective_text(negative(form.objective), side.names)}"
+
+
+# --- arrays --------------------------------------------------------------------------------------
+
+
+def _change(
+    kind: str,
+    name: str,
+    texts: tuple[str, str],
+    kept: Decision,
+    old: Decision,
+    before: Sides,
+    after: Sides,
+) -> Change:
+    """A change with the words and the point of what decided it."""
+    told = kept if kept.answer is not Answer.UNASKED else old
+    words, point = told.words, told.point
+    if kept.answer is not Answer.UNASKED and old.answer is not Answer.UNASKED:
+        words = f"after, over the model before: {kept.words}; before, over the one after: " + (
+            old.words
+        )
+        point = kept.point or old.point
+    owner = before if point is not None and point is kept.point else after
+    return Change(
+        kind, name, *texts, kept.answer, old.answer, words=words,
+        multipliers=told.multipliers, point={} if point is None else _named(owner, point.x, texts),
+    )  # fmt: skip
+
+
+def _named(side: Sides, x: Array | None, texts: tuple[str, str]) -> Mapping[str, float]:
+    """The variables that a text speaks of, at a point."""
+    if x is None:
+        return {}
+    words = set(" ".join(texts).replace("^2", "").split())
+    return {name: float(x[j]) for j, name in enumerate(side.names) if name in words}

@@ -1,0 +1,65 @@
+"""Quadratic functions of the columns of a model: negated, subtracted, moved to other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.edits.row_changes import Index
+from tightmargin.solvers.standard_form.quadratic import Quadratic
+
+
+def column(n: int, j: int) -> Quadratic:
+    """The function x_j."""
+    a = np.zeros(n)
+    a[j] = 1.0
+    return linear(a)
+
+
+def linear(a: Array) -> Quadratic:
+    """The function a'x."""
+    return Quadratic(sp.csr_matrix((len(a), len(a))), a, 0.0)
+
+
+def minus(new: Quadratic, old: Quadratic) -> Quadratic | None:
+    """The difference of two functions, None where a coefficient of it is no double."""
+    found = Quadratic((new.Q - old.Q).tocsr(), new.a - old.a, new.constant - old.constant)
+    for difference, after, before in _coefficients(found, new, old):
+        if Fraction(difference) != Fraction(after) - Fraction(before):
+            return None
+    return found
+
+
+def _coefficients(
+    found: Quadratic, new: Quadratic, old: Quadratic
+) -> Iterator[tuple[float, float, float]]:
+    """Every coefficient of a difference that is not 0, and those that it comes from."""
+    Q = found.Q.tocoo()
+    for i, j, v in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
+        yield v, float(new.Q[i, j]), float(old.Q[i, j])
+    for j in np.flatnonzero(found.a).tolist():
+        yield float(found.a[j]), float(new.a[j]), float(old.a[j])
+    yield found.constant, new.constant, old.constant
+
+
+def negative(goal: Quadratic) -> Quadratic:
+    """The function with the other sign."""
+    return Quadratic(-goal.Q, -goal.a, -goal.constant)
+
+
+def moved(goal: Quadratic, place: Index, n: int) -> Quadratic | None:
+    """A function over other columns; None where one of its variables is not among them."""
+    Q = goal.Q.tocoo()
+    used = np.unique(np.concatenate([np.flatnonzero(goal.a), Q.row, Q.col]).astype(np.int64))
+    if (place[used] < 0).any():
+        return None
+    a = np.zeros(n)
+    columns = np.flatnonzero(goal.a)
+    a[place[columns]] = goal.a[columns]
+    there = sp.csr_matrix((Q.data, (place[Q.row], place[Q.col])), shape=(n, n))
+    return replace(goal, Q=there, a=a)

@@ -1,0 +1,84 @@
+"""Lower bounds of an unedited model that an edit leaves true.
+
+Every point of a model to which rows, bounds, fixings or integrality were added is a point of the
+model before; with the same objective, or one that is proven to be nowhere lower, what bounds the
+former bounds the latter. So the searches of a family, which know the unedited problem alone, say
+something of an edited model too: a bound, and a proof of the optimum where the edit leaves it in.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import pyomo.environ as pyo
+
+from tightmargin.formulations.catalogue import Origin, origin_now
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.edits.difference import Difference
+from tightmargin.solvers.edits.differences.decided import Ground
+from tightmargin.solvers.edits.differences.model_difference import Answer
+from tightmargin.solvers.methods import closing_bound
+from tightmargin.solvers.proofs.lemma import by_lemma
+from tightmargin.solvers.proofs.statement import LowerBound
+from tightmargin.solvers.proofs.verdict import judged
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+WORDS = "of the model as it is built, which the edit restricts"
+PATIENCE = 5.0  # seconds for the proof that the objective is nowhere lower
+
+
+def never_lower(model: pyo.ConcreteModel, form: StandardForm, what: Difference) -> bool:
+    """Whether the objective is the builder's, or the builder's and something proven >= 0."""
+    if not what.objective:
+        return True
+    if what.more is None:
+        return False
+    ground = Ground(model, form, time.perf_counter() + PATIENCE)
+    return ground.decide(what.more, Fraction(0)).answer is Answer.IMPLIED
+
+
+def with_kept_bound(case: Case, found: Certified, what: Difference) -> Certified:
+    """A result with the bound of the unedited model, where that is valid and better."""
+    if found.certificate.verdict.closed or found.objective is None:
+        return found
+    if found.point is None or found.status is Status.INTERRUPTED:
+        return found
+    bound = _of_the_unedited(case, found, what)
+    if bound is None or (found.lower is not None and found.lower.varying >= bound.varying):
+        return found
+    judgement = judged(found.point, bound, absolute_gap=case.limits.absolute_gap)
+    certificate = replace(
+        found.certificate, bound=bound.value(case.constant), bound_method=bound.words,
+        gap=judgement.gap, facts={**found.certificate.facts, "unit": judgement.unit},
+    )  # fmt: skip
+    status = found.status
+    if judgement.verdict.closed:
+        certificate = replace(certificate, verdict=judgement.verdict, reason=judgement.reason)
+        status = Status.OPTIMAL
+    elif judgement.contradiction:
+        certificate = replace(certificate, verdict=judgement.verdict, reason=judgement.reason)
+        status = Status.INACCURATE
+    return replace(found, status=status, certificate=certificate, lower=bound)
+
+
+def _of_the_unedited(case: Case, found: Certified, what: Difference) -> LowerBound | None:
+    """The closing bound of the family, as a statement about the edited model."""
+    written = getattr(case.model, "origin", None)
+    if not isinstance(written, Origin) or what.loosened or found.x is None:
+        return None
+    if not case.form.integer.any() or not never_lower(case.model, case.form, what):
+        return None
+    lemma = closing_bound(origin_now(case.model), named_values(case.model, case.form, found.x))
+    if lemma is None:
+        return None
+    kept = Lemma(
+        lemma.value,
+        f"{lemma.words}, {WORDS}",
+        {**lemma.hypotheses, "every point is one of the model as built, and costs no less": True},
+    )
+    return by_lemma(case.form, kept, case.constant)

@@ -1,0 +1,336 @@
+"""tm.diff says what an edit did; on small grids every point is tried, and nothing said is false."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references.reference_solutions import points, zero_one_optimum
+from tests.support.edited_models import build
+from tightmargin.solvers.edits.differences.model_difference import Answer, Effect, ModelDifference
+from tightmargin.solvers.proofs.verdict import Verdict
+
+DATA = points("overlapping", 4, n=8)
+PRICE = {"penalty": 0.6, "big_m": "derived"}
+
+# --- every point of a grid -----------------------------------------------------------------------
+
+SIDE = 3  # values 0, 1, 2 of three integers
+Row = tuple[tuple[int, ...], int]
+
+
+def _grid_model(rows: dict[str, Row], tops: list[int], costs: list[int]) -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3), within=pyo.NonNegativeIntegers, bounds=(0, SIDE - 1))
+    for j, top in enumerate(tops):
+        m.x[j].setub(top)
+    for name, (a, side) in rows.items():
+        body = sum(c * m.x[j] for j, c in enumerate(a))
+        m.add_component(name, pyo.Constraint(expr=body <= side))
+    m.goal = pyo.Objective(expr=sum(c * m.x[j] for j, c in enumerate(costs)))
+    return m
+
+
+def _points(rows: dict[str, Row], tops: list[int]) -> set[tuple[int, ...]]:
+    return {
+        x
+        for x in itertools.product(*(range(top + 1) for top in tops))
+        if all(np.dot(a, x) <= side for a, side in rows.values())
+    }
+
+
+def _draw_rows(rng: np.random.Generator, names: str) -> dict[str, Row]:
+    return {
+        name: (tuple(rng.integers(-2, 3, size=3).tolist() or [1]), int(rng.integers(0, 5)))
+        for name in names
+    }
+
+
+def test_no_verdict_on_a_small_grid_is_false() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        old = {n: r for n, r in _draw_rows(rng, "abc").items() if any(r[0])}
+        new = dict(old)
+        for name, row in _draw_rows(rng, "abd").items():
+            if any(row[0]) and rng.random() < 0.5:
+                new[name] = row
+        if rng.random() < 0.4:
+            new.pop("c", None)
+        tops = [2, 2, 2]
+        tops_after = [int(t) for t in rng.choice([2, 2, 2, 1, 0], size=3)]
+        before, after = _points(old, tops), _points(new, tops_after)
+        found = tm.diff(_grid_model(old, tops, [1, 1, 1]), _grid_model(new, tops_after, [1, 1, 1]))
+        seen[found.effect] += 1
+        _check_whole(found, before, after)
+        for change in found.changes:
+            seen[change.effect] += 1
+            _check_change(change, old, new, before, after, tops_after)
+    for effect in (Effect.REDUNDANT, Effect.RESTRICTION, Effect.RELAXATION, Effect.BOTH):
+        assert seen[effect] > 3, seen
+
+
+def _check_whole(found: ModelDifference, before: Any, after: Any) -> None:
+    assert not found.restricts or after <= before
+    assert not found.relaxes or before <= after
+    undecided = any(change.effect is Effect.UNDECIDED for change in found.changes)
+    if found.effect is Effect.RESTRICTION and not undecided:
+        assert after < before
+    if found.effect is Effect.BOTH:
+        assert not after <= before
+        assert not before <= after
+
+
+def _check_change(
+    change: Any, old: dict[str, Row], new: dict[str, Row], before: Any, after: Any, tops: list[int]
+) -> None:
+    if change.kind == "row":
+        meets = [_meets(rows.get(change.name)) for rows in (new, old)]
+    else:
+        j = int(change.name[2])
+        meets = [lambda x: x[j] <= tops[j], lambda x: True]
+    for answer, over, meet in ((change.kept, before, meets[0]), (change.old, after, meets[1])):
+        everywhere = all(meet(x) for x in over)
+        if answer in (Answer.IMPLIED, Answer.UNASKED):
+            assert everywhere, str(change)
+        elif answer is Answer.REFUTED:
+            assert not everywhere, str(change)
+
+
+def _meets(row: Row | None) -> Any:
+    return lambda x: row is None or np.dot(row[0], x) <= row[1]
+
+
+def test_multipliers_of_a_redundant_row_add_up_to_it() -> None:
+    before = pyo.ConcreteModel()
+    before.x = pyo.Var(range(3))
+    before.one = pyo.Constraint(expr=before.x[0] + 2 * before.x[1] <= 3)
+    before.two = pyo.Constraint(expr=before.x[1] - before.x[2] >= -1)
+    before.goal = pyo.Objective(expr=before.x[0] ** 2)
+    after = before.clone()
+    after.sum = pyo.Constraint(expr=2 * after.x[0] + 3.5 * after.x[1] + 0.5 * after.x[2] <= 6.5)
+    (change,) = tm.diff(before, after).changes
+    assert change.effect is Effect.REDUNDANT
+    # By hand: 2 one - 0.5 two; the sign is that of d (least of minus the body) / d side.
+    assert dict(change.multipliers) == pytest.approx({"one": -2.0, "two": 0.5})
+    tighter = before.clone()
+    tighter.sum = pyo.Constraint(
+        expr=2 * tighter.x[0] + 3.5 * tighter.x[1] + 0.5 * tighter.x[2] <= 6.5 - 1e-9
+    )
+    (change,) = tm.diff(before, tighter).changes
+    assert change.effect is Effect.RESTRICTION, "by a billionth, and the point shows it"
+    x = [Fraction(change.point[f"x[{j}]"]) for j in range(3)]
+    assert 2 * x[0] + Fraction(7, 2) * x[1] + x[2] / 2 > Fraction(6.5 - 1e-9)
+    assert x[0] + 2 * x[1] <= 3
+    assert x[1] - x[2] >= -1
+
+
+# --- edits of the catalogue ----------------------------------------------------------------------
+
+
+def edit_row(m: pyo.ConcreteModel) -> None:
+    m.steep = pyo.Constraint(expr=m.w[0] >= 3)
+
+
+def edit_fixing(m: pyo.ConcreteModel) -> None:
+    m.z[2].fix(1)
+
+
+def edit_implied(m: pyo.ConcreteModel) -> None:
+    m.count = pyo.Constraint(expr=sum(m.z.values()) <= 8)
+
+
+def edit_removed(m: pyo.ConcreteModel) -> None:
+    m.margin[3].deactivate()
+
+
+def edit_whole(m: pyo.ConcreteModel) -> None:
+    m.z[1].domain = pyo.Reals
+    m.z[1].setlb(0)
+    m.z[1].setub(1)
+
+
+def edit_m(m: pyo.ConcreteModel) -> None:
+    for i in m.big_m:
+        m.big_m[i] = 500.0
+
+
+def edit_price(m: pyo.ConcreteModel) -> None:
+    m.penalty = 1.2
+
+
+def edit_objective(m: pyo.ConcreteModel) -> None:
+    m.objective.set_value(m.objective.expr + 0.5 * m.z[0] + 0.1 * m.w[0] ** 2)
+
+
+def edit_square(m: pyo.ConcreteModel) -> None:
+    m.short = pyo.Constraint(expr=m.w[0] ** 2 + m.w[1] ** 2 <= 0.5)
+
+
+def edit_swap(m: pyo.ConcreteModel) -> None:
+    m.margin[1] = m.w[0] + m.z[1] >= 0
+
+
+@pytest.mark.parametrize(
+    ("edit", "kind", "effect", "mathematics"),
+    [
+        (edit_row, "row", Effect.RESTRICTION, "w[0] >= 3"),
+        (edit_fixing, "fixing", Effect.RESTRICTION, "z[2] = 1"),
+        (edit_implied, "row", Effect.REDUNDANT, "z[7] <= 8"),
+        (edit_removed, "row", Effect.RELAXATION, "z[3] >= 1"),
+        (edit_whole, "integrality", Effect.RELAXATION, "0 <= z[1] <= 1"),
+        (edit_m, "Param", Effect.RELAXATION, "500 z[0] >= 1"),
+        (edit_price, "Param", Effect.OTHER_OBJECTIVE, "penalty = 1.2"),
+        (edit_objective, "objective", Effect.OTHER_OBJECTIVE, "0.1 w[0]^2 + 0.5 z[0], at least 0"),
+        (edit_square, "row", Effect.RESTRICTION, "w[0]^2 + w[1]^2 <= 0.5"),
+        (edit_swap, "row", Effect.BOTH, "w[0] + z[1] >= 0"),
+    ],
+)
+def test_each_kind_of_change(edit: Any, kind: str, effect: Effect, mathematics: str) -> None:
+    model = build("zero_one_big_m", **PRICE)
+    edit(model)
+    found = tm.diff(model)
+    (change,) = found.changes
+    assert (change.kind, change.effect) == (kind, effect)
+    assert mathematics in str(found)
+    assert len(repr(found)) <= 600
+    assert len(repr(found).splitlines()) <= 12
+    whole = Effect.SAME if effect is Effect.REDUNDANT else effect
+    assert found.effect is whole
+    backwards = tm.diff(model, build("zero_one_big_m", **PRICE))
+    turned = {Effect.RESTRICTION: Effect.RELAXATION, Effect.RELAXATION: Effect.RESTRICTION}
+    assert backwards.effect is turned.get(whole, whole)
+
+
+def test_two_models_are_compared_like_a_model_and_its_origin() -> None:
+    built, edited = (build("zero_one_big_m", **PRICE) for _ in range(2))
+    edit_row(edited)
+    edit_removed(edited)
+    edit_fixing(edited)
+    assert str(tm.diff(built, edited)) == str(tm.diff(edited))
+    assert tm.diff(built, build("zero_one_big_m", **PRICE)).effect is Effect.SAME
+    assert tm.diff(built, built).changes == ()
+
+
+def test_neither_model_is_changed() -> None:
+    built, edited = (build("zero_one_big_m", **PRICE) for _ in range(2))
+    edited.z[2].fix(1)
+    edited.penalty = 2.0
+    tm.diff(built, edited)
+    assert (edited.z[2].fixed, edited.z[2].value, edited.z[2].is_binary()) == (True, 1, True)
+    assert (pyo.value(edited.penalty), pyo.value(built.penalty)) == (2.0, 0.6)
+    assert not built.z[2].fixed
+
+
+def test_many_changes_stay_a_short_repr() -> None:
+    model = build("zero_one_big_m", **PRICE)
+    for i in range(8):
+        model.z[i].setub(0 if i % 2 else 1)
+        model.add_component(f"a_row_with_a_long_name_{i}", pyo.Constraint(expr=model.w[0] <= i))
+    found = tm.diff(model)
+    assert len(repr(found).splitlines()) <= 12
+    assert len(repr(found)) <= 600
+    assert "more" in repr(found)
+    assert str(found).count("a_row_with_a_long_name") == 8
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.changes = ()
+
+
+def test_new_variables_and_rows_of_theirs() -> None:
+    model = build("c_svc", C=1.0)
+    model.t = pyo.Var(bounds=(0, 1))
+    model.tied = pyo.Constraint(expr=model.t >= model.w[0])
+    found = tm.diff(model)
+    assert found.effect is Effect.RESTRICTION, "of the points without t: it can only lose some"
+    assert not found.relaxes
+    assert "does not have" in str(found)
+
+
+def test_what_diff_refuses() -> None:
+    foreign = pyo.ConcreteModel()
+    foreign.x = pyo.Var()
+    with pytest.raises(ValueError, match="no model of the catalogue"):
+        tm.diff(foreign)
+    with pytest.raises(TypeError, match="constructed Pyomo models"):
+        tm.diff(foreign, 3)
+    other = pyo.ConcreteModel()
+    other.w = pyo.Var([0])
+    model = build("c_svc", C=1.0)
+    model.row = pyo.Constraint(expr=other.w[0] + model.w[0] >= 0.1)
+    with pytest.raises(ValueError, match="variable of another model"):
+        tm.diff(model)
+
+
+def test_a_row_beyond_degree_two_and_a_spent_clock_leave_changes_undecided() -> None:
+    model = build("c_svc", C=1.0)
+    model.curl = pyo.Constraint(expr=model.w[0] ** 3 <= 1)
+    (change,) = tm.diff(model).changes
+    assert change.effect is Effect.UNDECIDED
+    late = build("zero_one_big_m", **PRICE)
+    edit_row(late)
+    (change,) = tm.diff(late, time_limit=1e-9).changes
+    assert change.effect is Effect.UNDECIDED
+    assert "time" in change.words
+
+
+# --- what stays valid ----------------------------------------------------------------------------
+
+
+def test_bounds_are_kept_by_what_restricts_and_costs_no_less() -> None:
+    built = build("zero_one_big_m", **PRICE)
+    result = tm.solve(built)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    kept = {
+        edit_row: True, edit_fixing: True, edit_implied: True, edit_objective: True,
+        edit_price: True, edit_square: True, edit_removed: False, edit_m: False, edit_swap: False,
+    }  # fmt: skip
+    for edit, expected in kept.items():
+        model = build("zero_one_big_m", **PRICE)
+        edit(model)
+        found = tm.diff(model)
+        assert found.keeps_bounds is expected, edit.__name__
+        bound = found.bound_from(result)
+        assert (bound is None) is not expected
+    cheaper = build("zero_one_big_m", **PRICE)
+    cheaper.penalty = 0.3
+    assert not tm.diff(cheaper).keeps_bounds
+    more = tm.diff(cheaper, build("zero_one_big_m", **PRICE))
+    assert more.effect is Effect.OTHER_OBJECTIVE
+
+
+def test_points_are_kept_by_what_relaxes() -> None:
+    result = tm.solve(build("zero_one_big_m", **PRICE))
+    model = build("zero_one_big_m", **PRICE)
+    edit_m(model)
+    found = tm.diff(model)
+    assert found.keeps_points
+    assert found.value_from(result) == result.certificate.upper
+    edit_row(model)
+    assert tm.diff(model).value_from(result) is None
+
+
+def test_an_edit_that_leaves_the_optimum_in_is_certified_by_the_unedited_search() -> None:
+    best = zero_one_optimum(DATA, "penalised", 0.6)
+    for edit in (edit_implied, lambda m: m.w[0].setub(50.0)):
+        model = build("zero_one_big_m", **PRICE)
+        edit(model)
+        result = tm.solve(model)
+        assert result.certificate.verdict is Verdict.CERTIFIED
+        assert "of the model as it is built" in result.certificate.bound_method
+        assert result.objective == pytest.approx(best, rel=1e-6)
+
+
+def test_no_other_edit_gets_its_bound() -> None:
+    for edit in (edit_removed, edit_swap, lambda m: m.objective.set_value(0.5 * m.objective.expr)):
+        model = build("zero_one_big_m", penalty=0.6, big_m=500.0)
+        edit(model)
+        result = tm.solve(model, "scip")
+        assert "of the model as it is built" not in result.certificate.bound_method
