@@ -33,10 +33,14 @@ from tightmargin.solvers.canonical_form.named_values import (
     load_values,
 )
 from tightmargin.solvers.certificates.case import Case, Certified
-from tightmargin.solvers.disjunctive.transformation import copy_values, is_disjunctive, transformed
-from tightmargin.solvers.edits.derived import Edit, about_the_problem, edit_of
-from tightmargin.solvers.edits.model_identity import unedited_origin
-from tightmargin.solvers.edits.rederiving.rederived import rederived
+from tightmargin.solvers.disjunctive.transformation import (
+    copy_values,
+    is_disjunctive,
+    transformation_of,
+    transformed,
+)
+from tightmargin.solvers.edits.as_solved import as_solved, with_words
+from tightmargin.solvers.edits.derived import Edit, about_the_problem
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.execution.trace import in_sense
@@ -60,7 +64,6 @@ from tightmargin.solvers.records import result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
-from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 from tightmargin.solvers.versions import versions
 
@@ -153,20 +156,14 @@ LicenceError
     disjunctive = is_disjunctive(model)
     if disjunctive:
         _refuse_bad_params(model)
-    target = transformed(model, _transformation(model)) if disjunctive else model
-    target = without_quotients(without_gaps(target))
-    form = standard_form(target)
-    origin = unedited_origin(target, form)
-    again = rederived(target, form, origin, limits)
-    if again is not None:
-        target, form = again.model, again.form
-        origin = unedited_origin(target, form)
-    edit = edit_of(target, form, origin, established=again is not None)
+    target = transformed(model, transformation_of(model)) if disjunctive else model
+    ready = as_solved(without_quotients(without_gaps(target)), limits)
+    origin, edit = ready.origin, ready.edit
     free = method == AUTO and not (named or limits.options or warm_start)
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
-    own, why = _method(method, target, origin, free=free)
-    case = Case(target, Subject(form), origin, limits)
+    own, why = _method(method, ready.model, origin, free=free)
+    case = Case(ready.model, Subject(ready.form), origin, limits)
     tree = None
     if own is not None:
         result = _by_method(own, why, model, case)
@@ -175,9 +172,7 @@ LicenceError
     else:
         proving = (method == AUTO and not named) if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving)
-    if again is not None:
-        said = "; ".join(filter(None, (again.words, result.message)))
-        result = replace(result, message=said)
+    result = replace(result, message=with_words(ready.words, result.message))
     return with_proof(proof, case, result, tree)
 
 
@@ -335,14 +330,6 @@ def _refuse_other_objects(model: Any) -> None:
     if not isinstance(model, pyo.Block) or not model.is_constructed():
         what = "an abstract model" if isinstance(model, pyo.Block) else f"{type(model).__name__}"
         raise TypeError(f"solve() takes a Pyomo ConcreteModel, got {what}")
-
-
-def _transformation(model: pyo.ConcreteModel) -> str:
-    origin = getattr(model, "origin", None)
-    if not isinstance(origin, Origin):
-        return "bigm"
-    # A disjunction that a user added to an entry without any has no word of its own.
-    return str(origin.parameters.get("transformation", "bigm"))
 
 
 def _refuse_bad_params(model: pyo.ConcreteModel) -> None:

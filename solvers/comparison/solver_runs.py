@@ -8,11 +8,14 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.backends.preference import CLOCKLESS
 from tightmargin.solvers.backends.registry import SOLVERS, solver_named
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.disjunctive.transformation import (
+    is_disjunctive,
+    transformation_of,
+    transformed,
+)
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.errors import (
@@ -178,11 +181,7 @@ def _takers(known: Model) -> list[str]:
 def _examined(label: str, model: pyo.ConcreteModel) -> Model:
     """Class and sense of a model; raises here for what no solver could mend."""
     if is_disjunctive(model):
-        named = getattr(model, "origin", None)
-        way = (
-            named.parameters.get("transformation", "bigm") if isinstance(named, Origin) else "bigm"
-        )
-        model = transformed(model, way)
+        model = transformed(model, transformation_of(model))
     model = without_quotients(model)
     form = standard_form(model)
     origin = unedited_origin(model, form)

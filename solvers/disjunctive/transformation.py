@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunct, Disjunction
 
+from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.disjunctive.hull_cuts import cut_towards_hull
 from tightmargin.solvers.errors import SolverNotInstalledError
@@ -16,6 +17,15 @@ from tightmargin.solvers.transformations.indicator_constraints import to_indicat
 def is_disjunctive(model: pyo.ConcreteModel) -> bool:
     """Whether the model holds an active disjunction."""
     return any(True for _ in model.component_data_objects(Disjunction, active=True))
+
+
+def transformation_of(model: pyo.ConcreteModel) -> str:
+    """How the disjunctions of a model are to be replaced: as its builder was told, or by big-M."""
+    origin = getattr(model, "origin", None)
+    if not isinstance(origin, Origin):
+        return "bigm"
+    # A disjunction that a user added to an entry without any has no word of its own.
+    return str(origin.parameters.get("transformation", "bigm"))
 
 
 def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:

@@ -15,9 +15,12 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from pyomo.gdp import Disjunct
 
-from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.disjunctive.transformation import (
+    is_disjunctive,
+    transformation_of,
+    transformed,
+)
 from tightmargin.solvers.edits.differences.decided import Decision, Ground
 from tightmargin.solvers.edits.differences.functions import column, linear, minus, moved, negative
 from tightmargin.solvers.edits.differences.mathematics import bound_text, objective_text, row_text
@@ -88,9 +91,7 @@ class Sides:
 def _flat(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Without disjunctions and quotients."""
     if is_disjunctive(model):
-        origin = getattr(model, "origin", None)
-        known = origin.parameters if isinstance(origin, Origin) else {}
-        model = transformed(model, known.get("transformation", "bigm"))
+        model = transformed(model, transformation_of(model))
     return without_quotients(model)
 
 

@@ -1,0 +1,55 @@
+"""An edited model as it goes to a solver: with its own M, and what is to be asked of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyomo.environ as pyo
+
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.solvers.edits.derived import Edit, edit_of
+from tightmargin.solvers.edits.model_identity import unedited_origin
+from tightmargin.solvers.edits.rederiving.rederived import rederived
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+
+@dataclass(frozen=True, eq=False)
+class AsSolved:
+    """A model, or a copy of it with other M.
+
+    Attributes
+    ----------
+    model, form
+        What is solved, and its arrays.
+    origin : Origin or None
+        Where it came from if it is as it was built, M apart.
+    edit : Edit or None
+        What is to be asked of a result.
+    words : str
+        What was derived again.
+    """
+
+    model: pyo.ConcreteModel
+    form: StandardForm
+    origin: Origin | None
+    edit: Edit | None
+    words: str = ""
+
+
+def as_solved(model: pyo.ConcreteModel, limits: Limits) -> AsSolved:
+    """A model without disjunctions and quotients, ready to be solved."""
+    form = standard_form(model)
+    origin = unedited_origin(model, form)
+    again = rederived(model, form, origin, limits)
+    if again is None:
+        return AsSolved(model, form, origin, edit_of(model, form, origin))
+    model, form = again.model, again.form
+    origin = unedited_origin(model, form)
+    edit = edit_of(model, form, origin, established=True)
+    return AsSolved(model, form, origin, edit, again.words)
+
+
+def with_words(words: str, message: str) -> str:
+    """A message that begins with what was derived again, if anything was."""
+    return "; ".join(part for part in (words, message) if part)
