@@ -27,11 +27,7 @@ from tightmargin.solvers.branch_and_bound.method import (
     refuse_bad_budget,
     with_tree,
 )
-from tightmargin.solvers.canonical_form.named_values import (
-    flat,
-    load_component,
-    load_values,
-)
+from tightmargin.solvers.canonical_form.named_values import flat, load_component, load_values
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.disjunctive.transformation import (
     copy_values,
@@ -39,7 +35,7 @@ from tightmargin.solvers.disjunctive.transformation import (
     transformation_of,
     transformed,
 )
-from tightmargin.solvers.edits.as_solved import as_solved, with_words
+from tightmargin.solvers.edits.as_solved import as_solved
 from tightmargin.solvers.edits.derived import Edit, about_the_problem
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import checked_limits
@@ -172,8 +168,7 @@ LicenceError
     else:
         proving = (method == AUTO and not named) if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving)
-    result = replace(result, message=with_words(ready.words, result.message))
-    return with_proof(proof, case, result, tree)
+    return with_proof(proof, case, ready.said(result), tree)
 
 
 def _method(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
 
@@ -11,6 +11,7 @@ from tightmargin.solvers.edits.derived import Edit, edit_of
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.edits.rederiving.rederived import rederived
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 
@@ -36,6 +37,11 @@ class AsSolved:
     edit: Edit | None
     words: str = ""
 
+    def said(self, result: SolveResult) -> SolveResult:
+        """A result whose message begins with what was derived again, if anything was."""
+        parts = (self.words, result.message)
+        return replace(result, message="; ".join(part for part in parts if part))
+
 
 def as_solved(model: pyo.ConcreteModel, limits: Limits) -> AsSolved:
     """A model without disjunctions and quotients, ready to be solved."""
@@ -48,8 +54,3 @@ def as_solved(model: pyo.ConcreteModel, limits: Limits) -> AsSolved:
     origin = unedited_origin(model, form)
     edit = edit_of(model, form, origin, established=True)
     return AsSolved(model, form, origin, edit, again.words)
-
-
-def with_words(words: str, message: str) -> str:
-    """A message that begins with what was derived again, if anything was."""
-    return "; ".join(part for part in (words, message) if part)
