@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.edits.derived import Edit, edit_of
 from tightmargin.solvers.edits.model_identity import unedited_origin
-from tightmargin.solvers.edits.rederiving.rederived import rederived
+from tightmargin.solvers.edits.rederiving.rederived import Rederived, rederived
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
@@ -28,7 +28,7 @@ class AsSolved:
     edit : Edit or None
         What is to be asked of a result.
     words : str
-        What was derived again.
+        What was derived again, or why it was not.
     """
 
     model: pyo.ConcreteModel
@@ -48,8 +48,9 @@ def as_solved(model: pyo.ConcreteModel, limits: Limits) -> AsSolved:
     form = standard_form(model)
     origin = unedited_origin(model, form)
     again = rederived(model, form, origin, limits)
-    if again is None:
-        return AsSolved(model, form, origin, edit_of(model, form, origin))
+    if not isinstance(again, Rederived):
+        words = f"big_m was not derived again for the edited model: {again}" if again else ""
+        return AsSolved(model, form, origin, edit_of(model, form, origin), words)
     model, form = again.model, again.form
     origin = unedited_origin(model, form)
     edit = edit_of(model, form, origin, established=True)

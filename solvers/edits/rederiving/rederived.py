@@ -30,7 +30,6 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
-DERIVED = "derived"
 LONGER = 1 + 1e-11
 
 
@@ -90,8 +89,8 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
 
 def rederived(
     model: pyo.ConcreteModel, form: StandardForm, origin: Origin | None, limits: Limits
-) -> Rederived | None:
-    """A copy with M derived again; None for models whose M needs it not, or where none is proven.
+) -> Rederived | str | None:
+    """A copy with M derived again; None for models that need it not; why it cannot be done.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ def rederived(
         return None
     found = _derived(model, form, limits)
     if isinstance(found, str):
-        return None
+        return found
     copy = model.clone()
     _put(copy, found.big_m)
     if origin is not None:
@@ -127,14 +126,14 @@ def _hyperplane(
 
 
 def _is_derived(model: pyo.ConcreteModel) -> bool:
-    """Whether the M of a model was asked to be derived, and is what was derived."""
+    """Whether the M of a model is what was derived for it, and not set by hand since."""
     origin = getattr(model, "origin", None)
     if not isinstance(origin, Origin) or big_m_rule(origin) is None:
         return False
     if origin.parameters.get("slack_bounds") is not None:
         return False  # its other rows hold at some optimum of the unedited model
-    word, proof = origin.parameters["big_m"], getattr(model, "big_m_proof", None)
-    if not isinstance(word, str) or word != DERIVED or proof is None:
+    proof = getattr(model, "big_m_proof", None)  # of the builder's, or of `rederive`
+    if proof is None:
         return False
     return bool(np.array_equal(origin_now(model).parameters["big_m"], proof.values))
 
@@ -174,7 +173,7 @@ def _derived(model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> _F
     why = _why_not(what, rule)
     rows = None if why else switched_rows(model, form, rule)
     if rows is None:
-        return why or f"its rows {rule.row}, their indicators or their M are no longer there"
+        return why or "its indicators or its M are gone, or an indicator is fixed at a fraction"
     point = best_point(model, rows, limits, _good_enough(model, what, form))
     if point is None:
         return "no feasible point of the edited problem was found"

@@ -120,7 +120,7 @@ NEARLY = 1e-9  # of a margin of 1: who misses it by less is kept, and the solve 
 def switched_rows(
     model: pyo.ConcreteModel, form: StandardForm, rule: BigMRule
 ) -> SwitchedRows | None:
-    """The rows of a model that its builder wrote; None where z or M are no longer there."""
+    """The rows that a builder wrote; None where z or M are gone, or z is fixed at a fraction."""
     z, big_m = model.find_component("z"), model.find_component("big_m")
     if z is None or big_m is None or list(z.keys()) != list(big_m.keys()):
         return None
@@ -132,5 +132,7 @@ def switched_rows(
             row[number[key]] = k
     column, values = form.columns.of(z)
     held = np.where(column < 0, values, 0.0)
+    if not np.isin(held, (0.0, 1.0)).all():
+        return None
     written = np.array([float(entry) for entry in big_m.extract_values().values()])
     return SwitchedRows(form, row, column, held, written)

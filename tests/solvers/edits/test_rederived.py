@@ -128,6 +128,26 @@ def test_an_unedited_model_is_left_alone() -> None:
     assert result.certificate.level == "paper"
 
 
+def test_after_rederive_a_stated_m_is_a_rule_too() -> None:
+    model = build("zero_one_big_m", penalty=0.6, big_m=1.5)
+    model.objective.set_value(model.objective.expr + 0.1 * model.w[0])
+    assert solve(model).certificate.unproven.startswith("rows margin: big_m is stated")
+    rederive(model)
+    result = solve(model)
+    assert result.certificate.unproven == ""
+    paid = build("zero_one_big_m", penalty=0.6, big_m=500.0)
+    paid.objective.set_value(paid.objective.expr + 0.1 * paid.w[0])
+    assert result.objective == pytest.approx(solve(paid, "scip").objective, rel=1e-5)
+
+
+def test_a_fixed_fraction_is_no_indicator() -> None:
+    model = build("zero_one_relaxed", penalty=0.6, big_m="derived")
+    model.z[0].fix(0.5)
+    with pytest.raises(ValueError, match="fixed at a fraction"):
+        rederive(model)
+    assert "was not derived again" in solve(model).message
+
+
 # --- the generic lemma ---------------------------------------------------------------------------
 
 
@@ -156,6 +176,45 @@ def test_m_of_another_objective_follows_from_the_rows_themselves(intercept: str)
             assert result.bound <= best * (1 + 1e-6)
             if name == "zero_one_big_m":
                 assert result.objective == pytest.approx(best, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_that_the_objective_is_nowhere_lower_is_not_taken_from_rows_with_the_former_m(
+    seed: int,
+) -> None:
+    """What is added is at least 0 by a margin row of the model, and not in the problem."""
+    data = outlier_data("clustered", n=10, d=2, sigma=0.3, seed=seed + 40)
+    former = build("zero_one_big_m", data, penalty=1.0, big_m="derived")
+    sizes = former.big_m_proof.values
+
+    def add_row(m: pyo.ConcreteModel) -> None:
+        for i in range(3):
+            u = data.y[i] * (sum(data.X[i, j] * m.w[j] for j in range(2)) + m.b)
+            m.objective.set_value(m.objective.expr + 0.5 * (u + sizes[i] * m.z[i] - 1))
+        m.edit = pyo.Constraint(expr=m.w[0] >= 3.0)
+
+    paid = build("zero_one_big_m", data, penalty=1.0, big_m=500.0)
+    add_row(paid)
+    best = solve(paid, "scip", options=CLOSE).objective
+    for name in ("zero_one_big_m", "zero_one_relaxed"):
+        model = build(name, data, penalty=1.0, big_m="derived")
+        add_row(model)
+        result = solve(model)
+        if result.certificate.unproven:
+            assert result.bound is None
+            continue
+        assert "own argument" not in result.message
+        assert result.bound <= best + 1e-6 * abs(best)
+
+
+def test_what_is_added_and_proven_to_be_positive_leaves_the_formulations_argument() -> None:
+    model = steep(build("zero_one_big_m", penalty=0.6, big_m="derived"))
+    model.objective.set_value(model.objective.expr + 0.3 * model.w[0] + 0.1 * model.w[1] ** 2)
+    paid = steep(build("zero_one_big_m", penalty=0.6, big_m=500.0))
+    paid.objective.set_value(paid.objective.expr + 0.3 * paid.w[0] + 0.1 * paid.w[1] ** 2)
+    result = solve(model)
+    assert "the formulation's own argument" in result.message
+    assert result.objective == pytest.approx(solve(paid, "scip").objective, rel=1e-5)
 
 
 def test_what_a_row_is_proven_to_be_contains_every_point_below_the_cutoff() -> None:
