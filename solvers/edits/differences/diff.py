@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -60,20 +61,22 @@ def diff(
             raise TypeError(f"diff takes constructed Pyomo models, got {type(model).__name__}")
     if edited is None:
         built, edited = _as_built(built), built
-    until = time.perf_counter() + time_limit
+    began = time.perf_counter()
+    until, halfway = began + time_limit, began + time_limit / 2
     after = Sides.of(edited, until)
     changes: list[Change] = []
     step = built.clone()
-    before = Sides.of(step, until)
+    before = Sides.of(step, halfway)  # a Param may change hundreds of rows, and others wait
     names = _changed_params(built, edited)
     for name in names:
         former = _numbers(step.find_component(name))
         _set_param(step, edited, name)
-        now = Sides.of(step, until)
+        now = Sides.of(step, halfway)
         parts = tuple(form_changes(before, now))
         changes.append(_of_param(name, former, _numbers(edited.find_component(name)), parts))
         before = now
     changes += _added_params(built, edited)
+    before = replace(before, ground=replace(before.ground, until=until))
     changes += form_changes(before, after)
     sense = standard_form(after.ground.model).sense
     return ModelDifference(tuple(changes), sense, 1 + len(names))

@@ -18,6 +18,8 @@ import pyomo.environ as pyo
 from tightmargin.formulations.big_m_rules import BigM, BigMRule, big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.backends import clarabel
+from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.named_values import named_values
 from tightmargin.solvers.edits.difference import Difference, difference
 from tightmargin.solvers.edits.kept_bounds import never_lower
@@ -27,10 +29,12 @@ from tightmargin.solvers.edits.rederiving.switched_rows import SwitchedRows, swi
 from tightmargin.solvers.edits.row_changes import column_names
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 LONGER = 1 + 1e-11
+NEARLY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,7 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
         raise ValueError(f"{model.name} has no big_m of the catalogue that could be derived again")
     target = without_quotients(model)
     found = _derived(target, standard_form(target), Limits(time_limit))
+    assert found is not None
     if isinstance(found, str):
         raise ValueError(f"{model.name}: no big_m is proven for the edited model: {found}")
     _put(model, found.big_m)
@@ -101,8 +106,8 @@ def rederived(
     """
     if not _is_derived(model) or (origin is not None and not _is_repriced(model.origin, origin)):
         return None
-    found = _derived(model, form, limits)
-    if isinstance(found, str):
+    found = _derived(model, form, limits, keeping=origin is None)
+    if found is None or isinstance(found, str):
         return found
     copy = model.clone()
     _put(copy, found.big_m)
@@ -159,8 +164,10 @@ class _Found:
     point: FeasiblePoint
 
 
-def _derived(model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> _Found | str:
-    """M of an edited model, or why there is none."""
+def _derived(
+    model: pyo.ConcreteModel, form: StandardForm, limits: Limits, *, keeping: bool = False
+) -> _Found | str | None:
+    """M of an edited model, or why there is none; None where the former M may be kept."""
     now = origin_now(model)
     rule = big_m_rule(now)
     assert rule is not None
@@ -174,6 +181,8 @@ def _derived(model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> _F
     rows = None if why else switched_rows(model, form, rule)
     if rows is None:
         return why or "its indicators or its M are gone, or an indicator is fixed at a fraction"
+    if keeping and what.is_restriction and _is_enough(form, rule, rows):
+        return None
     point = best_point(model, rows, limits, _good_enough(model, what, form))
     if point is None:
         return "no feasible point of the edited problem was found"
@@ -199,6 +208,21 @@ def _why_not(what: Difference, rule: BigMRule) -> str:
         return f"row {own[0]} was changed"
     held = sorted({name for part in what.added for name in part.holds_up} & rule.lowered)
     return f"the edit holds {', '.join(held)} up" if held else ""
+
+
+def _is_enough(form: StandardForm, rule: BigMRule, rows: SwitchedRows) -> bool:
+    """Whether a relaxation is below what its M is valid for: then a larger one only loosens it.
+
+    It is an estimate that saves a search. What is said of the result rests on its own bound.
+    """
+    subject = Subject(form)
+    if form.integer.any() or not (subject.classification.convex and SOLVERS["clarabel"].installed):
+        return False
+    found = clarabel.run(form, subject.classification, Limits()).x
+    if found is None or not np.isfinite(found).all():
+        return False
+    value = form.objective.at(found)
+    return bool((rows.big_m >= rule.everywhere(value + NEARLY * abs(value))).all())
 
 
 def _good_enough(model: pyo.ConcreteModel, what: Difference, form: StandardForm) -> float:
