@@ -112,6 +112,11 @@ class Ground:
         return None
 
     def _by_solving(self, form: StandardForm, target: Fraction) -> Decision:
+        if form.integer.any():
+            # The bound of a mixed-integer model is that of its relaxation, which is quickly solved.
+            alone = self._by_solving(replace(form, integer=np.zeros_like(form.integer)), target)
+            if alone.answer is Answer.IMPLIED:
+                return alone
         outcome = self._solved(form)
         if isinstance(outcome, str):
             return Decision(Answer.OPEN, outcome)

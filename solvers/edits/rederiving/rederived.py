@@ -245,11 +245,10 @@ def _by_the_rule(
         return rule.at_an_optimum(value)
     nothing = np.full(len(rows.row), np.inf)
     own = [name for name in what.dropped if name.partition("[")[0] == rule.row]
-    if (
-        not never_lower(model, rows.form, what)
-        or len(own) < len(what.dropped)
-        or (rule.needs_rows and own)
-    ):
+    if len(own) < len(what.dropped) or (rule.needs_rows and own):
+        return nothing
+    # Nothing that rows with the former M imply may be used: they are not the problem's.
+    if not never_lower(model, rows.with_m(nothing), what):
         return nothing
     return rule.everywhere(value)
 
