@@ -21,12 +21,14 @@ from tightmargin.solvers.proofs.tree.tree import lattice
 class Bounded:
     """What is proven of a box, and a point of its relaxation, inside the box.
 
-    The bound is infinite where the box has no point.
+    The bound is infinite where the box has no point; `falls` says that the solver calls the
+    relaxation unbounded.
     """
 
     known: Known | None
     bound: float
     x: Array
+    falls: bool = False
 
 
 class Boxes:
@@ -40,7 +42,7 @@ class Boxes:
     def bounded(self, low: Array, high: Array, target: float) -> Bounded:
         """The best bound of a box; dear means are for boxes below `target` without a branch."""
         x = np.clip(np.zeros(len(low)), low, high)
-        empty = self._known(violated_row(self._rows, low, high))
+        empty = self._known(violated_row(self._rows, low, high), low, high)
         if empty is not None and empty.value(low, high, self._step) == math.inf:
             return Bounded(empty, math.inf, x)
         best: tuple[Known | None, float] = (None, -math.inf)
@@ -50,7 +52,7 @@ class Boxes:
             best = self._better(best, found.multipliers, low, high)
         if best[1] < target and (low[self._integer] == high[self._integer]).all():
             best = self._last(best, low, high)
-        return Bounded(*best, x)
+        return Bounded(*best, x, found is not None and found.falls)
 
     def _last(
         self, best: tuple[Known | None, float], low: Array, high: Array
@@ -72,14 +74,14 @@ class Boxes:
         low: Array,
         high: Array,
     ) -> tuple[Known | None, float]:
-        known = self._known(multipliers)
+        known = self._known(multipliers, low, high)
         if known is None:
             return best
         value = known.value(low, high, self._step)
         return (known, value) if best[0] is None or value > best[1] else best
 
-    def _known(self, multipliers: Multipliers | None) -> Known | None:
-        inequality = None if multipliers is None else minorant(self._rows, multipliers)
-        if multipliers is None or inequality is None:
+    def _known(self, multipliers: Multipliers | None, low: Array, high: Array) -> Known | None:
+        if multipliers is None:
             return None
-        return Known(multipliers, inequality)
+        inequality = minorant(self._rows, multipliers, box=(low, high))
+        return None if inequality is None else Known(multipliers, inequality)

@@ -20,7 +20,7 @@ from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.certify_point import certify_point
-from tightmargin.solvers.certificates.no_optimum import without_optimum
+from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import MODEL_FACTS
@@ -136,8 +136,11 @@ def _proven(
     search = tree_search(inside, start, node_limit=options.get("node_limit"), helper=helper)
     took = time.perf_counter() - began
     claim = _claim(case, claim, search, before)
+    endless = no_optimum(case) if search.falls else None
     if isinstance(search.bound, Infeasible):
         found = without_optimum(case, search.bound)
+    elif endless is not None:
+        found = endless
     elif claim.x is None:
         found = certify(case, claim)
     else:
@@ -169,7 +172,9 @@ def _claim(case: Case, claim: Claim, search: TreeSearch, before: Outcome | None)
     if x is None and search.stop is StopReason.PROVEN:
         status = Status.INFEASIBLE
     elif x is None:
-        status = Status.LIMIT_NO_SOLUTION
+        # Without any bound there may be no least value, and that has proofs of its own.
+        nothing = search.bound is None and search.stop is not StopReason.INTERRUPTED
+        status = Status.INFEASIBLE_OR_UNBOUNDED if nothing else Status.LIMIT_NO_SOLUTION
     bound = search.bound if not isinstance(search.bound, Infeasible) else None
     trace = claim.trace or search.trace
     return replace(claim, status=status, x=x, point=point, proof=bound, trace=trace)

@@ -38,11 +38,14 @@ class NodeSolution:
         With mu = 0 where the relaxation has no point.
     bound : float
         What the solver says of f + g'x; infinity where it says that there is no point.
+    falls : bool
+        Whether it says that there is no least value.
     """
 
     x: Array
     multipliers: Multipliers
     bound: float
+    falls: bool
 
 
 class NodeSolver:
@@ -110,7 +113,8 @@ class NodeSolver:
             x = np.zeros(len(self._rows.low))
         bound = math.inf if empty else float(found.obj_val_dual)
         bound = -math.inf if math.isnan(bound) else bound
-        return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), bound)
+        falls = status in ("DualInfeasible", "AlmostDualInfeasible")
+        return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), bound, falls)
 
     def _multipliers(self, mu: float, x: Array, z: Array) -> Multipliers:
         largest = float(np.abs(z).max(initial=0.0))

@@ -59,6 +59,8 @@ class TreeSearch:
     stop : StopReason
     trace : tuple of (seconds, bound, incumbent)
         Of the minimisation, its constant included.
+    falls : bool
+        Whether the relaxation seems to have no least value although there is a point.
     """
 
     point: FeasiblePoint | None
@@ -67,6 +69,7 @@ class TreeSearch:
     nodes: int
     stop: StopReason
     trace: tuple[Row, ...]
+    falls: bool = False
 
 
 def tree_search(
@@ -100,7 +103,7 @@ def tree_search(
     proof = search.tree.proof(search.cutoff, search.root.rounds)
     return TreeSearch(
         search.incumbent.point, proof, tree_bound(case.subject, proof), search.nodes_done, stop,
-        search.progress.rows,
+        search.progress.rows, search.falls,
     )  # fmt: skip
 
 
@@ -121,7 +124,7 @@ class _Search:
         self.ctrl_c, self.progress = CtrlC(), Progress()
         self.incumbent = Incumbent(case)
         self.costs = PseudoCosts(self.form.n)
-        self.nodes_done, self.restarts = 0, 0
+        self.nodes_done, self.restarts, self.falls = 0, 0, False
         self.cutoff = math.inf
         self.root = planted(self.subject, self.cutoff)
         self.tree = GrowingTree(self.root.rows.low, self.root.rows.high)
@@ -169,10 +172,14 @@ class _Search:
             self.incumbent.take(start)
         if self.incumbent.point is None:
             self.incumbent.dive(self.root.rows, self.solver, self._is_over)
+        if self.incumbent.point is None and self.helper is not None:
+            self._ask()
         while True:
             self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._grow_root()
-            stop = self._tree()
+            # With a point and a ray of the relaxation there is no least value in rational data;
+            # without a point boxes may be split for ever.
+            stop = StopReason.NUMERICAL if self.falls else self._tree()
             if stop is not None:
                 self._note()
                 return stop
@@ -184,8 +191,10 @@ class _Search:
             self.cutoff = self.best
             self.root = planted(self.subject, self.cutoff, self.root)
             self._ready()
+        if not self._is_empty():
+            whole = self.boxes.bounded(self.root.rows.low, self.root.rows.high, self.target)
+            bound, self.falls = whole.bound, whole.falls
         if math.isfinite(self.cutoff) and not self._is_empty():
-            bound = self.boxes.bounded(self.root.rows.low, self.root.rows.high, self.target).bound
             left = self.deadline - time.perf_counter()
             spend = min(UNHURRIED, ROOT_SHARE * left)
             if bound < self.target:

@@ -114,7 +114,12 @@ class Minorant:
         return self._straight and bool(np.isfinite(below).all() and np.isfinite(above).all())
 
 
-def minorant(rows: Rows, multipliers: Multipliers, along: Array | None = None) -> Minorant | None:
+def minorant(
+    rows: Rows,
+    multipliers: Multipliers,
+    along: Array | None = None,
+    box: tuple[Array, Array] | None = None,
+) -> Minorant | None:
     """The inequality for any multipliers; None where these numbers prove nothing.
 
     Parameters
@@ -122,6 +127,9 @@ def minorant(rows: Rows, multipliers: Multipliers, along: Array | None = None) -
     multipliers : Multipliers
     along : array (n,), optional
         g, 0 without it.
+    box : pair of arrays (n,), optional
+        What it is meant for, the limits of the rows by default. In a column that has no limit there
+        r_j is made 0 exactly; in another box the minorant may be worth nothing, and is never wrong.
     """
     mu, conic = multipliers.mu, rows.conic
     z = _spread(multipliers.rows, multipliers.z, len(conic.b))
@@ -137,7 +145,7 @@ def minorant(rows: Rows, multipliers: Multipliers, along: Array | None = None) -
         cost, inexact = _cost(conic, mu, along)
         if rows.has_slacks:
             inside = within_room(replace(conic, q=cost), inside, rows.reach)
-        return _computed(rows, mu, cost, inexact, inside, x)
+        return _computed(rows, mu, cost, inexact, inside, x, box or (rows.low, rows.high))
 
 
 def _spread(places: Index, numbers: Array, size: int) -> Array | None:
@@ -174,7 +182,13 @@ def _cost(conic: ConicForm, mu: float, along: Array | None) -> tuple[Array, Mask
 
 
 def _computed(
-    rows: Rows, mu: float, cost: Array, inexact: Mask, z: Array, x: Array
+    rows: Rows,
+    mu: float,
+    cost: Array,
+    inexact: Mask,
+    z: Array,
+    x: Array,
+    box: tuple[Array, Array],
 ) -> Minorant | None:
     conic = rows.conic
     P, A, sizes_of_P, sizes_of_A = rows.matrices
@@ -193,22 +207,21 @@ def _computed(
         return None
     low, high, point = residual - radius, residual + radius, x
     curvature = _scaled_down(rows.curvature, mu)
-    endless = ~inexact & _is_endless(rows, low, high, curvature)
+    endless = ~inexact & _is_endless(box, low, high, curvature)
     if endless.any():
         weighted = replace(conic, P=(mu * conic.P).tocsc(), q=cost)
         which = np.flatnonzero(endless)
         exact = exact_columns(weighted, x, z, which, rows.reach, rows.readings)
-        if exact is None:
-            return None
-        residual, radius = residual + exact.residual, radius + exact.radius
-        radius = radius + 4 * UNIT * np.abs(residual) * (exact.radius > 0)
-        low, high, point = residual - radius, residual + radius, exact.point
-        # Their terms are at least so much within all limits, and in every box inside of these.
-        low[exact.columns] = high[exact.columns] = 0.0
-        curvature = curvature.copy()
-        curvature[exact.columns] = 0.0
-        constant = math.fsum([constant, exact.constant, *exact.least.tolist()])
-        constant = math.nextafter(constant, -math.inf) if constant else 0.0
+        if exact is not None:
+            residual, radius = residual + exact.residual, radius + exact.radius
+            radius = radius + 4 * UNIT * np.abs(residual) * (exact.radius > 0)
+            low, high, point = residual - radius, residual + radius, exact.point
+            # Their terms are at least so much within all limits, and in every box inside of these.
+            low[exact.columns] = high[exact.columns] = 0.0
+            curvature = curvature.copy()
+            curvature[exact.columns] = 0.0
+            constant = math.fsum([constant, exact.constant, *exact.least.tolist()])
+            constant = math.nextafter(constant, -math.inf) if constant else 0.0
     rest = rows.continuous
     ends = rows.low[rest], rows.high[rest]
     parts = low[rest], high[rest], point[rest], *ends, curvature[rest]
@@ -248,9 +261,9 @@ def _bounded_terms(
     return straight
 
 
-def _is_endless(rows: Rows, low: Array, high: Array, curvature: Array) -> Mask:
-    """Columns whose term has no least value, whatever box is taken inside the limits."""
-    falls = ((high > 0) & ~np.isfinite(rows.low)) | ((low < 0) & ~np.isfinite(rows.high))
+def _is_endless(box: tuple[Array, Array], low: Array, high: Array, curvature: Array) -> Mask:
+    """Columns whose term has no least value in a box."""
+    falls = ((high > 0) & ~np.isfinite(box[0])) | ((low < 0) & ~np.isfinite(box[1]))
     return falls & (curvature <= 0)
 
 

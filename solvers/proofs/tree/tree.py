@@ -165,13 +165,19 @@ def _leaves(
     """
     integer, count = subject.form.integer, len(proof.nodes)
 
-    @lru_cache(maxsize=REMEMBERED)
-    def known(number: int) -> tuple[Minorant, float] | None:
+    remembered: dict[tuple[int, bytes], tuple[Minorant, float] | None] = {}
+
+    def known(number: int, low: Array, high: Array) -> tuple[Minorant, float] | None:
         if not 0 <= number < len(proof.certificates):
             return None
-        multipliers = proof.certificates[number]
-        found = minorant(rows, multipliers)
-        return None if found is None else (found, multipliers.mu)
+        key = number, np.isfinite(np.concatenate([low, high])).tobytes()
+        if key not in remembered:
+            if len(remembered) >= REMEMBERED:
+                remembered.clear()
+            multipliers = proof.certificates[number]
+            found = minorant(rows, multipliers, box=(low, high))
+            remembered[key] = None if found is None else (found, multipliers.mu)
+        return remembered[key]
 
     seen = np.zeros(count, dtype=bool)
     stack = [(0, rows.low, rows.high)]
@@ -183,7 +189,7 @@ def _leaves(
         seen[number] = True
         node = proof.nodes[number]
         if isinstance(node, Leaf):
-            yield known(node.certificate), low, high
+            yield known(node.certificate, low, high), low, high
             continue
         j, at = node.column, node.at
         if not (0 <= j < len(low) and integer[j] and math.isfinite(at) and at == math.floor(at)):

@@ -1,0 +1,218 @@
+"""Branch and bound on models of other people's: optimum by enumeration, limits, bad starts."""
+
+from __future__ import annotations
+
+import math
+import signal
+from fractions import Fraction
+from threading import Timer
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.support.integer_models import enumerated
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
+from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+
+def search_of(model: pyo.ConcreteModel, limit: float | None = 30.0, **words: Any) -> TreeSearch:
+    case = Case(model, Subject(standard_form(model)), None, Limits(time_limit=limit, threads=1))
+    return tree_search(case, **words)
+
+
+def proven(model: pyo.ConcreteModel, **words: Any) -> SolveResult:
+    return tm.solve(model, method="branch-and-bound", threads=1, **words)
+
+
+def separating(n: int = 30, d: int = 3, seed: int = 1) -> pyo.ConcreteModel:
+    """The 0-1 loss with a row of a user's."""
+    data = outlier_data("clustered", n=n, d=d, sigma=0.4, seed=seed)
+    model = tm.zero_one_big_m(data, penalty=1.0, big_m=60.0)
+    model.edit = pyo.Constraint(expr=model.w[0] <= 0.3)
+    return model
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_optima_are_those_of_enumeration(quadratic: bool) -> None:
+    empty = 0
+    for seed in range(60):
+        truth = enumerated(seed, quadratic=quadratic)
+        found, optimum = search_of(truth.model()), truth.optimum
+        if optimum is None:
+            empty += 1
+            assert isinstance(found.bound, Infeasible)
+            continue
+        assert isinstance(found.bound, LowerBound)
+        assert found.point is not None
+        assert found.point.exact
+        assert Fraction(found.bound.varying) <= optimum <= Fraction(found.point.varying)
+        if optimum:
+            assert float(optimum) - found.bound.varying <= 1e-6 * abs(float(optimum))
+            assert found.stop is StopReason.PROVEN
+        else:  # beside an optimum of 0 no gap is small, unless it is 0
+            assert found.bound.varying >= -1e-9
+    assert 3 < empty < 50
+
+
+@pytest.mark.parametrize("power", [-20, -6, 6, 20])
+def test_the_size_of_the_objective_is_no_matter(power: int) -> None:
+    for seed in range(12):
+        truth = enumerated(seed, scale=2.0**power)
+        found, optimum = search_of(truth.model()), truth.optimum
+        if not optimum:
+            continue
+        assert isinstance(found.bound, LowerBound)
+        assert found.point is not None
+        assert Fraction(found.bound.varying) <= optimum <= Fraction(found.point.varying)
+        assert float(optimum) - found.bound.varying <= 1e-6 * abs(float(optimum))
+
+
+def test_cones_and_free_integers() -> None:
+    """min x + y over whole points of a disc of radius 2.5 around (1/2, 1/2): (-1, -1) is one."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), within=pyo.Integers)
+    model.disc = pyo.Constraint(expr=(model.x[0] - 0.5) ** 2 + (model.x[1] - 0.5) ** 2 <= 6.25)
+    model.goal = pyo.Objective(expr=model.x[0] + model.x[1])
+    found = proven(model)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective == -2.0
+    assert found.problem_class == "MISOCP"
+
+
+def test_a_model_that_is_empty_by_parity_is_proven_to_be() -> None:
+    """2 x + 4 y = 7 has no whole solution, and any number of others."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), within=pyo.Integers, bounds=(-9, 9))
+    model.odd = pyo.Constraint(expr=2 * model.x[0] + 4 * model.x[1] == 7)
+    model.goal = pyo.Objective(expr=model.x[0])
+    found = proven(model)
+    assert found.status is Status.INFEASIBLE
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective is None
+
+
+def test_a_model_without_a_least_value_is_proven_to_have_none() -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), within=pyo.Integers)
+    model.row = pyo.Constraint(expr=model.x[0] - 2 * model.x[1] <= 1)
+    model.goal = pyo.Objective(expr=-model.x[1])
+    found = proven(model)
+    assert found.status is Status.UNBOUNDED
+    assert found.certificate.verdict is Verdict.CERTIFIED
+
+
+def test_a_maximisation_with_a_constant_is_read_in_its_own_sense() -> None:
+    """max 5 x + 4 y + 100, 6 x + 4 y <= 24, x + 2 y <= 6: 120 at (4, 0)."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), within=pyo.NonNegativeIntegers)
+    model.first = pyo.Constraint(expr=6 * model.x[0] + 4 * model.x[1] <= 24)
+    model.second = pyo.Constraint(expr=model.x[0] + 2 * model.x[1] <= 6)
+    model.goal = pyo.Objective(expr=5 * model.x[0] + 4 * model.x[1] + 100, sense=pyo.maximize)
+    found = proven(model)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective == 120.0
+    assert found.bound is not None
+    assert 120.0 <= found.bound <= 120.0 * (1 + 1e-6)
+
+
+def test_a_bad_start_does_no_harm() -> None:
+    model = separating(20, 2)
+    form = standard_form(model)
+    right = search_of(model)
+    assert right.point is not None
+    for start in (np.full(form.n, math.nan), np.full(form.n, 1e30), np.zeros(form.n)):
+        found = search_of(model, start=start)
+        assert found.stop is StopReason.PROVEN
+        assert found.point is not None
+        assert found.point.varying == pytest.approx(right.point.varying, rel=1e-6)
+
+
+def test_a_node_limit_keeps_point_and_bound() -> None:
+    whole = search_of(separating())
+    assert whole.point is not None
+    assert isinstance(whole.bound, LowerBound)
+    found = search_of(separating(), node_limit=5)
+    assert found.stop is StopReason.NODE_LIMIT
+    assert found.nodes <= 5
+    assert found.point is not None
+    assert isinstance(found.bound, LowerBound)
+    assert found.bound.varying <= whole.point.varying
+    assert found.point.varying >= whole.bound.varying
+
+
+def test_a_time_limit_keeps_point_and_bound() -> None:
+    model = separating(60, 6, 5)
+    found = proven(model, time_limit=2.0)
+    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert found.status is Status.FEASIBLE
+    assert found.interval is not None
+    low, high = found.interval
+    assert 0.0 < low < high
+    assert "time limit" in found.message
+    assert found.certificate.facts["stop"] == "time_limit"
+
+
+def test_ctrl_c_keeps_point_and_bound() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        press = Timer(3.0, signal.raise_signal, [signal.SIGINT])
+        press.start()
+        found = search_of(separating(60, 6, 5), limit=60.0)
+    finally:
+        press.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert found.stop is StopReason.INTERRUPTED
+    assert found.point is not None
+    assert isinstance(found.bound, LowerBound)
+
+
+def test_what_is_none_for_it_is_refused_by_name() -> None:
+    data = outlier_data("clustered", n=10, d=2, sigma=0.4, seed=1)
+    with pytest.raises(ValueError, match="no integer variables"):
+        proven(tm.c_svc(data, C=1.0))
+    model = separating(10, 2)
+    with pytest.raises(ValueError, match="has no option 'no_such'"):
+        proven(model, options={"no_such": 1})
+    for wrong in (-1.0, 0, math.inf, "long"):
+        with pytest.raises(ValueError, match="prove must be"):
+            tm.solve(model, prove=wrong)
+
+
+def test_auto_proves_what_a_solver_merely_claims() -> None:
+    model = separating(20, 2)
+    found = tm.solve(model)
+    assert found.solver == "scip"
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.solver_bound is not None
+    assert found.certificate.bound_method.startswith("branch and bound")
+    assert "proven here by branch and bound" in found.message
+    claimed = tm.solve(model, prove=False)
+    assert claimed.certificate.verdict is Verdict.SOLVER_BOUND
+    assert claimed.objective == pytest.approx(found.objective, rel=1e-6)
+    named = tm.solve(model, "scip")
+    assert named.certificate.verdict is Verdict.SOLVER_BOUND
+    asked = tm.solve(model, "scip", prove=20.0)
+    assert asked.certificate.verdict is Verdict.CERTIFIED
+
+
+def test_disjunctions_and_indicators_are_proven_too() -> None:
+    data = outlier_data("clustered", n=14, d=2, sigma=0.4, seed=1)
+    values = []
+    for way in ("bigm", "hull"):
+        model = tm.zero_one_disjunctive(data, penalty=1.0, transformation=way)
+        model.edit = pyo.Constraint(expr=model.w[0] <= 0.1)
+        found = proven(model, time_limit=60.0)
+        assert found.objective is not None
+        values.append(found.objective)
+    assert values[0] == pytest.approx(values[1], rel=1e-5)
