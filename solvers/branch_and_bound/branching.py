@@ -20,6 +20,7 @@ Index = NDArray[np.int64]
 
 RELIABLE = 4  # trials of a column and side
 WHOLE = 1e-6
+LEAST_NORM = 1e-3  # of the continuous part of a row
 NEGLIGIBLE = 1e-6  # share of what is missing to the cutoff that a growth counts for at least
 
 
@@ -60,15 +61,20 @@ class Urgency:
     Parameters
     ----------
     rows : Rows
-    columns : array (k,)
-        The integer columns.
-    scale : array (m,)
-        What a row's violation is multiplied by; 0 for rows that do not count.
+    live : array (m,) of bool
+        Rows that count.
     """
 
-    def __init__(self, rows: Rows, columns: Index, scale: Array) -> None:
-        self._rows, self._columns = rows, columns
-        entries = rows.conic.A[:, columns].tocoo()
+    def __init__(self, rows: Rows, live: NDArray[np.bool_]) -> None:
+        self._rows, self._columns = rows, rows.whole
+        lines = rows.lines.copy()
+        lines.data = np.where(rows.integer[lines.indices], 0.0, lines.data)
+        norms = np.sqrt(np.asarray(lines.multiply(lines).sum(axis=1)).ravel())
+        linear = np.zeros(len(rows.conic.b), dtype=bool)
+        for block in rows.conic.blocks_of("nonneg"):
+            linear[block.rows] = True
+        scale = np.where(linear & live, 1 / np.maximum(norms, LEAST_NORM), 0.0)
+        entries = rows.conic.A[:, rows.whole].tocoo()
         used = scale[entries.row] > 0
         self._row, self._column = entries.row[used], entries.col[used]
         self._entries, self._scale = entries.data[used], scale[entries.row[used]]

@@ -65,7 +65,12 @@ class NodeSolver:
         self._kept = np.flatnonzero(live)
         self._A = rows.lines[self._kept]
         self._b = rows.conic.b[self._kept]
-        self._P = sp.triu(rows.conic.P).tocsc()
+        # Clarabel's tolerances are absolute below 1; a power of two rounds nothing.
+        largest = max(
+            float(np.abs(numbers).max(initial=0.0)) for numbers in (rows.conic.q, rows.conic.P.data)
+        )
+        self._unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
+        self._P = self._unit * sp.triu(rows.conic.P).tocsc()
         self._curved = np.flatnonzero((np.diff(rows.conic.P.indptr) > 0) | (rows.curvature != 0))
         self._solvers: dict[bytes, Any] = {}
         self.solves = 0
@@ -93,7 +98,7 @@ class NodeSolver:
         b = np.concatenate([self._b, (room - low)[below], (high + room)[above]])
         cost = self._rows.conic.q if along is None else self._rows.conic.q + along
         try:
-            solver.update(b=b, q=cost)
+            solver.update(b=b, q=self._unit * cost)
             found = solver.solve()
         except BaseException as error:
             if not is_panic(error):
@@ -104,14 +109,14 @@ class NodeSolver:
         return self._solution(found)
 
     def _solution(self, found: Any) -> NodeSolution | None:
-        x, z = np.array(found.x), np.array(found.z)[: len(self._kept)]
+        x, z = np.array(found.x), np.array(found.z)[: len(self._kept)] / self._unit
         status = str(found.status)
         if not np.isfinite(z).all():
             return None
         empty = status in ("PrimalInfeasible", "AlmostPrimalInfeasible")
         if not np.isfinite(x).all():
             x = np.zeros(len(self._rows.low))
-        bound = math.inf if empty else float(found.obj_val_dual)
+        bound = math.inf if empty else float(found.obj_val_dual) / self._unit
         bound = -math.inf if math.isnan(bound) else bound
         falls = status in ("DualInfeasible", "AlmostDualInfeasible")
         return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), bound, falls)
@@ -140,7 +145,9 @@ class NodeSolver:
         cones = [*self._cones(clarabel)]
         if count:
             cones.append(clarabel.NonnegativeConeT(count))
-        return clarabel.DefaultSolver(self._P, self._rows.conic.q, A, b, cones, settings)
+        return clarabel.DefaultSolver(
+            self._P, self._unit * self._rows.conic.q, A, b, cones, settings
+        )
 
     def _cones(self, clarabel: Any) -> list[Any]:
         found = []

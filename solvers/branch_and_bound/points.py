@@ -24,6 +24,7 @@ WHOLE = 1e-6
 PART = 5  # of the open columns one in so many is fixed in each step of a dive
 NEARLY = 1e-6  # of the size of a row: what misses it by more is not looked at closer
 MOVES = 60  # that are tried from one point
+STEPS = 200  # of one improvement
 LOCKED = 1e-5
 
 
@@ -77,7 +78,9 @@ class Incumbent:
             return
         whole = np.round(self.point.x[self._integer])
         best, moved = self.best, False
-        while not is_over():
+        for _ in range(STEPS):  # where there is no least value they would never end
+            if is_over():
+                break
             step = self._move(rows, solver, whole, best)
             if step is None:
                 break

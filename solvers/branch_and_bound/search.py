@@ -40,7 +40,6 @@ ROOT_SHARE = 0.3  # of the time
 UNHURRIED = 30.0  # seconds for the root without a limit
 EVERY = 10  # nodes between two roundings
 FIRST_NODES = 100  # before anybody is asked for a point
-LEAST_NORM = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +147,7 @@ class _Search:
         rows = self.root.rows
         self.solver = NodeSolver(rows, self.root.live, self.case.limits.threads)
         self.boxes = Boxes(self.case, rows, self.solver)
-        continuous = rows.lines.copy()
-        continuous.data = np.where(self.form.integer[continuous.indices], 0.0, continuous.data)
-        norms = np.sqrt(np.asarray(continuous.multiply(continuous).sum(axis=1)).ravel())
-        linear = np.zeros(len(rows.conic.b), dtype=bool)
-        for block in rows.conic.blocks_of("nonneg"):
-            linear[block.rows] = True
-        scale = np.where(linear & self.root.live, 1 / np.maximum(norms, LEAST_NORM), 0.0)
-        self.urgency = Urgency(rows, self.integer, scale)
+        self.urgency = Urgency(rows, self.root.live)
         self.binary = binary(self.subject, rows)
 
     def _note(self) -> None:
