@@ -1,6 +1,6 @@
 """Sixty edits of mixed-integer models: proven by branch and bound, and SCIP's and Gurobi's claims.
 
-python -m benchmarks.edited_models [seconds] [words of a name]
+python -m benchmarks.edited_models [seconds [words of a name]]
 
 Each model is a formulation with what a researcher adds: rows on the hyperplane, fixings, at most
 two features, fairness between groups, an l1 term, prices, budgets. All get the same written model,
@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,19 @@ from tightmargin.solvers.backends.registry import SOLVERS
 
 SECONDS = 60.0
 M = 60.0
+FILE = Path(__file__).with_name("EDITED_MODELS.md")
+HEAD = (
+    "# Edited models",
+    "",
+    "Formulations with what a researcher adds to them (benchmarks/edited_models.py),",
+    "proven here by branch and bound, and what SCIP and Gurobi claim of the same model.",
+    "",
+)
+COLUMNS = (
+    "| model | certificate | objective | proven bound | s | SCIP | its claim | s | Gurobi "
+    "| its claim | s |",
+    "|---" * 11 + "|",
+)
 OURS, CLAIMS = "branch and bound", ("scip", "gurobi")
 
 Model = pyo.ConcreteModel
@@ -170,31 +184,37 @@ def number(value: float | None) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Print one line a model, and what they come to."""
+    """Print one line a model, and what they come to; all of them together go into a file."""
     seconds = float(arguments[0]) if arguments else SECONDS
     words = arguments[1:]
-    certified, ratios = [], []
+    certified: list[bool] = []
+    ratios: list[float] = []
+    lines = []
     for name, model in models():
         if not all(word in name for word in words):
             continue
         found = measured(model, seconds)
-        ours = found[OURS]
-        certified.append(ours.certificate.verdict == "CERTIFIED")
-        said = [f"{number(ours.objective)} >= {number(ours.bound)} {found[OURS, 'seconds']:.1f} s"]
-        for solver in CLAIMS:
-            if solver in found:
-                claim = found[solver]
-                took = found[solver, "seconds"]
-                bound = claim.certificate.solver_bound
-                said.append(f"{number(claim.objective)} >= {number(bound)} {took:.1f} s")
+        certified.append(found[OURS].certificate.verdict == "CERTIFIED")
         if "scip" in found:
             ratios.append(found[OURS, "seconds"] / found["scip", "seconds"])
-        print(f"{name}\n    " + " | ".join([str(ours.certificate.verdict), *said]), flush=True)
-    share = 100 * sum(certified) / max(1, len(certified))
-    print(f"{sum(certified)} of {len(certified)} CERTIFIED ({share:.0f} %)", end="")
+        cells = [f"{found[OURS].certificate.verdict}", *cell(found, OURS)]
+        for solver in CLAIMS:
+            cells += cell(found, solver) if solver in found else ["-", "-", "-"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    said = f"{sum(certified)} of {len(certified)} are CERTIFIED within {seconds:g} s"
     if ratios:
-        print(f", {statistics.median(ratios):.2f} times SCIP's time in the median", end="")
-    print()
+        said += f", in the median in {statistics.median(ratios):.2f} times SCIP's time"
+    print(said)
+    if not words:
+        FILE.write_text("\n".join([*HEAD, said + ".", "", *COLUMNS, *lines, ""]), encoding="utf-8")
+
+
+def cell(found: dict[Any, Any], who: str) -> list[str]:
+    """Objective, bound and seconds; the bound of a solver is its claim."""
+    result = found[who]
+    bound = result.bound if who == OURS else result.certificate.solver_bound
+    return [number(result.objective), number(bound), f"{found[who, 'seconds']:.1f}"]
 
 
 if __name__ == "__main__":

@@ -79,6 +79,14 @@ def solve_command(
     threads: options.Threads = None,
     log: options.Log = False,
     absolute_gap: options.AbsoluteGap = 0.0,
+    prove: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="For the proof of what a solver merely claims; 0 for none.",
+            show_default="as long as the solver, 5 at least",
+        ),
+    ] = None,
     isolate: options.Isolate = False,
     json: options.Json = False,
 ) -> int:
@@ -96,7 +104,13 @@ def solve_command(
         if plot is not None:
             refuse_undrawable(name, prepared)
         run = solve_isolated if isolate else solve
-        words = {"second_solver": second_solver, "method": method, "proof": proof, **choice.limits}
+        words = {
+            "second_solver": second_solver,
+            "method": method,
+            "proof": proof,
+            "prove": False if prove == 0 else prove,
+            **choice.limits,
+        }
         result = run(model, choice.solver, **words)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:

@@ -29,7 +29,7 @@ from tightmargin.solvers.proofs.tree.derived import Step, first_rows, holds, joi
 from tightmargin.solvers.proofs.tree.minorant import Minorant, Multipliers, minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
 
-METHOD = "branch and bound, every node by weak duality"
+METHOD = "branch and bound, every leaf by weak duality"
 REMEMBERED = 256  # neighbouring leaves share their multipliers
 LONGEST = 2**40  # multiples that are told apart
 
@@ -93,7 +93,7 @@ def tree_bound(subject: Subject, proof: TreeProof) -> LowerBound | Infeasible | 
         if value == -math.inf:
             return None
     value = min(value, proof.cutoff)
-    words = f"{METHOD}, {len(proof.nodes)} nodes"
+    words = f"{METHOD}, {sum(isinstance(node, Leaf) for node in proof.nodes)} leaves"
     if value == math.inf:
         return Infeasible(subject=subject.form, words=words, seal=SEAL)
     if not math.isfinite(value):
