@@ -23,6 +23,7 @@ import tightmargin as tm
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.experiments.data.specs import load, load_classes
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.errors import LicenceError
 
 SECONDS = 60.0
 M = 60.0
@@ -172,7 +173,7 @@ def measured(model: Model, seconds: float) -> dict[str, Any]:
         began = time.perf_counter()
         try:
             found[solver] = tm.solve(model, solver, time_limit=seconds, threads=1, prove=False)
-        except tm.LicenceError:
+        except LicenceError:
             continue
         found[solver, "seconds"] = time.perf_counter() - began
     return found

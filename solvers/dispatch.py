@@ -163,8 +163,8 @@ LicenceError
     tree = None
     if own is not None:
         result = _by_method(own, why, model, case)
-    elif method == BRANCH_AND_BOUND:
-        result, tree = _by_tree(model, case, edit)
+    elif method == BRANCH_AND_BOUND or (not named and case.classification.mixed_semidefinite):
+        result, tree = _by_tree(model, case, edit)  # no solver takes the latter
     else:
         proving = (method == AUTO and not named) if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving)

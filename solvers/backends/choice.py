@@ -100,7 +100,10 @@ def _refuse_mixed_semidefinite(problem_class: ProblemClass, form: StandardForm) 
     row = form.psd[0].data.name
     if form.integer.any():
         k = int(np.flatnonzero(form.integer)[0])
-        beside = f"the integer variable {form.columns.name(k)}: relax its domain to an interval"
+        beside = (
+            f'the integer variable {form.columns.name(k)}: take method="branch-and-bound", relax '
+            "its domain to an interval"
+        )
     else:
         beside = "something that is not convex: replace or relax that"
     raise ProblemClassError(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.formulations.catalogue import INTEGER_CLASSES
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.backends import scip
@@ -31,7 +30,7 @@ from tightmargin.solvers.result import Status
 
 OPTIONS = ("node_limit",)
 # Seconds that a proof may take at least, and SCIP for a point to start from.
-LEAST_BUDGET, FOR_A_POINT, SHARE_FOR_A_POINT = 5.0, 1.0, 0.2
+LEAST_BUDGET, FOR_A_POINT, SHARE_FOR_A_POINT = 5.0, 3.0, 0.2
 # Columns of a model that is proven without being asked: each box is a convex solve.
 SIZE_LIMIT = 5_000
 
@@ -47,7 +46,7 @@ _STATUS = {
 def refusal(case: Case) -> str:
     """Why a model is none for branch and bound; empty when it is one."""
     kind = case.classification
-    if kind.problem_class in INTEGER_CLASSES:
+    if kind.has_integers:
         return ""
     if kind.convex:
         return "it has no integer variables: a convex solver proves its optimum"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,16 @@ class Classification:
     curvature : array (n,) or None
         c with Q - diag(c) proven semidefinite, for the Q of the objective; None where the
         objective is not convex.
+    mixed_semidefinite : bool
+        Whether integers beside semidefinite rows are all that is not convex: no solver here takes
+        such a model, and branch and bound does.
     """
 
     problem_class: ProblemClass
     readings: tuple[Reading, ...]
     reason: str = ""
     curvature: NDArray[np.float64] | None = None
+    mixed_semidefinite: bool = False
 
     @property
     def convex(self) -> bool:
@@ -44,7 +48,12 @@ class Classification:
     @property
     def relaxes_to_convex(self) -> bool:
         """Convex once integrality is dropped."""
-        return self.convex or self.problem_class in INTEGER_CLASSES
+        return self.convex or self.has_integers
+
+    @property
+    def has_integers(self) -> bool:
+        """Whether integers are all that is not convex."""
+        return self.problem_class in INTEGER_CLASSES or self.mixed_semidefinite
 
 
 def classify(form: StandardForm) -> Classification:
@@ -72,7 +81,8 @@ def classify(form: StandardForm) -> Classification:
         return answer(ProblemClass.NONCONVEX, bad[0].reason)
     if form.psd:
         if integer:
-            return answer(ProblemClass.NONCONVEX, "integer variables beside a semidefinite row")
+            reason = "integer variables beside a semidefinite row"
+            return replace(answer(ProblemClass.NONCONVEX, reason), mixed_semidefinite=True)
         return answer(ProblemClass.SDP)
     if readings:
         return answer(ProblemClass.MISOCP if integer else ProblemClass.SOCP)

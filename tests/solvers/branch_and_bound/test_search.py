@@ -15,8 +15,10 @@ import pytest
 import tightmargin as tm
 from tests.support.integer_models import enumerated
 from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
 from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
@@ -217,3 +219,18 @@ def test_disjunctions_and_indicators_are_proven_too() -> None:
         assert found.objective is not None
         values.append(found.objective)
     assert values[0] == pytest.approx(values[1], rel=1e-5)
+
+
+def test_a_semidefinite_row_beside_integers_is_proven() -> None:
+    """Least whole x with x >= y^2, as a matrix [x y; y 1], and y >= 1.3: 2, plus y / 100."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(within=pyo.Integers, bounds=(0, 50))
+    model.y = pyo.Var(bounds=(1.3, 9.0))
+    psd(model, "matrix", [[model.x], [model.y, 1.0]])
+    model.goal = pyo.Objective(expr=model.x + 0.01 * model.y)
+    found = tm.solve(model)
+    assert found.solver == "tightmargin"
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective == pytest.approx(2.013, abs=1e-5)
+    with pytest.raises(ProblemClassError, match="branch-and-bound"):
+        tm.solve(model, "clarabel")
