@@ -61,7 +61,9 @@ def check_command(
         with working(f"checking {file}"):
             found = checker.check(checker.read(str(file)))
     except FileNotFoundError:
-        raise
+        raise ValueError(
+            f"{file}: there is no such file; `tightmargin solve --proof FILE.json.gz` writes one"
+        ) from None
     except Exception as error:  # whatever a damaged file may cause, as in the checker's own door
         complain(f"{file}: not proven, {error}")
         return 1

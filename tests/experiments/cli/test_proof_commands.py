@@ -80,6 +80,6 @@ def test_a_bad_file_is_refused(data: Path, words: tuple[str, ...], said: str) ->
 
 
 def test_a_missing_file_or_folder_is_refused(tmp_path: Path) -> None:
-    assert "No such file" in run("check", tmp_path / "none.json").complaint
+    assert "there is no such file" in run("check", tmp_path / "none.json").complaint
     answer = run("check", tmp_path / "none.json", "--copy-checker", tmp_path / "nowhere")
     assert "there is no folder" in answer.complaint
