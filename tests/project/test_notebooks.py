@@ -55,6 +55,14 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         },
         r"gap 99.\d% -> 6\d.\d% with",
     ),
+    "one feature, and an M that is large enough": (
+        "08_what_an_edit_does", "01 03 10 21 23 25",
+        {
+            "features = 2  #": "features = 1  #",
+            "stated = 18.0  #": "stated = 21.0  #",
+        },
+        r"(?s)SOLVER_BOUND.*unproven: nothing\nunproven: nothing\ngap: 0\.\d+ \nlargest M 21\.0",
+    ),
 }  # fmt: skip
 
 
