@@ -154,6 +154,8 @@ def _intercept_bound_is_active(origin: Origin, model: pyo.ConcreteModel, values:
     if model.find_component("intercept_bound") is None:
         return False
     limit = pyo.value(model.intercept_bound) ** 2
+    if "W" in values and not (values["w"].any() or np.any(values.get("b", 0.0))):
+        return False  # of no hyperplane the optimum is 0, whatever the bound
     if "W" in values:
         return bool(values["W"][-1, -1] >= limit * (1 - AT_BOUND))
     return bool("beta" in values and limit * values["beta"] > AT_BOUND)

@@ -175,7 +175,7 @@ def _claim(case: Case, claim: Claim, search: TreeSearch, before: Outcome | None)
         nothing = search.bound is None and search.stop is not StopReason.INTERRUPTED
         status = Status.INFEASIBLE_OR_UNBOUNDED if nothing else Status.LIMIT_NO_SOLUTION
     bound = search.bound if not isinstance(search.bound, Infeasible) else None
-    trace = claim.trace or search.trace
+    trace = search.trace or claim.trace
     return replace(claim, status=status, x=x, point=point, proof=bound, trace=trace)
 
 

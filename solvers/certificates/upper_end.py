@@ -65,7 +65,7 @@ def _exact_points(case: Case, x: Array, check: PaperCheck | None) -> Iterator[Fe
     if near is not None:
         yield near
     closer = _closer_point(case, x)
-    if closer is not None:
+    if closer is not None and _is_a_repair(case, x, closer):
         yield closer
 
 
@@ -84,6 +84,13 @@ def _known_point(case: Case, x: Array, check: PaperCheck) -> FeasiblePoint | Non
         if found is not None:
             return found
     return None
+
+
+def _is_a_repair(case: Case, x: Array, closer: FeasiblePoint) -> bool:
+    """Whether a point is what the solver found but for its last digits, and not another one."""
+    found = case.form.objective.varying(x)
+    size = max(abs(found), abs(closer.varying))
+    return abs(found - closer.varying) <= REPAIR * size
 
 
 def _closer_point(case: Case, x: Array) -> FeasiblePoint | None:

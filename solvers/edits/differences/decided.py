@@ -41,9 +41,20 @@ FEW = 1e-9  # multipliers below this share of the largest are not listed
 
 
 class Limit:
-    """What stands for a row that no model has."""
+    """What stands for a row that no model has: a component of one row."""
 
     name = "limit"
+
+    def parent_component(self) -> Limit:
+        """Itself."""
+        return self
+
+    def index(self) -> None:
+        """Of a component that is not indexed."""
+
+    def is_indexed(self) -> bool:
+        """It has one row."""
+        return False
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,15 +99,20 @@ def test_bounds_that_cross_are_named() -> None:
     assert result.certificate.bound_method == "the bounds of x[1] cross"
 
 
-def test_what_only_integrality_forbids_stays_the_word_of_the_solver() -> None:
+def test_what_only_integrality_forbids_is_the_solvers_word_until_branch_and_bound_proves_it() -> (
+    None
+):
     m = pyo.ConcreteModel()
     m.z = pyo.Var([0, 1], within=pyo.Binary)
     m.row = pyo.Constraint(expr=2 * m.z[0] + 2 * m.z[1] == 1)
     m.goal = pyo.Objective(expr=m.z[0])
-    result = tm.solve(m)
+    result = tm.solve(m, prove=False)
     assert result.status is Status.INFEASIBLE
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert "the solver's word" in result.certificate.reason
+    proven = tm.solve(m)
+    assert proven.status is Status.INFEASIBLE
+    assert proven.certificate.verdict is Verdict.CERTIFIED
 
 
 def test_linear_rows_that_contradict_are_enough_beside_cones() -> None:

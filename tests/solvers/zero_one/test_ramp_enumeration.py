@@ -148,9 +148,13 @@ def test_a_ramp_model_is_certified_by_enumeration() -> None:
 def test_beyond_its_size_the_bound_stays_the_solvers_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bound_module, "VERTEX_LIMIT", 5)
     data = reference_solutions.points("overlapping", 7, n=8)
-    result = tm.solve(tm.ramp_big_m(data, C=C, big_m="derived"))
+    model = tm.ramp_big_m(data, C=C, big_m="derived")
+    result = tm.solve(model, prove=False)
     assert result.status is Status.OPTIMAL
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    proven = tm.solve(model)
+    assert proven.certificate.verdict is Verdict.CERTIFIED
+    assert proven.objective == pytest.approx(result.objective, rel=1e-6)
     with pytest.raises(ValueError, match="limit = 5 is below the 56 sets of 3 of 8"):
         ramp_enumeration(data, C=C, intercept="free", limit=5)
     with pytest.raises(ValueError, match="C must be a positive finite number"):
