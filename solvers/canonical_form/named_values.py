@@ -126,7 +126,7 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
         end = start + len(rows)
         if component.is_indexed() and len(rows) == len(component):
             whole[component.name] = multipliers[start:end]
-        else:
+        elif len(rows):
             entries = zip(component.row_keys(rows), numbers[start:end], strict=True)
             found.setdefault(id(component), (component, {}))[1].update(entries)
         start = end

@@ -37,6 +37,8 @@ FEW = 20  # multipliers with room for each equation
 FREE_LIMIT = 24  # equations of that many unknowns take a tenth of a second in whole numbers
 # As many entries are computed exactly within a few tenths of a second.
 ENTRY_LIMIT = 5_000_000
+# Moves of another size lose more than their last places.
+TINY, HUGE = Fraction(2) ** -900, Fraction(2) ** 900
 # Of the largest multiplier: with less room there is none for what rounding leaves over.
 SMALLEST_ROOM = 1e-13
 
@@ -95,7 +97,9 @@ def exact_columns(
     least = [_least(r, j, reach) for j, r in residuals.items()]
     if any(value is None for value in least):
         return None
-    floats = np.array([float(delta) for delta in step.values()])
+    floats = _floats(step)
+    if floats is None:
+        return None
     part = movers.T
     rounding = (len(step) + 16) * 4 * UNIT
     return ExactColumns(
@@ -106,6 +110,13 @@ def exact_columns(
         rounding * (abs(part) @ np.abs(floats)),
         rounded_down(_change(conic, movers, x, step)),
     )
+
+
+def _floats(step: dict[int, Fraction]) -> Array | None:
+    """The moves to the nearest floats; None where one is too small or too large to be near."""
+    if any(delta and not TINY <= abs(delta) <= HUGE for delta in step.values()):
+        return None
+    return np.array([float(delta) for delta in step.values()])
 
 
 def _apply(

@@ -339,6 +339,9 @@ def excess_of(cone: Cone, reach: Reach) -> float:
             total += found.squares * float(size @ size)
         if found.linear:
             total += found.linear * float(size.sum())
+        if (found.squares or found.linear) and size.any():
+            # Squares and products that underflow lose so much each.
+            total += (len(size) + 2) * (found.squares + found.linear + 2) * 2.0**-1073
     total *= 1 + OUTWARD
     if total == 0.0:
         return 0.0

@@ -232,7 +232,7 @@ def least_terms(low: Array, high: Array, x: Array, reach: Reach, curvature: Arra
         straight = np.minimum.reduce(corners)
         straight = straight - 4 * UNIT * np.abs(straight)
         far = np.maximum(np.abs(reach.low - x), np.abs(reach.high - x)) + 4 * UNIT * np.abs(x)
-        bent = curvature * far**2 * (1 + 8 * UNIT) - LEAST
+        bent = (curvature * far) * far * (1 + 8 * UNIT) - LEAST * (1 + far)
         straight = straight + np.where(curvature < 0, bent, 0.0)
         # r x^ - r^2 / (4 c) is concave in r, so that its least is at one of the ends.
         bends = np.where(curvature > 0, curvature, 1.0)
@@ -241,7 +241,8 @@ def least_terms(low: Array, high: Array, x: Array, reach: Reach, curvature: Arra
             linear, square = _times(r, x), (r * r + LEAST * (r != 0)) / (4 * bends)
             square = square + LEAST * (r != 0)
             bowls.append(linear - square - 8 * UNIT * (np.abs(linear) + square))
-        bowl = np.where(curvature > 0, np.minimum(*bowls), -np.inf)
+        known = (curvature > 0) & np.isfinite(4 * bends)
+        bowl = np.where(known, np.minimum(*bowls), -np.inf)
     straight = np.where(np.isnan(straight), -np.inf, straight)
     return np.maximum(straight, np.where(np.isnan(bowl), -np.inf, bowl))
 

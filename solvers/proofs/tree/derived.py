@@ -93,6 +93,8 @@ def binary(subject: Subject, rows: Rows) -> NDArray[np.bool_]:
 
 def holds(subject: Subject, rows: Rows, step: Step, cutoff: float) -> bool:
     """Whether a step is proven for every point of objective at most `cutoff`."""
+    if not (isinstance(cutoff, float) and _is_plain(step, len(rows.low))):
+        return False
     match step:
         case DerivedLimit():
             return _limit_holds(subject, rows, step, cutoff)
@@ -101,6 +103,21 @@ def holds(subject: Subject, rows: Rows, step: Step, cutoff: float) -> bool:
             return math.isfinite(step.side) and top <= step.side
         case SwitchedRow():
             return _switch_holds(subject, rows, step, cutoff)
+
+
+def _is_plain(step: Step, n: int) -> bool:
+    """Whether the numbers of a step are doubles and its places whole numbers.
+
+    Arithmetic with narrower numbers rounds to those, and with whole ones may wrap around.
+    """
+    match step:
+        case DerivedLimit(column=column, sign=sign, value=value):
+            return type(column) is type(sign) is int and isinstance(value, float)
+        case SwitchedRow(old=old, column=column, at=at):
+            if not type(old) is type(column) is type(at) is int:
+                return False
+    known = step.a.shape == (n,) and step.a.dtype == np.float64 and np.isfinite(step.a).all()
+    return bool(known) and isinstance(step.side, float)
 
 
 def _limit_holds(subject: Subject, rows: Rows, step: DerivedLimit, cutoff: float) -> bool:

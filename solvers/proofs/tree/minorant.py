@@ -101,7 +101,10 @@ class Minorant:
         else:
             reach = Reach(below, above, math.inf)
             terms = least_terms(self.low, self.high, self.point, reach, self.curvature)
-        total = math.fsum([self.constant, *terms.tolist()])
+        try:
+            total = math.fsum([self.constant, *terms.tolist()])
+        except OverflowError:
+            return -math.inf
         if not math.isfinite(total):
             return -math.inf
         return math.nextafter(total, -math.inf) if total else 0.0
@@ -132,6 +135,8 @@ def minorant(
         r_j is made 0 exactly; in another box the minorant may be worth nothing, and is never wrong.
     """
     mu, conic = multipliers.mu, rows.conic
+    if not isinstance(mu, float):  # of another kind, sums would round to that
+        return None
     z = _spread(multipliers.rows, multipliers.z, len(conic.b))
     x = _spread(multipliers.columns, multipliers.x, len(rows.low))
     if z is None or x is None or not (mu >= 0 and math.isfinite(mu)):
@@ -145,12 +150,18 @@ def minorant(
         cost, inexact = _cost(conic, mu, along)
         if rows.has_slacks:
             inside = within_room(replace(conic, q=cost), inside, rows.reach)
-        return _computed(rows, mu, cost, inexact, inside, x, box or (rows.low, rows.high))
+        try:
+            return _computed(rows, mu, cost, inexact, inside, x, box or (rows.low, rows.high))
+        except OverflowError:  # of a sum: such numbers prove nothing
+            return None
 
 
 def _spread(places: Index, numbers: Array, size: int) -> Array | None:
     """A vector of few entries; None where it is none. Any numbers will do, so tiny ones are 0."""
-    if places.shape != numbers.shape or not np.isfinite(numbers).all():
+    whole = np.issubdtype(places.dtype, np.integer)
+    if not (whole and numbers.dtype == np.float64 and places.shape == numbers.shape):
+        return None
+    if not np.isfinite(numbers).all():
         return None
     if len(places) and not 0 <= places.min() <= places.max() < size:
         return None
@@ -199,7 +210,7 @@ def _computed(
     if inexact.any():
         # |g + mu q| may be less than what it was rounded from: |mu q| counts twice over.
         size = size + np.where(inexact, mu * np.abs(conic.q) * 2, 0.0)
-    radius = (rows.counts + INEXACT + 4) * (2 * UNIT * size + LEAST)
+    radius = (rows.counts + INEXACT + 4) * (2 * UNIT * size + LEAST * (1 + mu))
     radius[(rows.counts == 0) & ~inexact] = 0.0
     square = 0.5 * float(x @ bent), 0.5 * float(np.abs(x) @ bent_sizes)
     constant = _constant(rows, mu, x, z, *square) - _excess(rows, z)
@@ -210,8 +221,9 @@ def _computed(
     endless = ~inexact & _is_endless(box, low, high, curvature)
     if endless.any():
         weighted = replace(conic, P=(mu * conic.P).tocsc(), q=cost)
-        which = np.flatnonzero(endless)
-        exact = exact_columns(weighted, x, z, which, rows.reach, rows.readings)
+        which, exact = np.flatnonzero(endless), None
+        if np.isfinite(weighted.P.data).all():
+            exact = exact_columns(weighted, x, z, which, rows.reach, rows.readings)
         if exact is not None:
             residual, radius = residual + exact.residual, radius + exact.radius
             radius = radius + 4 * UNIT * np.abs(residual) * (exact.radius > 0)
@@ -257,14 +269,16 @@ def _bounded_terms(
         linear, square = r * at, (r * r + LEAST) / bends + LEAST
         bowls.append(linear - square - 8 * UNIT * (np.abs(linear) + square) - LEAST)
     bowl = np.minimum(*bowls)
-    straight[bent] = np.fmax(straight[bent], np.where(np.isfinite(bowl), bowl, -np.inf))
+    known = np.isfinite(bowl) & np.isfinite(bends)
+    straight[bent] = np.fmax(straight[bent], np.where(known, bowl, -np.inf))
     return straight
 
 
 def _is_endless(box: tuple[Array, Array], low: Array, high: Array, curvature: Array) -> Mask:
     """Columns whose term has no least value in a box."""
     falls = ((high > 0) & ~np.isfinite(box[0])) | ((low < 0) & ~np.isfinite(box[1]))
-    return falls & (curvature <= 0)
+    # What bends the wrong way has no least value without limits, whatever r_j is.
+    return falls & (curvature == 0)
 
 
 def _scaled_down(curvature: Array, mu: float) -> Array:

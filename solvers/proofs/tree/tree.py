@@ -31,6 +31,7 @@ from tightmargin.solvers.proofs.tree.rows import Rows
 
 METHOD = "branch and bound, every leaf by weak duality"
 REMEMBERED = 256  # neighbouring leaves share their multipliers
+LARGEST = 2.0**53  # beyond it at and at + 1 are not neighbours
 LONGEST = 2**40  # multiples that are told apart
 
 
@@ -80,7 +81,7 @@ def tree_bound(subject: Subject, proof: TreeProof) -> LowerBound | Infeasible | 
         A model that is convex once integrality is dropped.
     """
     rows = first_rows(subject, proof.cutoff)
-    if rows is None or math.isnan(proof.cutoff):
+    if rows is None or not isinstance(proof.cutoff, float) or math.isnan(proof.cutoff):
         return None
     for steps in proof.rounds:
         if not all(holds(subject, rows, step, proof.cutoff) for step in steps):
@@ -93,7 +94,8 @@ def tree_bound(subject: Subject, proof: TreeProof) -> LowerBound | Infeasible | 
         if value == -math.inf:
             return None
     value = min(value, proof.cutoff)
-    words = f"{METHOD}, {sum(isinstance(node, Leaf) for node in proof.nodes)} leaves"
+    leaves = sum(isinstance(node, Leaf) for node in proof.nodes)
+    words = f"{METHOD}, {leaves} {'leaf' if leaves == 1 else 'leaves'}"
     if value == math.inf:
         return Infeasible(subject=subject.form, words=words, seal=SEAL)
     if not math.isfinite(value):
@@ -192,12 +194,10 @@ def _leaves(
             yield known(node.certificate, low, high), low, high
             continue
         j, at = node.column, node.at
-        if not (0 <= j < len(low) and integer[j] and math.isfinite(at) and at == math.floor(at)):
+        plain = type(j) is int and isinstance(at, float) and abs(at) < LARGEST
+        if not (plain and 0 <= j < len(low) and integer[j] and at == math.floor(at)):
             yield None, rows.low, rows.high
             return
         below, above = high.copy(), low.copy()
         below[j], above[j] = min(below[j], at), max(above[j], at + 1)
-        if at + 1 == at:
-            yield None, rows.low, rows.high
-            return
         stack += [(node.below, low, below), (node.above, above, high)]

@@ -61,10 +61,12 @@ def capped_sets(data: TrainingData, points: Points, rows: Array, most: float) ->
     Returns
     -------
     array of bool or None
-        None when too many points lie on common hyperplanes.
+        None when too many points lie on common hyperplanes, or all of them in one place.
     """
     search = _Sets(data, points, rows, most)
     search.drop_dependent_columns()
+    if search.rows.shape[1] < (1 if points.intercept == "none" else 2):
+        return None
     families: list[NDArray[np.uint8]] = [np.zeros((0, (len(rows) + 7) // 8), dtype=np.uint8)]
     for members, find in search.batches():
         found = find(members)

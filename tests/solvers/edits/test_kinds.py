@@ -335,3 +335,14 @@ def test_no_point_after_an_edit_says_which_rows_leave_points_out() -> None:
     again = solve(derived)
     assert again.certificate.unproven == ""
     assert 1600 <= again.bound <= best * (1 + 1e-9)
+
+
+def test_a_formulation_without_any_of_its_rows_has_no_multipliers_of_them() -> None:
+    data = TrainingData([[0.5], [1.0], [-1.0]], [1, 1, -1])
+    model = build("c_svc_dual", data, C=1.0, intercept="none")
+    for row in list(model.component_objects(pyo.Constraint)):
+        for key in list(row):
+            del row[key]
+    result = solve(model)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert len(result.duals.get("weight", [])) == 0

@@ -48,6 +48,17 @@ def test_the_optimum_is_that_of_trying_every_set(kind: str, intercept: str) -> N
 
 
 @pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
+@pytest.mark.parametrize("place", [0.0, 0.5])
+def test_points_in_one_place_are_no_matter(place: float, intercept: str) -> None:
+    """Nothing but the constant tells them apart from nothing."""
+    data = TrainingData(np.full((5, 1), place), [1.0, 1.0, -1.0, -1.0, -1.0])
+    truth = reference_solutions.ramp_optimum(data, intercept, C)
+    result = tm.solve(tm.ramp_big_m(data, C=C, big_m=20.0, intercept=intercept))
+    assert result.objective == pytest.approx(truth, rel=1e-6)
+    assert result.bound is None or result.bound <= truth * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
 def test_no_hyperplane_leaves_out_a_set_that_is_missing(intercept: str) -> None:
     """Also sets near w = 0, where a whole class is at u = -1."""
     data, rng = reference_solutions.points("overlapping", 3, n=12), np.random.default_rng(0)
