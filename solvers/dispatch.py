@@ -159,7 +159,7 @@ LicenceError
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
     own, why = _method(method, ready.model, origin, free=free)
-    case = Case(ready.model, Subject(ready.form), origin, limits)
+    case = Case(ready.model, Subject(ready.form), origin, limits, automatic=free)
     tree = None
     if own is not None:
         result = _by_method(own, why, model, case)

@@ -75,6 +75,7 @@ class Case:
     subject: Subject
     origin: Origin | None = None  # None for foreign and for edited models
     limits: Limits = field(default_factory=Limits)
+    automatic: bool = False  # whether the solver was ours to choose
 
     @property
     def form(self) -> StandardForm:

@@ -467,8 +467,8 @@ def test_csv_keeps_instance_label_and_entry(study: GapStudy, tmp_path: Path) -> 
     with (tmp_path / "gaps.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert list(rows[0]) == [
-        "instance", "formulation", "entry", "value", "certified bound", "absolute gap",
-        "relative gap", "solver", "status", "seconds", "certificate",
+        "instance", "formulation", "entry", "value", "certified bound", "claimed bound",
+        "absolute gap", "relative gap", "solver", "status", "seconds", "certificate",
     ]  # fmt: skip
     assert len(rows) == 2 * (len(RELAXATIONS) + 1)
     assert [r["entry"] for r in rows[: len(RELAXATIONS)]] == [

@@ -68,8 +68,8 @@ def test_the_usual_hinge_loss_is_no_bound(table):
 def test_frame_and_latex_hold_every_row(table):
     frame = table.to_frame()
     assert list(frame.columns) == [
-        "formulation", "value", "certified bound", "absolute gap", "relative gap", "solver",
-        "status", "seconds", "certificate",
+        "formulation", "value", "certified bound", "claimed bound", "absolute gap", "relative gap",
+        "solver", "status", "seconds", "certificate",
     ]  # fmt: skip
     assert len(frame) == len(table.rows) + 1
     latex = table.to_latex()
