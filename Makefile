@@ -69,7 +69,7 @@ bench-extended-nu: $(DEV_STAMP)  ## certified optima beside SCIP's, into benchma
 bench-ladder: $(DEV_STAMP)  ## the whole ladder of bounds on eleven instances, into benchmarks/LADDER.md and README.md
 	$(BIN)/python -m benchmarks.ladder
 
-bench-edited: $(DEV_STAMP)  ## sixty edited models, proven here and claimed by SCIP and Gurobi, into benchmarks/EDITED_MODELS.md
+bench-edited: $(DEV_STAMP)  ## fifty-seven edited models, proven here and claimed by SCIP and Gurobi, into benchmarks/EDITED_MODELS.md
 	$(BIN)/python -m benchmarks.edited_models
 
 bench-long: $(DEV_STAMP)  ## the 0-1 loss on published instances, an hour; resumes where it was stopped

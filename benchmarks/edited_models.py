@@ -1,4 +1,4 @@
-"""Sixty edits of mixed-integer models: proven by branch and bound, and SCIP's and Gurobi's claims.
+"""Fifty-seven edits of mixed-integer models: proven by branch and bound, and SCIP's and Gurobi's claims.
 
 python -m benchmarks.edited_models [seconds [words of a name]]
 
@@ -125,7 +125,7 @@ def data_sets() -> Iterator[tuple[str, Any]]:
 
 
 def models() -> Iterator[tuple[str, Model]]:
-    """The sixty, by name."""
+    """All of them, by name."""
     sets = dict(data_sets())
     for name, data in sets.items():
         for edit in ON_ZERO_ONE[: 10 if "clustered" in name else 7]:
