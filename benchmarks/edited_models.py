@@ -1,8 +1,8 @@
-"""Fifty-seven edits of mixed-integer models: proven by branch and bound, and SCIP's and Gurobi's claims.
+"""Edits of mixed-integer models: proven by branch and bound, and SCIP's and Gurobi's claims.
 
 python -m benchmarks.edited_models [seconds [words of a name]]
 
-Each model is a formulation with what a researcher adds: rows on the hyperplane, fixings, at most
+Each of 57 models is a formulation with what a researcher adds: rows on the hyperplane, fixings, at most
 two features, fairness between groups, an l1 term, prices, budgets. All get the same written model,
 M included, and so many seconds (60) each.
 """
