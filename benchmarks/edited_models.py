@@ -2,9 +2,9 @@
 
 python -m benchmarks.edited_models [seconds [words of a name]]
 
-Each of 57 models is a formulation with what a researcher adds: rows on the hyperplane, fixings, at most
-two features, fairness between groups, an l1 term, prices, budgets. All get the same written model,
-M included, and so many seconds (60) each.
+Each of 57 models is a formulation with what a researcher adds: rows on the hyperplane, fixings, at
+most two features, fairness between groups, an l1 term, prices, budgets. All get the same written
+model, M included, and so many seconds (60) each.
 """
 
 from __future__ import annotations
