@@ -13,21 +13,19 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.options import unknown_option
-from tightmargin.solvers.branch_and_bound.method import OPTIONS as TREE_OPTIONS
+from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
     by_tree,
     is_worth_a_proof,
-    refusal,
     refuse_bad_budget,
     with_tree,
 )
-from tightmargin.solvers.canonical_form.named_values import flat, load_component, load_values
+from tightmargin.solvers.canonical_form.named_values import load_start, load_values
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.disjunctive.transformation import (
     copy_values,
@@ -147,19 +145,22 @@ LicenceError
     refuse_bad_budget(prove)
     named = solver != AUTO or second_solver is not None
     refuse_solver_beside(method, solver=named)
+    _refuse_unknown_words(solver, second_solver, method)
     refuse_bad_path(proof)
-    _set_start(model, warm_start or {})
+    load_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
     if disjunctive:
         _refuse_bad_params(model)
     target = transformed(model, transformation_of(model)) if disjunctive else model
+    began = time.perf_counter()
     ready = as_solved(without_quotients(without_gaps(target)), limits)
     origin, edit = ready.origin, ready.edit
     free = method == AUTO and not (named or limits.options or warm_start)
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
     own, why = _method(method, ready.model, origin, free=free)
-    case = Case(ready.model, Subject(ready.form), origin, limits, automatic=free)
+    left = limits.without(time.perf_counter() - began) if ready.words else limits
+    case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
     tree = None
     if own is not None:
         result = _by_method(own, why, model, case)
@@ -168,7 +169,8 @@ LicenceError
     else:
         proving = (method == AUTO and not named) if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving)
-    return with_proof(proof, case, ready.said(result), tree)
+    result = replace(ready.said(result), time_limit=limits.time_limit)
+    return with_proof(proof, case, result, tree)
 
 
 def _method(
@@ -241,8 +243,8 @@ def _by_solver(
     prove: float | bool,
 ) -> tuple[SolveResult, TreeProof | None]:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
-    classification, limits = case.classification, case.limits
-    timed = limits.time_limit is not None
+    began, classification = time.perf_counter(), case.classification
+    timed = case.limits.time_limit is not None
     choice = choose(solver, classification.problem_class, case.form, timed=timed)
     second = None
     if second_solver is not None:
@@ -251,7 +253,7 @@ def _by_solver(
     if second is not None:
         outcome = with_second_opinion(choice, second, case, outcome)
     if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
-        seconds = budget(case, outcome.seconds, prove)
+        seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
         outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
     reason = replace(choice, how=outcome.how).reason
     result = _described(model, case, edit, outcome, reason, choice.info.name)
@@ -263,14 +265,6 @@ def _by_tree(
     model: pyo.ConcreteModel, case: Case, edit: Edit | None
 ) -> tuple[SolveResult, TreeProof | None]:
     """Search and prove a mixed-integer model."""
-    refused = refusal(case)
-    if refused:
-        raise ValueError(
-            f"method {BRANCH_AND_BOUND} does not take this model: {refused}; take {DIRECT}"
-        )
-    for name in case.limits.options:
-        if name not in TREE_OPTIONS:
-            raise unknown_option(f"method {BRANCH_AND_BOUND}", name, TREE_OPTIONS)
     outcome = by_tree(case)
     result = _described(model, case, edit, outcome, "", OWN)
     return replace(result, solver=OWN, version=versions()[OWN]), outcome.found.tree
@@ -321,6 +315,15 @@ def _load(case: Case, found: Certified, model: pyo.ConcreteModel) -> None:
             copy_values(case.model, model)
 
 
+def _refuse_unknown_words(solver: str, second_solver: str | None, method: str) -> None:
+    """Raise ValueError for a name that is none, before anything is sought for an edited model."""
+    for name in (solver, second_solver):
+        if name not in (AUTO, None):
+            solver_named(str(name))
+    if method not in (AUTO, DIRECT, BRANCH_AND_BOUND):
+        method_of_any(method)
+
+
 def _refuse_other_objects(model: Any) -> None:
     if not isinstance(model, pyo.Block) or not model.is_constructed():
         what = "an abstract model" if isinstance(model, pyo.Block) else f"{type(model).__name__}"
@@ -333,18 +336,3 @@ def _refuse_bad_params(model: pyo.ConcreteModel) -> None:
         number = pyo.value(param, exception=False)
         if isinstance(number, float) and not np.isfinite(number):
             raise NumberError(f"Param {param.name} is {number}: set it to a finite number")
-
-
-def _set_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
-    for name, array in start.items():
-        component = model.find_component(name)
-        if component is None or component.ctype is not pyo.Var:
-            names = [variable.name for variable in model.component_objects(pyo.Var)]
-            hint = did_you_mean(name, names)
-            raise ValueError(f"warm_start: the model has no variable {name!r}{hint}")
-        numbers = flat(component, array)
-        if len(numbers) != len(component):
-            raise ValueError(
-                f"warm_start: {name} has {len(component)} elements, got {len(numbers)}"
-            )
-        load_component(component, numbers)

@@ -23,7 +23,7 @@ from tightmargin.solvers.certificates.claim_consistency import with_contradictio
 from tightmargin.solvers.dualization.dual_form import DualForm, dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import coefficient_outside
@@ -32,8 +32,6 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 DUALISED = {"highs": (ProblemClass.LP,), "clarabel": (ProblemClass.LP, ProblemClass.QP),
             "piqp": (ProblemClass.QP,)}  # fmt: skip
 SCALED = ("highs", "clarabel", "scip", "piqp")
-# Steps below this many seconds are not worth starting before a time limit.
-SHORTEST = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,11 +237,11 @@ def _is_settled(found: Certified, claim: Claim, attempt: Attempt) -> bool:
 
 def _is_better(found: Certified, best: Certified) -> bool:
     """Whether a later result replaces an earlier one; one without a point is replaced at a tie."""
-    own, other = _standing(found), _standing(best)
+    own, other = standing(found), standing(best)
     return own > other or (own == other and best.x is None)
 
 
-def _standing(found: Certified) -> tuple[int, bool, float]:
+def standing(found: Certified) -> tuple[int, bool, float]:
     """Order of results: by verdict, feasible, then by the proven gap."""
     certificate = found.certificate
     gap = np.inf if certificate.gap is None else certificate.gap

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.attempts.attempts import Outcome
+from tightmargin.solvers.attempts.attempts import Outcome, standing
 from tightmargin.solvers.backends import scip
+from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
+from tightmargin.solvers.errors import RefusedError, SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import MODEL_FACTS
-from tightmargin.solvers.methods import BRANCH_AND_BOUND
+from tightmargin.solvers.methods import BRANCH_AND_BOUND, DIRECT
 from tightmargin.solvers.proofs.statement import Infeasible
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
@@ -33,14 +34,6 @@ OPTIONS = ("node_limit",)
 LEAST_BUDGET, FOR_A_POINT, SHARE_FOR_A_POINT = 5.0, 3.0, 0.2
 # Columns of a model that is proven without being asked: each box is a convex solve.
 SIZE_LIMIT = 5_000
-
-_STATUS = {
-    StopReason.INTERRUPTED: Status.INTERRUPTED,
-    StopReason.TIME_LIMIT: Status.FEASIBLE,
-    StopReason.NODE_LIMIT: Status.FEASIBLE,
-    StopReason.NUMERICAL: Status.FEASIBLE,
-    StopReason.PROVEN: Status.FEASIBLE,
-}
 
 
 def refusal(case: Case) -> str:
@@ -59,7 +52,8 @@ def is_worth_a_proof(case: Case, found: Certified, claim: Claim) -> bool:
     settled = settled or claim.status is Status.INTERRUPTED
     # What the written model proves says nothing of the problem while its M is not established.
     doubtful = bool(found.certificate.unproven)
-    return not (refusal(case) or settled or doubtful) and case.form.n <= SIZE_LIMIT
+    possible = SOLVERS["clarabel"].installed and case.form.n <= SIZE_LIMIT
+    return possible and not (refusal(case) or settled or doubtful)
 
 
 def refuse_bad_budget(prove: float | bool | None) -> None:
@@ -72,48 +66,69 @@ def refuse_bad_budget(prove: float | bool | None) -> None:
         )
 
 
-def budget(case: Case, spent: float, prove: float | bool | None) -> float:
+def budget(case: Case, solver: float, spent: float, prove: float | bool | None) -> float:
     """Seconds that the proof of a claim may take; 0 for none.
 
     Parameters
     ----------
-    spent : float
-        Seconds that the solver took.
+    solver, spent : float
+        Seconds that the solver took, and that everything took up to now.
     prove : float, bool or None
         As in solve(): None for as long as the solver took, and 5 seconds at least.
     """
     if prove is False:
         return 0.0
-    asked = max(LEAST_BUDGET, spent) if prove is None or prove is True else float(prove)
+    asked = max(LEAST_BUDGET, solver) if prove is None or prove is True else float(prove)
     if case.limits.time_limit is not None:
         asked = min(asked, case.limits.time_limit - spent)
     return max(0.0, asked)
 
 
 def by_tree(case: Case) -> Outcome:
-    """Search a model; where the first boxes are not enough, SCIP is asked for a point."""
+    """Search a model; where the first boxes are not enough, SCIP is asked for a point.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        Clarabel, which solves the relaxations, is missing.
+    ValueError
+        A model that is none for it, an unknown option, or a node limit that is none.
+    """
+    refused = refusal(case)
+    if refused:
+        raise ValueError(
+            f"method {BRANCH_AND_BOUND} does not take this model: {refused}; take {DIRECT}"
+        )
+    for name in case.limits.options:
+        if name not in OPTIONS:
+            raise unknown_option(f"method {BRANCH_AND_BOUND}", name, OPTIONS)
+    if not SOLVERS["clarabel"].installed:
+        raise SolverNotInstalledError(
+            f"method {BRANCH_AND_BOUND} solves its relaxations with clarabel, which is not "
+            f"installed (pip install {SOLVERS['clarabel'].distribution})"
+        )
+    nodes = case.limits.options.get("node_limit")
+    if nodes is not None and (type(nodes) is not int or nodes < 1):
+        raise ValueError(f"node_limit must be a whole number of at least 1, got {nodes!r}")
     limit = case.limits.time_limit
     seconds = FOR_A_POINT if limit is None else min(FOR_A_POINT, SHARE_FOR_A_POINT * limit)
 
     def helper() -> Array | None:
         limits = replace(case.limits, time_limit=seconds, options={}, log=False)
-        return scip.run(case.form, limits).x
+        try:
+            return scip.run(case.form, limits).x
+        except RefusedError:  # of numbers that SCIP would lose, and the search does not
+            return None
 
-    return _proven(
-        case,
-        Claim(Status.LIMIT_NO_SOLUTION),
-        None,
-        limit,
-        case.limits.options,
-        helper if SOLVERS["scip"].installed else None,
-    )
+    asked = helper if SOLVERS["scip"].installed else None
+    return _proven(case, Claim(Status.LIMIT_NO_SOLUTION), None, limit, nodes, asked)
 
 
 def with_tree(case: Case, outcome: Outcome, seconds: float) -> Outcome:
     """The outcome of a solver with a proof, or with a better interval, within some seconds."""
     claim = replace(outcome.claim, x=_start(outcome), duals=None)
-    found = _proven(case, claim, outcome, seconds, {})
-    return replace(found, how=outcome.how, seconds=outcome.seconds)
+    found = _proven(case, claim, outcome, seconds)
+    return replace(found, how=outcome.how, seconds=outcome.seconds + found.seconds)
 
 
 def _start(outcome: Outcome) -> Array | None:
@@ -125,14 +140,14 @@ def _proven(
     claim: Claim,
     before: Outcome | None,
     seconds: float | None,
-    options: Mapping[str, Any],
+    node_limit: int | None = None,
     helper: Callable[[], Array | None] | None = None,
 ) -> Outcome:
     """Search from a claim's point, and certify what comes out."""
     began = time.perf_counter()
     inside = replace(case, limits=replace(case.limits, time_limit=seconds, options={}))
     start = claim.x if claim.x is not None and np.isfinite(claim.x).all() else None
-    search = tree_search(inside, start, node_limit=options.get("node_limit"), helper=helper)
+    search = tree_search(inside, start, node_limit=node_limit, helper=helper)
     took = time.perf_counter() - began
     claim = _claim(case, claim, search, before)
     endless = no_optimum(case) if search.falls else None
@@ -156,8 +171,8 @@ def _proven(
     words = _words(case, found, search, took)
     said = claim.message if before is not None else ""
     message = "; ".join(part for part in (said, words) if part)
-    if before is not None and _is_worse(found, before.found):
-        return replace(before, claim=replace(before.claim, message=message))
+    if before is not None and standing(found) < standing(before.found):
+        return replace(before, claim=replace(before.claim, message=message), seconds=took)
     return Outcome(replace(claim, message=message), found, "", took)
 
 
@@ -167,28 +182,18 @@ def _claim(case: Case, claim: Claim, search: TreeSearch, before: Outcome | None)
     if point is not None and point.x is not None:
         worse = x is not None and case.form.objective.varying(x) < point.varying
         x = x if worse and before is not None and before.found.objective is not None else point.x
-    status = claim.status if before is not None else _STATUS[search.stop]
+    stopped = search.stop is StopReason.INTERRUPTED
+    status = Status.INTERRUPTED if stopped else Status.FEASIBLE
+    status = claim.status if before is not None else status
     if x is None and search.stop is StopReason.PROVEN:
         status = Status.INFEASIBLE
     elif x is None:
         # Without any bound there may be no least value, and that has proofs of its own.
-        nothing = search.bound is None and search.stop is not StopReason.INTERRUPTED
+        nothing = search.bound is None and not stopped
         status = Status.INFEASIBLE_OR_UNBOUNDED if nothing else Status.LIMIT_NO_SOLUTION
     bound = search.bound if not isinstance(search.bound, Infeasible) else None
     trace = search.trace or claim.trace
     return replace(claim, status=status, x=x, point=point, proof=bound, trace=trace)
-
-
-def _is_worse(found: Certified, before: Certified) -> bool:
-    """Whether what was known before says more."""
-    if before.objective is None or found.objective is None:
-        return found.objective is None and before.objective is not None
-    own, other = found.certificate, before.certificate
-    if list(Verdict).index(own.verdict) != list(Verdict).index(other.verdict):
-        return list(Verdict).index(own.verdict) > list(Verdict).index(other.verdict)
-    own_gap = math.inf if own.gap is None else own.gap
-    other_gap = math.inf if other.gap is None else other.gap
-    return own_gap > other_gap
 
 
 def _words(case: Case, found: Certified, search: TreeSearch, took: float) -> str:
@@ -197,4 +202,5 @@ def _words(case: Case, found: Certified, search: TreeSearch, took: float) -> str
     if found.certificate.verdict.closed:
         return f"proven here by branch and bound, {work}"
     ended = str(search.stop).replace("_", " ")
-    return f"branch and bound ended ({ended}) after {work}, and proves the bound that is given"
+    proves = "nothing" if search.bound is None else "the bound that is given"
+    return f"branch and bound ended ({ended}) after {work}, and proves {proves}"

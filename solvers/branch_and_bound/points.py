@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolution, NodeSolver
-from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.case import FEASIBILITY_TOLERANCE, Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.tree.minorant import minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
+from tightmargin.solvers.standard_form.residuals import primal_residual
 
 Mask = NDArray[np.bool_]
 
 GAP = 5e-7  # half of what a certificate allows; the other half is for roundings
 WHOLE = 1e-6
 PART = 5  # of the open columns one in so many is fixed in each step of a dive
-NEARLY = 1e-6  # of the size of a row: what misses it by more is not looked at closer
 MOVES = 60  # that are tried from one point
 STEPS = 200  # of one improvement
 LOCKED = 1e-5
@@ -63,7 +63,7 @@ class Incumbent:
         """The same, where a quick look says that it is worth it."""
         if np.round(x[self._integer]).tobytes() in self._tried:
             return False
-        near = looks_feasible(rows, solver, x, self._case.form.integer)
+        near = looks_feasible(self._case, rows, solver, x)
         if near is None or self._case.form.objective.varying(near) >= self.target:
             self._tried.add(np.round(x[self._integer]).tobytes())
             return False
@@ -151,25 +151,16 @@ def with_integers(case: Case, x: Array) -> FeasiblePoint | None:
     return exact_point(case.form, case.classification, near, case.limits)
 
 
-def looks_feasible(rows: Rows, solver: NodeSolver, x: Array, integer: Mask) -> Array | None:
+def looks_feasible(case: Case, rows: Rows, solver: NodeSolver, x: Array) -> Array | None:
     """The relaxation with the integers of x; None where its point misses rows by much."""
-    low, high = rows.low.copy(), rows.high.copy()
+    low, high, integer = rows.low.copy(), rows.high.copy(), case.form.integer
     whole = np.clip(np.round(x[integer]), low[integer], high[integer])
     low[integer] = high[integer] = whole
     found = solver.solve(low, high, widened=False)
-    if found is None or not found.multipliers.mu:
+    if found is None or not found.multipliers.mu or not np.isfinite(found.x).all():
         return None
     at = np.clip(found.x, low, high)
-    linear = np.zeros(len(rows.conic.b), dtype=bool)
-    for block in rows.conic.blocks:
-        if block.kind in ("zero", "nonneg"):
-            linear[block.rows] = True
-    missed = rows.lines @ at - rows.conic.b
-    equal = rows.conic.blocks_of("zero")
-    for block in equal:
-        missed[block.rows] = np.abs(missed[block.rows])
-    size = 1.0 + abs(rows.lines) @ np.abs(at)
-    return at if (missed / size)[linear].max(initial=0.0) <= NEARLY else None
+    return at if primal_residual(case.form, at)[0] <= FEASIBILITY_TOLERANCE else None
 
 
 def rounded(rows: Rows, x: Array, integer: Mask) -> Array:

@@ -38,6 +38,7 @@ BETTER = 0.08  # of the gap: an incumbent that is better by more starts the tree
 RESTARTS = 3
 ROOT_SHARE = 0.3  # of the time
 UNHURRIED = 30.0  # seconds for the root without a limit
+SEARCHED = 0.9  # of a time limit; the kernel replays the tree in the rest
 EVERY = 10  # nodes between two roundings
 FIRST_NODES = 100  # before anybody is asked for a point
 
@@ -118,7 +119,7 @@ class _Search:
         self.step = lattice(self.subject)
         self.began = time.perf_counter()
         limit = case.limits.time_limit
-        self.deadline = math.inf if limit is None else self.began + limit
+        self.deadline = math.inf if limit is None else self.began + SEARCHED * limit
         self.node_limit = math.inf if node_limit is None else node_limit
         self.ctrl_c, self.progress = CtrlC(), Progress()
         self.incumbent = Incumbent(case)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import ArrayLike
 from pyomo.gdp import Disjunct
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, order, symmetric
+from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.standard_form.standard_form import StandardForm
@@ -185,3 +187,19 @@ def _in_index_order(component: Any, entries: dict[Any, Any]) -> Array:
         return np.concatenate([np.ravel(entries[key]) for key in component if key in entries])
     missing = np.full(shapes.pop(), np.nan)
     return np.array([entries.get(key, missing) for key in component], dtype=float)
+
+
+def load_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
+    """Write the arrays of warm_start= into a model, or raise ValueError naming the wrong one."""
+    for name, array in start.items():
+        component = model.find_component(name)
+        if component is None or component.ctype is not pyo.Var:
+            names = [variable.name for variable in model.component_objects(pyo.Var)]
+            hint = did_you_mean(name, names)
+            raise ValueError(f"warm_start: the model has no variable {name!r}{hint}")
+        numbers = flat(component, array)
+        if len(numbers) != len(component):
+            raise ValueError(
+                f"warm_start: {name} has {len(component)} elements, got {len(numbers)}"
+            )
+        load_component(component, numbers)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
+SHORTEST = 1e-3  # seconds: less is not worth starting for
 _LARGEST = 2**31 - 1  # solvers keep threads and seeds in 32 bits, and wrap or refuse the rest
 
 
@@ -77,6 +78,12 @@ class Limits:
     log: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     absolute_gap: float = 0.0
+
+    def without(self, spent: float) -> Limits:
+        """The same with some seconds less, and a moment at least."""
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(self.time_limit - spent, SHORTEST))
 
 
 def default_threads() -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,8 @@ def test_the_second_attempt_gets_the_time_that_is_left(monkeypatch: pytest.Monke
         return Claim(Status.INACCURATE, x=np.full(form.n, 9.0), message="stalled")
 
     clock = iter([0.0, 0.0, 3.0, 4.0, 4.0, 6.0])
-    monkeypatch.setattr(attempts.time, "perf_counter", lambda: next(clock))
+    watch = SimpleNamespace(perf_counter=lambda: next(clock))
+    monkeypatch.setattr(attempts, "time", watch)
     monkeypatch.setattr(clarabel, "run", slow)
     monkeypatch.setattr(clarabel, "run_scaled", slow)
     model = tm.conic_sdp(points("overlapping", 0), penalty=1.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import signal
+import time
+from dataclasses import replace
 from fractions import Fraction
 from threading import Timer
 from typing import Any
@@ -16,9 +18,13 @@ import tightmargin as tm
 from tests.support.integer_models import enumerated
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
+from tightmargin.solvers import dispatch
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.branch_and_bound import method
+from tightmargin.solvers.branch_and_bound.search import SEARCHED, TreeSearch, tree_search
 from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.errors import NumberError, ProblemClassError, SolverNotInstalledError
+from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
@@ -189,6 +195,71 @@ def test_what_is_none_for_it_is_refused_by_name() -> None:
     for wrong in (-1.0, 0, math.inf, "long"):
         with pytest.raises(ValueError, match="prove must be"):
             tm.solve(model, prove=wrong)
+    for nodes in (0, -3, 1.5, True, "many"):
+        with pytest.raises(ValueError, match="node_limit must be a whole number"):
+            proven(model, options={"node_limit": nodes})
+
+
+def test_without_clarabel_it_is_refused_and_auto_keeps_the_claim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    missing = replace(SOLVERS["clarabel"], package="no_such_package")
+    monkeypatch.setitem(SOLVERS, "clarabel", missing)
+    with pytest.raises(SolverNotInstalledError, match="clarabel, which is not installed"):
+        proven(separating(10, 2))
+    model = separating(20, 2)
+    model.floor = pyo.Constraint(expr=model.w[1] >= 0.2)
+    found = tm.solve(model)
+    assert found.solver == "scip"
+    assert found.certificate.verdict is Verdict.SOLVER_BOUND
+
+
+def test_numbers_that_scip_would_lose_leave_the_search_without_its_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refusing(form: Any, limits: Any) -> Claim:
+        raise NumberError("a coefficient that would be lost")
+
+    monkeypatch.setattr(method.scip, "run", refusing)
+    found = proven(separating(30, 3), time_limit=30.0)
+    assert found.interval is not None
+    assert math.isfinite(found.interval[0])
+
+
+def test_seconds_are_those_of_the_solver_and_of_the_proof() -> None:
+    model = separating(60, 6, 5)
+    began = time.perf_counter()
+    alone = tm.solve(model, "scip", time_limit=1.0)
+    passed = time.perf_counter() - began
+    assert alone.seconds <= passed
+    began = time.perf_counter()
+    found = tm.solve(model, "scip", prove=2.0, options={"limits/nodes": 1})
+    passed = time.perf_counter() - began
+    assert 2.0 * SEARCHED < found.seconds <= passed
+
+
+def test_the_limit_is_one_for_solver_and_proof_and_is_told_as_it_was_asked() -> None:
+    model = separating(60, 6, 5)
+    began = time.perf_counter()
+    found = tm.solve(model, time_limit=3.0)
+    assert time.perf_counter() - began < 9.0, "and not the solver's three and the proof's five"
+    assert found.time_limit == 3.0
+
+
+def test_names_that_are_none_are_refused_before_m_is_derived_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("it was derived")
+
+    monkeypatch.setattr(dispatch, "as_solved", never)
+    model = separating(10, 2)
+    with pytest.raises(ValueError, match="scpi"):
+        tm.solve(model, "scpi")
+    with pytest.raises(ValueError, match="scpi"):
+        tm.solve(model, "scip", second_solver="scpi")
+    with pytest.raises(ValueError, match="brnch"):
+        tm.solve(model, method="brnch")
 
 
 def test_auto_proves_what_a_solver_merely_claims() -> None:
