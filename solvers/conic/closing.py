@@ -111,7 +111,10 @@ def _by_primal(origin: Origin, found: CentralPoint) -> Lemma | None:
         return None
     hypotheses = {
         "the point meets every row of conic_sdp in exact arithmetic": point.exact,
-        "its data, penalty and bound on the intercept are those of the dual": True,
+        "its data, penalty and bound on the intercept are those of the dual": (
+            model.origin.data is origin.data
+            and all(origin.parameters.get(k) == v for k, v in model.origin.parameters.items())
+        ),
     }
     return Lemma(-point.value(form.objective.constant), BY_A_POINT, hypotheses)
 

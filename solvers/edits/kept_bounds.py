@@ -69,16 +69,16 @@ def with_kept_bound(case: Case, found: Certified, what: Difference) -> Certified
 def _of_the_unedited(case: Case, found: Certified, what: Difference) -> LowerBound | None:
     """The closing bound of the family, as a statement about the edited model."""
     written = getattr(case.model, "origin", None)
-    if not isinstance(written, Origin) or what.loosened or found.x is None:
+    if not isinstance(written, Origin) or not case.form.integer.any() or found.x is None:
         return None
-    if not case.form.integer.any() or not never_lower(case.model, case.form, what):
+    hypotheses = {
+        "every point is one of the model as built": not what.loosened,
+        "no point costs less": never_lower(case.model, case.form, what),
+    }
+    if not all(hypotheses.values()):
         return None
     lemma = closing_bound(origin_now(case.model), named_values(case.model, case.form, found.x))
     if lemma is None:
         return None
-    kept = Lemma(
-        lemma.value,
-        f"{lemma.words}, {WORDS}",
-        {**lemma.hypotheses, "every point is one of the model as built, and costs no less": True},
-    )
+    kept = Lemma(lemma.value, f"{lemma.words}, {WORDS}", {**lemma.hypotheses, **hypotheses})
     return by_lemma(case.form, kept, case.constant)
