@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
     by_tree,
+    goes_first,
     is_worth_a_proof,
+    proof_first,
     refuse_bad_budget,
     with_tree,
 )
@@ -36,7 +38,7 @@ from tightmargin.solvers.disjunctive.transformation import (
 from tightmargin.solvers.edits.as_solved import as_solved
 from tightmargin.solvers.edits.derived import Edit, about_the_problem
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.trace import in_sense
 from tightmargin.solvers.findings import certified_finding
 from tightmargin.solvers.methods import (
@@ -96,7 +98,7 @@ def solve(
         options of one, a start or a second solver is named, and says so in `message`; models that
         are edited or foreign go to a solver. "branch-and-bound" takes every mixed-integer model
         that is convex once integrality is dropped, edited and foreign ones too, and proves what it
-        finds; "auto" uses it behind a solver's claim, see `prove`.
+        finds; "auto" uses it before or behind a solver's claim, see `prove`.
     time_limit : float, optional
         Seconds. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
@@ -121,7 +123,8 @@ def solve(
         Seconds that branch and bound may take to prove what a solver merely claims of a
         mixed-integer model. By default as long as the solver took, and 5 seconds at least, where
         solver and method are "auto"; True says the same for a solver that is named, False turns it
-        off. What is left of `time_limit` is the most.
+        off. What is left of `time_limit` is the most. An edited model of the catalogue is proven
+        first, and a solver is asked only where that takes more than a moment.
 
     Returns
     -------
@@ -145,7 +148,7 @@ LicenceError
     refuse_bad_budget(prove)
     named = solver != AUTO or second_solver is not None
     refuse_solver_beside(method, solver=named)
-    _refuse_unknown_words(solver, second_solver, method)
+    _refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
     load_start(model, warm_start or {})
     disjunctive = is_disjunctive(model)
@@ -161,14 +164,14 @@ LicenceError
     own, why = _method(method, ready.model, origin, free=free)
     left = limits.without(time.perf_counter() - began) if ready.words else limits
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
-    tree = None
     if own is not None:
-        result = _by_method(own, why, model, case)
+        result, tree = _by_method(own, why, model, case), None
     elif method == BRANCH_AND_BOUND or (not named and case.classification.mixed_semidefinite):
-        result, tree = _by_tree(model, case, edit)  # no solver takes the latter
+        result, tree = _own(model, case, edit, by_tree(case))  # no solver takes the latter
     else:
-        proving = (method == AUTO and not named) if prove is None else prove
-        result, tree = _by_solver(solver, second_solver, model, case, edit, proving)
+        first = method == AUTO and not named
+        proving = first if prove is None else prove
+        result, tree = _by_solver(solver, second_solver, model, case, edit, proving, first=first)
     result = replace(ready.said(result), time_limit=limits.time_limit)
     return with_proof(proof, case, result, tree)
 
@@ -241,6 +244,8 @@ def _by_solver(
     case: Case,
     edit: Edit | None,
     prove: float | bool,
+    *,
+    first: bool,
 ) -> tuple[SolveResult, TreeProof | None]:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
     began, classification = time.perf_counter(), case.classification
@@ -249,23 +254,31 @@ def _by_solver(
     second = None
     if second_solver is not None:
         second = second_choice(second_solver, choice, classification, case.form, timed=timed)
-    outcome = run_attempts(choice, case, automatic=solver == AUTO)
-    if second is not None:
-        outcome = with_second_opinion(choice, second, case, outcome)
-    if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
-        seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
-        outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
+
+    def ask(limits: Limits) -> Outcome:
+        return run_attempts(choice, replace(case, limits=limits), automatic=solver == AUTO)
+
+    if first and prove is not False and goes_first(case):
+        outcome, claimed = proof_first(case, ask, prove)
+        if claimed is None:
+            return _own(model, case, edit, outcome)
+    else:
+        outcome = ask(case.limits)
+        if second is not None:
+            outcome = with_second_opinion(choice, second, case, outcome)
+        if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
+            seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
+            outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
     reason = replace(choice, how=outcome.how).reason
     result = _described(model, case, edit, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
     return replace(result, solver=choice.info.name, version=version), outcome.found.tree
 
 
-def _by_tree(
-    model: pyo.ConcreteModel, case: Case, edit: Edit | None
+def _own(
+    model: pyo.ConcreteModel, case: Case, edit: Edit | None, outcome: Outcome
 ) -> tuple[SolveResult, TreeProof | None]:
-    """Search and prove a mixed-integer model."""
-    outcome = by_tree(case)
+    """What our own branch and bound found and proved, without a solver's claim."""
     result = _described(model, case, edit, outcome, "", OWN)
     return replace(result, solver=OWN, version=versions()[OWN]), outcome.found.tree
 
@@ -290,12 +303,11 @@ def _described(
         solver=solver,
         options=limits.options,
     )
-    bare = found.x is not None and found.ray is None and not result.duals
     parts = (*notes.sentences, remark_on(case.origin), reason, claim.message)
     facts = {**result.certificate.facts, **notes.facts}
     if claim.trace and (form.integer.any() or claim.status not in FINISHED):
         facts["trace"] = in_sense(claim.trace, form.sense)
-    if bare:
+    if found.x is not None and found.ray is None and not result.duals:
         facts |= why_no_duals(form, case.classification, solver)
     return replace(
         result,
@@ -315,9 +327,9 @@ def _load(case: Case, found: Certified, model: pyo.ConcreteModel) -> None:
             copy_values(case.model, model)
 
 
-def _refuse_unknown_words(solver: str, second_solver: str | None, method: str) -> None:
+def _refuse_unknown_words(solvers: Iterable[str | None], method: str) -> None:
     """Raise ValueError for a name that is none, before anything is sought for an edited model."""
-    for name in (solver, second_solver):
+    for name in solvers:
         if name not in (AUTO, None):
             solver_named(str(name))
     if method not in (AUTO, DIRECT, BRANCH_AND_BOUND):

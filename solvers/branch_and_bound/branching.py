@@ -8,6 +8,7 @@ Koch & Martin, Branching rules revisited, Operations Research Letters 33, 2005).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -145,3 +146,14 @@ def chosen(
         if product > best:
             best, where = product, j
     return where
+
+
+def half(low: Array, high: Array, x: Array, column: int, side: int) -> tuple[Array, Array]:
+    """The box on one side of a column."""
+    at = min(max(math.floor(x[column]), low[column]), high[column] - 1)
+    low, high = low.copy(), high.copy()
+    if side == 0:
+        high[column] = at
+    else:
+        low[column] = at + 1
+    return low, high

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
@@ -81,6 +81,31 @@ class GrowingTree:
         self._nodes += [None, None]
         self._nodes[number] = Branch(column, at, below, below + 1)
         return below, below + 1
+
+    def fix(
+        self,
+        number: int,
+        known: Known,
+        low: Array,
+        high: Array,
+        prices: Mapping[int, float],
+        target: float,
+        step: Fraction | None,
+    ) -> tuple[int, Array, Array]:
+        """Fix binaries whose price closes one side: that side is a leaf of the same multipliers."""
+        for j, price in prices.items():
+            costly = 1.0 if price > 0 else 0.0
+            low_there, high_there = low.copy(), high.copy()
+            low_there[j] = high_there[j] = costly
+            there = known.value(low_there, high_there, step)
+            if there < target:
+                continue
+            below, above = self.split(number, j, 0.0)
+            closed, number = (above, below) if costly else (below, above)
+            self.close(closed, known, there)
+            low, high = low.copy(), high.copy()
+            low[j] = high[j] = 1.0 - costly
+        return number, low, high
 
     def proof(self, cutoff: float, rounds: Sequence[tuple[Step, ...]]) -> TreeProof:
         """The tree as it stands, open nodes with what their parents say of them."""

@@ -8,20 +8,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 
-import numpy as np
-
+from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.attempts.attempts import Outcome, standing
 from tightmargin.solvers.backends import scip
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
+from tightmargin.solvers.branch_and_bound.result import TreeSearch
+from tightmargin.solvers.branch_and_bound.search import tree_search
+from tightmargin.solvers.branch_and_bound.starts import first_point
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
 from tightmargin.solvers.errors import RefusedError, SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import MODEL_FACTS
 from tightmargin.solvers.methods import BRANCH_AND_BOUND, DIRECT
@@ -78,10 +80,14 @@ def budget(case: Case, solver: float, spent: float, prove: float | bool | None) 
     """
     if prove is False:
         return 0.0
-    asked = max(LEAST_BUDGET, solver) if prove is None or prove is True else float(prove)
+    asked = _allowed(solver, prove)
     if case.limits.time_limit is not None:
         asked = min(asked, case.limits.time_limit - spent)
     return max(0.0, asked)
+
+
+def _allowed(solver: float, prove: float | bool | None) -> float:
+    return max(LEAST_BUDGET, solver) if prove is None or prove is True else float(prove)
 
 
 def by_tree(case: Case) -> Outcome:
@@ -113,42 +119,96 @@ def by_tree(case: Case) -> Outcome:
     limit = case.limits.time_limit
     seconds = FOR_A_POINT if limit is None else min(FOR_A_POINT, SHARE_FOR_A_POINT * limit)
 
-    def helper() -> Array | None:
+    def helper() -> tuple[Array | None, None]:
         limits = replace(case.limits, time_limit=seconds, options={}, log=False)
         try:
-            return scip.run(case.form, limits).x
+            return scip.run(case.form, limits).x, None
         except RefusedError:  # of numbers that SCIP would lose, and the search does not
-            return None
+            return None, None
 
+    began = time.perf_counter()
     asked = helper if SOLVERS["scip"].installed else None
-    return _proven(case, Claim(Status.LIMIT_NO_SOLUTION), None, limit, nodes, asked)
+    start = first_point(case)
+    search = tree_search(
+        _without_options(case, limit), start, node_limit=nodes, helper=asked, patience=seconds
+    )
+    return _judged(case, search, None, time.perf_counter() - began)
+
+
+def goes_first(case: Case) -> bool:
+    """Whether a proof is tried before a solver is asked: edited models of the catalogue.
+
+    They are mostly proven in less time than a solver takes for its claim.
+    """
+    edited = case.origin is None and isinstance(getattr(case.model, "origin", None), Origin)
+    possible = SOLVERS["clarabel"].installed and case.form.n <= SIZE_LIMIT
+    plain = not (case.limits.log or case.limits.options)
+    return edited and possible and plain and not refusal(case)
+
+
+def proof_first(
+    case: Case, ask: Callable[[Limits], Outcome], prove: float | bool | None
+) -> tuple[Outcome, Outcome | None]:
+    """Search, and ask a solver where that takes long; also what the solver said if it was asked.
+
+    Parameters
+    ----------
+    ask : callable(limits) -> Outcome
+        Runs the solver for the time that is left.
+    prove : float, bool or None
+        As in solve(): seconds of the whole search, the solver's not counted.
+    """
+    began, limits = time.perf_counter(), case.limits
+    said: list[Outcome] = []
+
+    def helper() -> tuple[Array | None, float]:
+        searched = time.perf_counter() - began
+        said.append(ask(limits.without(searched)))
+        if not is_worth_a_proof(case, said[0].found, said[0].claim):
+            return None, 0.0
+        left = budget(case, said[0].seconds, time.perf_counter() - began, prove)
+        return _start(said[0]), max(0.0, min(left, _allowed(said[0].seconds, prove) - searched))
+
+    patience = min(FOR_A_POINT, _allowed(0.0, prove))
+    if limits.time_limit is not None:
+        patience = min(patience, SHARE_FOR_A_POINT * limits.time_limit)
+    search = tree_search(case, first_point(case), helper=helper, patience=patience)
+    before = said[0] if said else None
+    if before is not None and before.found.certificate.verdict is Verdict.CERTIFIED:
+        outcome = before
+    else:
+        others = 0.0 if before is None else before.seconds
+        outcome = _judged(case, search, before, time.perf_counter() - began - others)
+    stopped = outcome.claim.status is Status.INTERRUPTED
+    if before is None and not (stopped or outcome.found.certificate.verdict.closed):
+        before = ask(limits.without(time.perf_counter() - began))
+        if standing(before.found) >= standing(outcome.found):
+            outcome = before
+    return replace(outcome, seconds=time.perf_counter() - began), before
 
 
 def with_tree(case: Case, outcome: Outcome, seconds: float) -> Outcome:
     """The outcome of a solver with a proof, or with a better interval, within some seconds."""
-    claim = replace(outcome.claim, x=_start(outcome), duals=None)
-    found = _proven(case, claim, outcome, seconds)
-    return replace(found, how=outcome.how, seconds=outcome.seconds + found.seconds)
+    began = time.perf_counter()
+    search = tree_search(_without_options(case, seconds), _start(outcome))
+    took = time.perf_counter() - began
+    found = _judged(case, search, outcome, took)
+    return replace(found, how=outcome.how, seconds=outcome.seconds + took)
+
+
+def _without_options(case: Case, seconds: float | None) -> Case:
+    return replace(case, limits=replace(case.limits, time_limit=seconds, options={}))
 
 
 def _start(outcome: Outcome) -> Array | None:
     return outcome.claim.x if outcome.found.x is None else outcome.found.x
 
 
-def _proven(
-    case: Case,
-    claim: Claim,
-    before: Outcome | None,
-    seconds: float | None,
-    node_limit: int | None = None,
-    helper: Callable[[], Array | None] | None = None,
-) -> Outcome:
-    """Search from a claim's point, and certify what comes out."""
-    began = time.perf_counter()
-    inside = replace(case, limits=replace(case.limits, time_limit=seconds, options={}))
-    start = claim.x if claim.x is not None and np.isfinite(claim.x).all() else None
-    search = tree_search(inside, start, node_limit=node_limit, helper=helper)
-    took = time.perf_counter() - began
+def _judged(case: Case, search: TreeSearch, before: Outcome | None, took: float) -> Outcome:
+    """What a search has found, as a result; what a solver said before stays where that is more."""
+    claim = Claim(Status.LIMIT_NO_SOLUTION)
+    if before is not None:
+        claim = replace(before.claim, x=_start(before), duals=None)
     claim = _claim(case, claim, search, before)
     endless = no_optimum(case) if search.falls else None
     if isinstance(search.bound, Infeasible):
@@ -168,7 +228,7 @@ def _proven(
         "stop": str(search.stop),
     }
     found = replace(found, certificate=replace(found.certificate, facts=facts), tree=search.proof)
-    words = _words(case, found, search, took)
+    words = _words(found, search, took)
     said = claim.message if before is not None else ""
     message = "; ".join(part for part in (said, words) if part)
     if before is not None and standing(found) < standing(before.found):
@@ -196,7 +256,7 @@ def _claim(case: Case, claim: Claim, search: TreeSearch, before: Outcome | None)
     return replace(claim, status=status, x=x, point=point, proof=bound, trace=trace)
 
 
-def _words(case: Case, found: Certified, search: TreeSearch, took: float) -> str:
+def _words(found: Certified, search: TreeSearch, took: float) -> str:
     """What became of the proof."""
     work = f"{search.nodes} nodes in {took:.1f} s"
     if found.certificate.verdict.closed:

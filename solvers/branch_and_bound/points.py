@@ -59,6 +59,21 @@ class Incumbent:
         self.point = found
         return True
 
+    def begin(
+        self, rows: Rows, solver: NodeSolver, start: Array, is_over: Callable[[], bool]
+    ) -> None:
+        """Try the integers of a start; where some are not known, what is best beside the others."""
+        known = self._integer[np.isfinite(start[self._integer])]
+        if len(known) == len(self._integer):
+            within = np.clip(np.round(start[known]), rows.low[known], rows.high[known])
+            whole = np.zeros(len(start))
+            whole[known] = within
+            self.take(whole)
+        elif len(known):
+            low, high = rows.low.copy(), rows.high.copy()
+            low[known] = high[known] = np.clip(np.round(start[known]), low[known], high[known])
+            self._dive(rows, solver, low, high, is_over)
+
     def offer(self, rows: Rows, solver: NodeSolver, x: Array) -> bool:
         """The same, where a quick look says that it is worth it."""
         if np.round(x[self._integer]).tobytes() in self._tried:
@@ -122,8 +137,17 @@ class Incumbent:
 
     def dive(self, rows: Rows, solver: NodeSolver, is_over: Callable[[], bool]) -> None:
         """Fix integers a few at a time, nearest first, until all are."""
-        low, high = rows.low.copy(), rows.high.copy()
-        left = self._integer
+        self._dive(rows, solver, rows.low.copy(), rows.high.copy(), is_over)
+
+    def _dive(
+        self,
+        rows: Rows,
+        solver: NodeSolver,
+        low: Array,
+        high: Array,
+        is_over: Callable[[], bool],
+    ) -> None:
+        left = self._integer[low[self._integer] < high[self._integer]]
         while len(left) and not is_over():
             found = solver.solve(low, high)
             if found is None or not found.multipliers.mu:
@@ -137,6 +161,8 @@ class Incumbent:
             whole = np.clip(np.round(found.x[nearest]), low[nearest], high[nearest])
             low[nearest] = high[nearest] = whole
             left = self._integer[low[self._integer] < high[self._integer]]
+        if not len(left):
+            self.offer(rows, solver, low)
 
 
 def with_integers(case: Case, x: Array) -> FeasiblePoint | None:

@@ -11,23 +11,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.branch_and_bound.boxes import Boxes
-from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency, chosen
+from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency, chosen, half
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
 from tightmargin.solvers.branch_and_bound.points import WHOLE, Incumbent, rounded
+from tightmargin.solvers.branch_and_bound.result import TreeSearch
 from tightmargin.solvers.branch_and_bound.strengthening import Strengthening, planted
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.execution.trace import Progress, Row
-from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
+from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.proofs.tree.derived import binary
 from tightmargin.solvers.proofs.tree.tree import TreeProof, lattice, tree_bound
 
@@ -40,36 +39,9 @@ ROOT_SHARE = 0.3  # of the time
 UNHURRIED = 30.0  # seconds for the root without a limit
 SEARCHED = 0.9  # of a time limit; the kernel replays the tree in the rest
 EVERY = 10  # nodes between two roundings
-FIRST_NODES = 100  # before anybody is asked for a point
+PATIENCE = 3.0  # seconds before anybody is asked for a point
 
-
-@dataclass(frozen=True, eq=False)
-class TreeSearch:
-    """Where a search ended.
-
-    Attributes
-    ----------
-    point : FeasiblePoint or None
-        The best one, exactly feasible.
-    proof : TreeProof
-    bound : LowerBound, Infeasible or None
-        What the kernel makes of the proof.
-    nodes : int
-        Boxes that were bounded.
-    stop : StopReason
-    trace : tuple of (seconds, bound, incumbent)
-        Of the minimisation, its constant included.
-    falls : bool
-        Whether the relaxation seems to have no least value although there is a point.
-    """
-
-    point: FeasiblePoint | None
-    proof: TreeProof
-    bound: LowerBound | Infeasible | None
-    nodes: int
-    stop: StopReason
-    trace: tuple[Row, ...]
-    falls: bool = False
+Helper = Callable[[], tuple[Array | None, float | None]]
 
 
 def tree_search(
@@ -77,18 +49,23 @@ def tree_search(
     start: Array | None = None,
     *,
     node_limit: int | None = None,
-    helper: Callable[[], Array | None] | None = None,
+    helper: Helper | None = None,
+    patience: float = PATIENCE,
 ) -> TreeSearch:
     """Search a mixed-integer model that is convex once integrality is dropped.
 
     Parameters
     ----------
     start : array (n,), optional
-        A point whose integers are tried first; what is wrong with it does no harm.
+        A point whose integers are tried first, nan where it says nothing; what is wrong with it
+        does no harm.
     node_limit : int, optional
         Most boxes to bound.
-    helper : callable(), optional
-        Gives a point to try; asked once, where the first boxes have not been enough.
+    helper : callable() -> (array (n,) or None, float or None), optional
+        Gives a point to try, and the seconds that may follow if that is for it to say; asked once,
+        where the first boxes have not been enough.
+    patience : float
+        Seconds before it is asked, unless there is no point at all.
 
     Raises
     ------
@@ -97,10 +74,10 @@ def tree_search(
     """
     if not case.classification.relaxes_to_convex:
         raise ValueError(f"branch and bound: {case.classification.reason}")
-    search = _Search(case, node_limit, helper)
+    search = _Search(case, node_limit, helper, patience)
     with search.ctrl_c.listening():
         stop = search.run(start)
-    proof = search.tree.proof(search.cutoff, search.root.rounds)
+    proof = search.proof()
     return TreeSearch(
         search.incumbent.point, proof, tree_bound(case.subject, proof), search.nodes_done, stop,
         search.progress.rows, search.falls,
@@ -111,9 +88,9 @@ class _Search:
     """The state of a search."""
 
     def __init__(
-        self, case: Case, node_limit: int | None, helper: Callable[[], Array | None] | None
+        self, case: Case, node_limit: int | None, helper: Helper | None, patience: float
     ) -> None:
-        self.helper = helper
+        self.helper, self.patience = helper, patience
         self.case, self.subject, self.form = case, case.subject, case.form
         self.integer = np.flatnonzero(self.form.integer)
         self.step = lattice(self.subject)
@@ -128,6 +105,7 @@ class _Search:
         self.cutoff = math.inf
         self.root = planted(self.subject, self.cutoff)
         self.tree = GrowingTree(self.root.rows.low, self.root.rows.high)
+        self.former: tuple[float, TreeProof | None] = (-math.inf, None)
 
     @property
     def best(self) -> float:
@@ -141,7 +119,14 @@ class _Search:
 
     def bound(self) -> float:
         """Least bound of what is open and of what was closed."""
-        return min(self.tree.bound(), self.cutoff)
+        return max(min(self.tree.bound(), self.cutoff), self.former[0])
+
+    def proof(self) -> TreeProof:
+        """The tree, or the one before it while that proves more."""
+        bound, former = self.former
+        if former is not None and bound > min(self.tree.bound(), self.cutoff):
+            return former
+        return self.tree.proof(self.cutoff, self.root.rounds)
 
     def _ready(self) -> None:
         """Solver and scales for the rows of the root."""
@@ -161,10 +146,8 @@ class _Search:
     def run(self, start: Array | None) -> StopReason:
         """Search until the gap is closed or a limit ends it."""
         self._ready()
-        if start is not None and np.isfinite(start).all():
-            self.incumbent.take(start)
-        if self.incumbent.point is None:
-            self.incumbent.dive(self.root.rows, self.solver, self._is_over)
+        for begin in (start, None) if start is not None else (None,):
+            self._climb(begin)
         if self.incumbent.point is None and self.helper is not None:
             self._ask()
         while True:
@@ -177,27 +160,62 @@ class _Search:
                 self._note()
                 return stop
             self.restarts += 1
+            if self.bound() > self.former[0]:
+                self.former = self.bound(), self.tree.proof(self.cutoff, self.root.rounds)
+
+    def _climb(self, start: Array | None) -> None:
+        """A point from a start or from the relaxation, as good as single moves make it."""
+        other = Incumbent(self.case)
+        if start is None:
+            other.dive(self.root.rows, self.solver, self._is_over)
+        else:
+            other.begin(self.root.rows, self.solver, start, self._is_over)
+        other.improve(self.root.rows, self.solver, self._is_over)
+        if other.best < self.best:
+            self.incumbent = other
 
     def _grow_root(self) -> None:
         """Everything that can be derived at the root below the present cutoff."""
         if self.best < self.cutoff:
-            self.cutoff = self.best
-            self.root = planted(self.subject, self.cutoff, self.root)
-            self._ready()
+            self._lower_cutoff()
         if not self._is_empty():
             whole = self.boxes.bounded(self.root.rows.low, self.root.rows.high, self.target)
             bound, self.falls = whole.bound, whole.falls
-        if math.isfinite(self.cutoff) and not self._is_empty():
-            left = self.deadline - time.perf_counter()
-            spend = min(UNHURRIED, ROOT_SHARE * left)
-            if bound < self.target:
-                guess = bound if math.isfinite(bound) else min(0.0, self.cutoff)
-                Strengthening(
-                    self.subject, self.root, self.cutoff, guess, self.case.limits.threads,
-                    time.perf_counter() + spend,
-                ).run()  # fmt: skip
-                self._ready()
+        if math.isfinite(self.cutoff) and not self._is_empty() and bound < self.target:
+            self._strengthen(bound)
         self.tree = GrowingTree(self.root.rows.low, self.root.rows.high)
+
+    def _strengthen(self, bound: float) -> None:
+        """Derive limits and smaller M; the helper is asked in between where that takes long."""
+        guess = bound if math.isfinite(bound) else min(0.0, self.cutoff)
+        left = min(UNHURRIED, ROOT_SHARE * (self.deadline - time.perf_counter()))
+        waiting = math.inf
+        if self.helper is not None:
+            waiting = max(0.0, self.began + self.patience - time.perf_counter())
+        self._derive(guess, min(left, waiting))
+        if self.helper is not None and self._is_slow() and left > waiting:
+            self._ask()
+            if self.best < self.cutoff:
+                self._lower_cutoff()
+            self._derive(guess, min(left - waiting, self.deadline - time.perf_counter()))
+
+    def _derive(self, guess: float, seconds: float) -> None:
+        if seconds <= 0:
+            return
+        end = time.perf_counter() + seconds
+
+        def is_over() -> bool:
+            return self.ctrl_c.asked or time.perf_counter() > end
+
+        threads = self.case.limits.threads
+        Strengthening(self.subject, self.root, self.cutoff, guess, threads, is_over).run()
+        self._ready()
+
+    def _lower_cutoff(self) -> None:
+        """Everything derived so far, below the present point."""
+        self.cutoff = self.best
+        self.root = planted(self.subject, self.cutoff, self.root)
+        self._ready()
 
     def _is_empty(self) -> bool:
         return bool((self.root.rows.low > self.root.rows.high).any())
@@ -205,6 +223,8 @@ class _Search:
     def _tree(self) -> StopReason | None:
         """Take the open node of least bound, again and again; None to start the tree again."""
         at_root = self.best
+        if self.tree.is_open:  # without its root a tree proves nothing
+            self._look_at(self.tree.pop())
         while self.tree.is_open:
             if self.ctrl_c.asked:
                 return StopReason.INTERRUPTED
@@ -212,7 +232,7 @@ class _Search:
                 return StopReason.TIME_LIMIT
             if self.nodes_done >= self.node_limit:
                 return StopReason.NODE_LIMIT
-            if self.helper is not None and self.nodes_done >= FIRST_NODES:
+            if self.helper is not None and self._is_slow():
                 self._ask()
             self._look_at(self.tree.pop())
             if self.best < at_root and self.restarts < RESTARTS:
@@ -222,11 +242,16 @@ class _Search:
                     return None
         return StopReason.PROVEN if self.tree.worst >= self.target else StopReason.NUMERICAL
 
+    def _is_slow(self) -> bool:
+        return time.perf_counter() - self.began > self.patience
+
     def _ask(self) -> None:
         """Try the helper's point."""
         assert self.helper is not None
-        x = self.helper()
+        x, seconds = self.helper()
         self.helper = None
+        if seconds is not None:
+            self.deadline = min(self.deadline, time.perf_counter() + SEARCHED * seconds)
         if x is not None and np.isfinite(x).all() and self.incumbent.take(x):
             self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._note()
@@ -249,7 +274,13 @@ class _Search:
             self.tree.close(number, known, value)
             return
         if known is not None and known.multipliers.mu == 1 and math.isfinite(self.best):
-            number, low, high = self._fixed(number, known, value, low, high, left)
+            price = np.zeros(len(low))
+            price[self.integer] = known.minorant.low
+            priced = left[self.binary[left] & (np.abs(price[left]) > self.target - value)]
+            number, low, high = self.tree.fix(
+                number, known, low, high, dict(zip(priced.tolist(), price[priced], strict=True)),
+                self.target, self.step,
+            )  # fmt: skip
             left = self.integer[low[self.integer] < high[self.integer]]
             if not len(left):
                 self.tree.push(OpenNode(number, low, high, value, known))
@@ -276,33 +307,6 @@ class _Search:
             self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._note()
 
-    def _fixed(
-        self,
-        number: int,
-        known: Known,
-        value: float,
-        low: Array,
-        high: Array,
-        left: Index,
-    ) -> tuple[int, Array, Array]:
-        """Fix binaries whose price closes one side: that side is a leaf of the same multipliers."""
-        price = np.zeros(len(low))
-        price[self.integer] = known.minorant.low
-        room = self.target - value
-        for j in left[self.binary[left] & (np.abs(price[left]) > room)].tolist():
-            costly = 1.0 if price[j] > 0 else 0.0
-            low_there, high_there = low.copy(), high.copy()
-            low_there[j] = high_there[j] = costly
-            there = known.value(low_there, high_there, self.step)
-            if there < self.target:
-                continue
-            below, above = self.tree.split(number, j, 0.0)
-            closed, number = (above, below) if costly else (below, above)
-            self.tree.close(closed, known, there)
-            low, high = low.copy(), high.copy()
-            low[j] = high[j] = 1.0 - costly
-        return number, low, high
-
     def _split(
         self,
         number: int,
@@ -317,7 +321,7 @@ class _Search:
         room = self.target - value if math.isfinite(self.target - value) else 1.0
 
         def growth(column: int, side: int) -> float:
-            found = self.solver.solve(*self._half(low, high, x, column, side))
+            found = self.solver.solve(*half(low, high, x, column, side))
             if found is None or not math.isfinite(value):
                 return 0.0
             return max(0.0, min(found.bound, self.target) - value)
@@ -326,21 +330,9 @@ class _Search:
         at = min(max(math.floor(x[j]), low[j]), high[j] - 1)
         below, above = self.tree.split(number, j, float(at))
         for side, child in ((0, below), (1, above)):
-            box = self._half(low, high, x, j, side)
+            box = half(low, high, x, j, side)
             least = value
             if known is not None:
                 least = max(value, known.value(*box, self.step))
             distance = abs(x[j] - at) if side == 0 else abs(at + 1 - x[j])
             self.tree.push(OpenNode(child, *box, least, known, j, side, float(distance)))
-
-    def _half(
-        self, low: Array, high: Array, x: Array, column: int, side: int
-    ) -> tuple[Array, Array]:
-        """The box on one side of a column."""
-        at = min(max(math.floor(x[column]), low[column]), high[column] - 1)
-        low, high = low.copy(), high.copy()
-        if side == 0:
-            high[column] = at
-        else:
-            low[column] = at + 1
-        return low, high

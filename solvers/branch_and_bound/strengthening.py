@@ -8,8 +8,7 @@ that switches a row off becomes that number, and nobody has to know where the ro
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,8 +92,8 @@ class Strengthening:
         Finite, without the constant of the objective.
     bound : float
         The best lower bound known.
-    deadline : float
-        Of time.perf_counter.
+    is_over : callable() -> bool
+        Whether time is up, or somebody wants an end.
     """
 
     subject: Subject
@@ -102,7 +101,7 @@ class Strengthening:
     cutoff: float
     bound: float
     threads: int | None
-    deadline: float
+    is_over: Callable[[], bool]
 
     def run(self) -> None:
         """Add rounds to the root."""
@@ -128,7 +127,7 @@ class Strengthening:
         order = np.argsort(-(counts + 1e6 * open_sides)[asked], kind="stable")
         for j in asked[order][:COLUMNS].tolist():
             for sign in (1, -1):
-                if time.perf_counter() > self.deadline:
+                if self.is_over():
                     return
                 along = np.zeros(len(rows.low))
                 along[j] = -sign
@@ -155,7 +154,7 @@ class Strengthening:
             for row in range(block.start, block.start + block.size):
                 if not self.root.live[row]:
                     continue
-                if time.perf_counter() > self.deadline:
+                if self.is_over():
                     return
                 line = rows.lines[row]
                 columns, numbers = line.indices, line.data

@@ -15,6 +15,7 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.proofs.verdict import Verdict
 
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
+CLAIMED = 1e-5  # how near a solver ends where nothing is proven
 FACTORS = st.sampled_from([1e-6, 0.02, 3.7, 1e6])
 
 
@@ -42,5 +43,8 @@ def test_an_objective_times_a_number_has_the_optimum_times_that_number(
     else:
         assert after.certificate.verdict is not Verdict.NOT_CERTIFIED, after.certificate
     assert before.objective is not None
+    assert after.objective is not None
     gaps = factor * proven_gap(before) + proven_gap(after)
+    if after.bound is None:
+        gaps += CLAIMED * abs(after.objective)
     assert close(after.objective, factor * before.objective, gaps)

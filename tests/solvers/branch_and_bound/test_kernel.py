@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.support.integer_models import Enumerated, enumerated
-from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
+from tightmargin.solvers.branch_and_bound.result import TreeSearch
+from tightmargin.solvers.branch_and_bound.search import tree_search
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import Infeasible, LowerBound

@@ -21,7 +21,10 @@ from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers import dispatch
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.branch_and_bound import method
-from tightmargin.solvers.branch_and_bound.search import SEARCHED, TreeSearch, tree_search
+from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree
+from tightmargin.solvers.branch_and_bound.result import TreeSearch
+from tightmargin.solvers.branch_and_bound.search import SEARCHED, _Search, tree_search
+from tightmargin.solvers.branch_and_bound.starts import first_point
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import NumberError, ProblemClassError, SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
@@ -29,14 +32,18 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.tree.tree import tree_bound
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 
+def case_of(model: pyo.ConcreteModel, limit: float | None = 30.0) -> Case:
+    return Case(model, Subject(standard_form(model)), None, Limits(time_limit=limit, threads=1))
+
+
 def search_of(model: pyo.ConcreteModel, limit: float | None = 30.0, **words: Any) -> TreeSearch:
-    case = Case(model, Subject(standard_form(model)), None, Limits(time_limit=limit, threads=1))
-    return tree_search(case, **words)
+    return tree_search(case_of(model, limit), **words)
 
 
 def proven(model: pyo.ConcreteModel, **words: Any) -> SolveResult:
@@ -262,22 +269,129 @@ def test_names_that_are_none_are_refused_before_m_is_derived_again(
         tm.solve(model, method="brnch")
 
 
-def test_auto_proves_what_a_solver_merely_claims() -> None:
+def floored() -> pyo.ConcreteModel:
     model = separating(20, 2)
     model.floor = pyo.Constraint(expr=model.w[1] >= 0.2)
-    found = tm.solve(model)
+    return model
+
+
+def test_auto_proves_an_edited_model_without_asking_a_solver() -> None:
+    found = tm.solve(floored())
+    assert found.solver == "tightmargin"
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.solver_bound is None
+    assert found.certificate.bound_method.startswith("branch and bound")
+    claimed = tm.solve(floored(), "scip")
+    assert claimed.certificate.verdict is Verdict.SOLVER_BOUND
+    assert claimed.objective == pytest.approx(found.objective, rel=1e-6)
+    for words in ({"prove": False}, {"method": "direct"}, {"options": {"limits/gap": 0.0}}):
+        plain = tm.solve(floored(), **words)
+        assert plain.solver == "scip"
+
+
+def test_auto_proves_what_a_solver_merely_claims() -> None:
+    """Somebody else's model: the solver goes first, and its claim stands beside the proof."""
+    theirs = floored()
+    del theirs.origin
+    found = tm.solve(theirs)
     assert found.solver == "scip"
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert found.certificate.solver_bound is not None
-    assert found.certificate.bound_method.startswith("branch and bound")
     assert "proven here by branch and bound" in found.message
-    claimed = tm.solve(model, prove=False)
-    assert claimed.certificate.verdict is Verdict.SOLVER_BOUND
-    assert claimed.objective == pytest.approx(found.objective, rel=1e-6)
-    named = tm.solve(model, "scip")
-    assert named.certificate.verdict is Verdict.SOLVER_BOUND
-    asked = tm.solve(model, "scip", prove=20.0)
+    asked = tm.solve(floored(), "scip", prove=20.0)
     assert asked.certificate.verdict is Verdict.CERTIFIED
+    assert asked.certificate.solver_bound is not None
+
+
+def test_a_proof_that_takes_long_asks_the_solver_and_keeps_its_claim() -> None:
+    model = separating(60, 6, 5)
+    found = tm.solve(model, prove=0.5, time_limit=8.0)
+    assert found.solver == "scip"
+    assert found.certificate.solver_bound is not None
+    assert found.interval is not None
+    low, high = found.interval
+    assert 0 < low <= high
+    assert found.certificate.solver_bound <= high * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("lie", ["infeasible", "too good", "nothing", "broken"])
+def test_a_solver_that_is_asked_second_is_believed_no_more_than_one_that_is_first(
+    monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    model = separating(30, 3)
+    truth = tm.solve(model, method="branch-and-bound", time_limit=60.0)
+
+    def lying(form: Any, limits: Any) -> Claim:
+        if lie == "infeasible":
+            return Claim(Status.INFEASIBLE)
+        if lie == "too good":
+            return Claim(Status.OPTIMAL, x=np.zeros(form.n), bound=0.0)
+        if lie == "nothing":
+            return Claim(Status.LIMIT_NO_SOLUTION)
+        return Claim(Status.ERROR, message="broke down")
+
+    monkeypatch.setattr(method, "FOR_A_POINT", 0.0)
+    monkeypatch.setattr(method.scip, "run", lying)
+    found = tm.solve(separating(30, 3), time_limit=60.0, prove=60.0)
+    assert found.solver == "scip"
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective == pytest.approx(truth.objective, rel=1e-6)
+
+
+def test_ctrl_c_before_the_solver_is_asked_ends_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("it was asked")
+
+    monkeypatch.setattr(method, "FOR_A_POINT", 60.0)
+    monkeypatch.setattr(method.scip, "run", never)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        press = Timer(2.0, signal.raise_signal, [signal.SIGINT])
+        press.start()
+        found = tm.solve(separating(60, 6, 5), prove=60.0)
+    finally:
+        press.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert found.status is Status.INTERRUPTED
+    assert found.objective is not None
+    assert found.interval is not None
+
+
+def test_the_tree_before_a_new_start_is_kept_while_it_proves_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A limit right after a new start: the bound is not that of an empty tree."""
+    whole = _Search(case_of(separating(40, 3, 2)), 60, None, 60.0)
+    whole.run(None)
+    bound = whole.bound()
+    cut = _Search(case_of(separating(40, 3, 2)), 60, None, 60.0)
+    cut.run(None)
+    cut.former = cut.bound(), cut.tree.proof(cut.cutoff, cut.root.rounds)
+    cut.tree = GrowingTree(cut.root.rows.low, cut.root.rows.high)
+    assert cut.bound() == bound
+    proven = tree_bound(cut.subject, cut.proof())
+    assert isinstance(proven, LowerBound)
+    assert proven.varying == pytest.approx(bound, rel=1e-9)
+
+
+def test_starts_are_values_at_hand_and_the_heuristic_of_the_family() -> None:
+    model = separating(20, 2)
+    start = first_point(case_of(model))
+    z = start[standard_form(model).integer]
+    assert set(z.tolist()) == {0.0, 1.0}
+    model.used = pyo.Var(range(2), within=pyo.Binary)
+    for j in range(2):
+        model.add_component(f"on{j}", pyo.Constraint(expr=model.w[j] <= 20 * model.used[j]))
+    integer = standard_form(model).integer
+    start = first_point(case_of(model))[integer]
+    assert np.isnan(start).sum() == 2, "what an edit has added stays open"
+    for variable in (*model.z.values(), *model.used.values()):
+        variable.set_value(1)
+    assert (first_point(case_of(model))[integer] == 1).all()
+    del model.origin
+    for variable in model.z.values():
+        variable.set_value(None, skip_validation=True)
+    assert np.isnan(first_point(case_of(model))[integer]).sum() == 20
 
 
 def test_disjunctions_and_indicators_are_proven_too() -> None:

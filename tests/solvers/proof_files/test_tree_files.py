@@ -16,7 +16,8 @@ from tests.solvers.proof_files import second_checker, tiny_models, tiny_trees
 from tests.solvers.proof_files.rewritten_models import enumerated
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.branch_and_bound.search import TreeSearch, tree_search
+from tightmargin.solvers.branch_and_bound.result import TreeSearch
+from tightmargin.solvers.branch_and_bound.search import tree_search
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import Limits
