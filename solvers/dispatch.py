@@ -21,12 +21,11 @@ from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
     by_tree,
-    goes_first,
     is_worth_a_proof,
-    proof_first,
     refuse_bad_budget,
     with_tree,
 )
+from tightmargin.solvers.branch_and_bound.proof_first import goes_first, proof_first
 from tightmargin.solvers.canonical_form.named_values import load_start, load_values
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.disjunctive.transformation import (

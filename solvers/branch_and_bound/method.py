@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 
-from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.attempts.attempts import Outcome, standing
 from tightmargin.solvers.backends import scip
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.branch_and_bound.result import TreeSearch
+from tightmargin.solvers.branch_and_bound.result import Answer, TreeSearch
 from tightmargin.solvers.branch_and_bound.search import tree_search
-from tightmargin.solvers.branch_and_bound.starts import first_point
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
+from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.errors import RefusedError, SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.fact_names import MODEL_FACTS
 from tightmargin.solvers.methods import BRANCH_AND_BOUND, DIRECT
@@ -80,13 +77,14 @@ def budget(case: Case, solver: float, spent: float, prove: float | bool | None) 
     """
     if prove is False:
         return 0.0
-    asked = _allowed(solver, prove)
+    asked = allowed(solver, prove)
     if case.limits.time_limit is not None:
         asked = min(asked, case.limits.time_limit - spent)
     return max(0.0, asked)
 
 
-def _allowed(solver: float, prove: float | bool | None) -> float:
+def allowed(solver: float, prove: float | bool | None) -> float:
+    """Seconds that `prove=` gives to a search, after so many of a solver."""
     return max(LEAST_BUDGET, solver) if prove is None or prove is True else float(prove)
 
 
@@ -119,96 +117,46 @@ def by_tree(case: Case) -> Outcome:
     limit = case.limits.time_limit
     seconds = FOR_A_POINT if limit is None else min(FOR_A_POINT, SHARE_FOR_A_POINT * limit)
 
-    def helper() -> tuple[Array | None, None]:
+    def helper() -> Answer:
         limits = replace(case.limits, time_limit=seconds, options={}, log=False)
         try:
-            return scip.run(case.form, limits).x, None
+            return Answer(scip.run(case.form, limits).x)
         except RefusedError:  # of numbers that SCIP would lose, and the search does not
-            return None, None
+            return Answer(None)
 
     began = time.perf_counter()
     asked = helper if SOLVERS["scip"].installed else None
-    start = first_point(case)
+    start = first_point(case.model, case.form)
     search = tree_search(
-        _without_options(case, limit), start, node_limit=nodes, helper=asked, patience=seconds
+        without_options(case, limit), start, node_limit=nodes, helper=asked, patience=seconds
     )
-    return _judged(case, search, None, time.perf_counter() - began)
-
-
-def goes_first(case: Case) -> bool:
-    """Whether a proof is tried before a solver is asked: edited models of the catalogue.
-
-    They are mostly proven in less time than a solver takes for its claim.
-    """
-    edited = case.origin is None and isinstance(getattr(case.model, "origin", None), Origin)
-    possible = SOLVERS["clarabel"].installed and case.form.n <= SIZE_LIMIT
-    plain = not (case.limits.log or case.limits.options)
-    return edited and possible and plain and not refusal(case)
-
-
-def proof_first(
-    case: Case, ask: Callable[[Limits], Outcome], prove: float | bool | None
-) -> tuple[Outcome, Outcome | None]:
-    """Search, and ask a solver where that takes long; also what the solver said if it was asked.
-
-    Parameters
-    ----------
-    ask : callable(limits) -> Outcome
-        Runs the solver for the time that is left.
-    prove : float, bool or None
-        As in solve(): seconds of the whole search, the solver's not counted.
-    """
-    began, limits = time.perf_counter(), case.limits
-    said: list[Outcome] = []
-
-    def helper() -> tuple[Array | None, float]:
-        searched = time.perf_counter() - began
-        said.append(ask(limits.without(searched)))
-        if not is_worth_a_proof(case, said[0].found, said[0].claim):
-            return None, 0.0
-        left = budget(case, said[0].seconds, time.perf_counter() - began, prove)
-        return _start(said[0]), max(0.0, min(left, _allowed(said[0].seconds, prove) - searched))
-
-    patience = min(FOR_A_POINT, _allowed(0.0, prove))
-    if limits.time_limit is not None:
-        patience = min(patience, SHARE_FOR_A_POINT * limits.time_limit)
-    search = tree_search(case, first_point(case), helper=helper, patience=patience)
-    before = said[0] if said else None
-    if before is not None and before.found.certificate.verdict is Verdict.CERTIFIED:
-        outcome = before
-    else:
-        others = 0.0 if before is None else before.seconds
-        outcome = _judged(case, search, before, time.perf_counter() - began - others)
-    stopped = outcome.claim.status is Status.INTERRUPTED
-    if before is None and not (stopped or outcome.found.certificate.verdict.closed):
-        before = ask(limits.without(time.perf_counter() - began))
-        if standing(before.found) >= standing(outcome.found):
-            outcome = before
-    return replace(outcome, seconds=time.perf_counter() - began), before
+    return judged_search(case, search, None, time.perf_counter() - began)
 
 
 def with_tree(case: Case, outcome: Outcome, seconds: float) -> Outcome:
     """The outcome of a solver with a proof, or with a better interval, within some seconds."""
     began = time.perf_counter()
-    search = tree_search(_without_options(case, seconds), _start(outcome))
+    search = tree_search(without_options(case, seconds), start_of(outcome))
     took = time.perf_counter() - began
-    found = _judged(case, search, outcome, took)
+    found = judged_search(case, search, outcome, took)
     return replace(found, how=outcome.how, seconds=outcome.seconds + took)
 
 
-def _without_options(case: Case, seconds: float | None) -> Case:
+def without_options(case: Case, seconds: float | None) -> Case:
+    """The same case with another limit, and nothing that is meant for a solver."""
     return replace(case, limits=replace(case.limits, time_limit=seconds, options={}))
 
 
-def _start(outcome: Outcome) -> Array | None:
+def start_of(outcome: Outcome) -> Array | None:
+    """The point of an outcome, as it was made exact or as the solver left it."""
     return outcome.claim.x if outcome.found.x is None else outcome.found.x
 
 
-def _judged(case: Case, search: TreeSearch, before: Outcome | None, took: float) -> Outcome:
+def judged_search(case: Case, search: TreeSearch, before: Outcome | None, took: float) -> Outcome:
     """What a search has found, as a result; what a solver said before stays where that is more."""
     claim = Claim(Status.LIMIT_NO_SOLUTION)
     if before is not None:
-        claim = replace(before.claim, x=_start(before), duals=None)
+        claim = replace(before.claim, x=start_of(before), duals=None)
     claim = _claim(case, claim, search, before)
     endless = no_optimum(case) if search.falls else None
     if isinstance(search.bound, Infeasible):

@@ -1,9 +1,11 @@
-"""What a search over boxes returns."""
+"""What a search over boxes asks for, and what it returns."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.trace import Row
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
@@ -37,3 +39,24 @@ class TreeSearch:
     stop: StopReason
     trace: tuple[Row, ...]
     falls: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What somebody who is asked for a point says.
+
+    Attributes
+    ----------
+    x : array (n,) or None
+    seconds : float or None
+        What the search may still take, if that is for it to say.
+    again : float or None
+        Seconds after which it may be asked again.
+    """
+
+    x: Array | None
+    seconds: float | None = None
+    again: float | None = None
+
+
+Helper = Callable[[], Answer]

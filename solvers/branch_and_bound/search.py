@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency,
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
 from tightmargin.solvers.branch_and_bound.points import WHOLE, Incumbent, rounded
-from tightmargin.solvers.branch_and_bound.result import TreeSearch
+from tightmargin.solvers.branch_and_bound.result import Helper, TreeSearch
 from tightmargin.solvers.branch_and_bound.strengthening import Strengthening, planted
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -41,8 +40,6 @@ SEARCHED = 0.9  # of a time limit; the kernel replays the tree in the rest
 EVERY = 10  # nodes between two roundings
 PATIENCE = 3.0  # seconds before anybody is asked for a point
 
-Helper = Callable[[], tuple[Array | None, float | None]]
-
 
 def tree_search(
     case: Case,
@@ -61,9 +58,8 @@ def tree_search(
         does no harm.
     node_limit : int, optional
         Most boxes to bound.
-    helper : callable() -> (array (n,) or None, float or None), optional
-        Gives a point to try, and the seconds that may follow if that is for it to say; asked once,
-        where the first boxes have not been enough.
+    helper : callable() -> Answer, optional
+        Asked for a point where the first boxes have not been enough.
     patience : float
         Seconds before it is asked, unless there is no point at all.
 
@@ -248,10 +244,15 @@ class _Search:
     def _ask(self) -> None:
         """Try the helper's point."""
         assert self.helper is not None
-        x, seconds = self.helper()
-        self.helper = None
-        if seconds is not None:
-            self.deadline = min(self.deadline, time.perf_counter() + SEARCHED * seconds)
+        answer = self.helper()
+        now = time.perf_counter()
+        if answer.again is None:
+            self.helper = None
+        else:
+            self.patience = now - self.began + answer.again
+        if answer.seconds is not None:
+            self.deadline = min(self.deadline, now + SEARCHED * answer.seconds)
+        x = answer.x
         if x is not None and np.isfinite(x).all() and self.incumbent.take(x):
             self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._note()

@@ -18,6 +18,7 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
 from tightmargin.solvers.edits.rederiving.switched_rows import Mask, SwitchedRows
+from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
@@ -59,13 +60,17 @@ def best_point(
 def _candidates(
     model: pyo.ConcreteModel, rows: SwitchedRows, limits: Limits
 ) -> Iterator[tuple[Array, Mask]]:
-    """Points and what they give up: as the variables stand, everything, and what SCIP finds."""
+    """Points and what they give up: as the variables stand, by the family, all, and by SCIP."""
     start = rows.form.point()
     if np.isfinite(start).all():
         yield start, (rows.missed(start) | ~rows.may_be_kept) & rows.may_be_given_up
     others = rows.form.integer.copy()
     others[rows.column[rows.column >= 0]] = False
     if not others.any():
+        first = first_point(model, rows.form)
+        z = np.where(rows.column >= 0, np.append(first, 0)[rows.column], rows.held)
+        if np.isfinite(z).all():
+            yield np.zeros(rows.form.n), ((z > 0.5) | ~rows.may_be_kept) & rows.may_be_given_up
         yield np.zeros(rows.form.n), rows.may_be_given_up
     if not SOLVERS["scip"].installed or rows.form.psd:
         return

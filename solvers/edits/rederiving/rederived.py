@@ -20,7 +20,7 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.canonical_form.named_values import load_values, named_values
 from tightmargin.solvers.edits.difference import Difference, difference
 from tightmargin.solvers.edits.kept_bounds import never_lower
 from tightmargin.solvers.edits.rederiving.cutoff import best_point
@@ -111,12 +111,15 @@ def rederived(
         return found
     copy = model.clone()
     _put(copy, found.big_m)
+    written = standard_form(copy)
+    if found.point.x is not None:  # where searches and solvers may start from
+        load_values(written, found.point.x)
     if origin is not None:
         # What checks an unedited model asks for the point that its M comes from.
         at = {"incumbent": _hyperplane(model, form, origin, found.point)}
         copy.origin = replace(copy.origin, parameters={**copy.origin.parameters, **at})
     words = _words(origin_now(model), found.big_m)
-    return Rederived(copy, standard_form(copy), found.big_m, words)
+    return Rederived(copy, written, found.big_m, words)
 
 
 def _hyperplane(

@@ -17,15 +17,16 @@ import pytest
 import tightmargin as tm
 from tests.support.integer_models import enumerated
 from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers import dispatch
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.branch_and_bound import method
+from tightmargin.solvers.branch_and_bound import method, proof_first
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree
 from tightmargin.solvers.branch_and_bound.result import TreeSearch
 from tightmargin.solvers.branch_and_bound.search import SEARCHED, _Search, tree_search
-from tightmargin.solvers.branch_and_bound.starts import first_point
 from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.errors import NumberError, ProblemClassError, SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
@@ -35,11 +36,15 @@ from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import tree_bound
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 
 def case_of(model: pyo.ConcreteModel, limit: float | None = 30.0) -> Case:
     return Case(model, Subject(standard_form(model)), None, Limits(time_limit=limit, threads=1))
+
+
+def first_of(model: pyo.ConcreteModel) -> Array:
+    return first_point(model, standard_form(model))
 
 
 def search_of(model: pyo.ConcreteModel, limit: float | None = 30.0, **words: Any) -> TreeSearch:
@@ -330,10 +335,10 @@ def test_a_solver_that_is_asked_second_is_believed_no_more_than_one_that_is_firs
             return Claim(Status.LIMIT_NO_SOLUTION)
         return Claim(Status.ERROR, message="broke down")
 
-    monkeypatch.setattr(method, "FOR_A_POINT", 0.0)
+    monkeypatch.setattr(proof_first, "FOR_A_POINT", 0.0)
     monkeypatch.setattr(method.scip, "run", lying)
     found = tm.solve(separating(30, 3), time_limit=60.0, prove=60.0)
-    assert found.solver == "scip"
+    assert found.solver == ("tightmargin" if lie == "nothing" else "scip")
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert found.objective == pytest.approx(truth.objective, rel=1e-6)
 
@@ -342,7 +347,11 @@ def test_ctrl_c_before_the_solver_is_asked_ends_it_all(monkeypatch: pytest.Monke
     def never(*_: Any) -> None:
         raise AssertionError("it was asked")
 
-    monkeypatch.setattr(method, "FOR_A_POINT", 60.0)
+    def nothing(model: pyo.ConcreteModel, form: StandardForm) -> Array:
+        return np.full(form.n, np.nan)
+
+    monkeypatch.setattr(proof_first, "FOR_A_POINT", 60.0)
+    monkeypatch.setattr(proof_first, "first_point", nothing)
     monkeypatch.setattr(method.scip, "run", never)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -376,22 +385,22 @@ def test_the_tree_before_a_new_start_is_kept_while_it_proves_more(
 
 def test_starts_are_values_at_hand_and_the_heuristic_of_the_family() -> None:
     model = separating(20, 2)
-    start = first_point(case_of(model))
+    start = first_of(model)
     z = start[standard_form(model).integer]
     assert set(z.tolist()) == {0.0, 1.0}
     model.used = pyo.Var(range(2), within=pyo.Binary)
     for j in range(2):
         model.add_component(f"on{j}", pyo.Constraint(expr=model.w[j] <= 20 * model.used[j]))
     integer = standard_form(model).integer
-    start = first_point(case_of(model))[integer]
+    start = first_of(model)[integer]
     assert np.isnan(start).sum() == 2, "what an edit has added stays open"
     for variable in (*model.z.values(), *model.used.values()):
         variable.set_value(1)
-    assert (first_point(case_of(model))[integer] == 1).all()
+    assert (first_of(model)[integer] == 1).all()
     del model.origin
     for variable in model.z.values():
         variable.set_value(None, skip_validation=True)
-    assert np.isnan(first_point(case_of(model))[integer]).sum() == 20
+    assert np.isnan(first_of(model)[integer]).sum() == 20
 
 
 def test_disjunctions_and_indicators_are_proven_too() -> None:

@@ -8,22 +8,22 @@ from pyomo.gdp import Disjunct
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.methods import incumbents_of
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 
-def first_point(case: Case) -> Array:
+def first_point(model: pyo.ConcreteModel, form: StandardForm) -> Array:
     """Integers to try first, by column; nan where nothing is known.
 
     What the variables hold counts. Where some hold nothing, the heuristic of the family is asked
     for a point of the formulation as it was built; what an edit has added stays open.
     """
-    known = np.where(case.form.integer, case.form.point(), np.nan)
-    if np.isfinite(known[case.form.integer]).all():
+    known = np.where(form.integer, form.point(), np.nan)
+    if np.isfinite(known[form.integer]).all():
         return known
-    values = _by_the_family(case.model)
-    for k, name in enumerate(case.form.columns.names()):
-        if case.form.integer[k] and not np.isfinite(known[k]):
+    values = _by_the_family(model)
+    for k, name in enumerate(form.columns.names()):
+        if form.integer[k] and not np.isfinite(known[k]):
             known[k] = values.get(name, np.nan)
     return known
 
