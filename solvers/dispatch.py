@@ -52,7 +52,8 @@ from tightmargin.solvers.methods import (
     refuse_solver_beside,
     remark_on,
 )
-from tightmargin.solvers.proof_files.write import refuse_bad_path, with_proof
+from tightmargin.solvers.proof_files.result_proof import with_proof
+from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.records import result_of, settings_of
@@ -115,9 +116,9 @@ def solve(
         In the units of the objective: a proven gap of so much is closed too. An optimum of 0 has
         nothing that a gap could be small beside. It is recorded in the certificate's facts.
     proof : str or path, optional
-        A .json or .json.gz file for the proof of a convex model's optimum, or of there being none,
-        that anybody can check without this project (docs/proof_files.md). A proof that does not
-        check is not written; `message` says whether there is a file, and why not.
+        A .json or .json.gz file for the proof, that anybody can check without this project
+        (docs/proof_files.md). Where a search of a family proved the result, a tree is grown for the
+        file, within `prove` (60) seconds. `message` says whether there is a file, and why not.
     prove : float or bool, optional
         Seconds that branch and bound may take to prove what a solver merely claims of a
         mixed-integer model. By default as long as the solver took, and 5 seconds at least, where
@@ -172,7 +173,7 @@ LicenceError
         proving = first if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving, first=first)
     result = replace(ready.said(result), time_limit=limits.time_limit)
-    return with_proof(proof, case, result, tree)
+    return with_proof(proof, case, result, tree, prove)
 
 
 def _method(
@@ -247,8 +248,8 @@ def _by_solver(
     first: bool,
 ) -> tuple[SolveResult, TreeProof | None]:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
-    began, classification = time.perf_counter(), case.classification
-    timed = case.limits.time_limit is not None
+    began, timed = time.perf_counter(), case.limits.time_limit is not None
+    classification = case.classification
     choice = choose(solver, classification.problem_class, case.form, timed=timed)
     second = None
     if second_solver is not None:

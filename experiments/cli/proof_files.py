@@ -13,8 +13,10 @@ from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.saved_results.training_data import training_data
 from tightmargin.experiments.saved_results.verification import rebuilt_case
+from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proof_files.write import document_of, refuse_bad_path, write_document
+from tightmargin.solvers.proof_files.result_proof import SECONDS, write_proof
+from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.result import SolveResult
 
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Written by solve --proof or prove.")]
@@ -26,14 +28,23 @@ def prove_command(
     data: options.OptionalSpec = None,
     label: options.Label = None,
     positive: options.Positive = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            help="For the branch and bound that proves a mixed-integer model.",
+        ),
+    ] = SECONDS,
     json: options.Json = False,
 ) -> int:
-    """Write the proof of a saved result of a convex model, for check."""
+    """Write the proof of a saved result, for check; a mixed-integer one is searched for."""
     refuse_bad_path(proof)
+    limit = checked_limits(time_limit).time_limit
     with working(f"proving {file}"):
         result = SolveResult.load(file)
         case = rebuilt_case(result, training_data(result, data, label, positive))
-        found = write_document(document_of(case, result), proof)
+        found = write_proof(proof, case, result, limit)
     _say("prove", proof, found, json=json)
     return 0
 

@@ -29,7 +29,8 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.methods import AUTO, methods, refuse_method
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proof_files.write import NO_FILE, refuse_bad_path
+from tightmargin.solvers.proof_files.result_proof import NO_FILE
+from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 

@@ -28,8 +28,6 @@ from tightmargin.solvers.canonical_form.named_values import multipliers_by_name,
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
-from tightmargin.solvers.exact_points.exact_point import exact_point
-from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.plain_json import write_atomically
 from tightmargin.solvers.proof_files.certificate import Numbers
 from tightmargin.solvers.proof_files.checker import Model, Proof, ProofError, check
@@ -43,7 +41,6 @@ from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 SUFFIXES = (".json", ".json.gz")
-NO_FILE = "no proof file was written"
 
 
 def optimum_document(
@@ -145,31 +142,6 @@ def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
     at = point_with(case.model, form, x, facts.get(BOUND_POINT, {}))
     gap = case.limits.absolute_gap
     return optimum_document(form, kind, x, duals, at=at, absolute_gap=gap)
-
-
-def with_proof(
-    path: Path | str | None, case: Case, result: SolveResult, tree: TreeProof | None = None
-) -> SolveResult:
-    """The result, with its proof in a file, or with a sentence that says why there is none."""
-    if path is None:
-        return result
-    try:
-        if tree is None:
-            write_document(document_of(case, result), Path(path))
-        else:
-            write_tree(path, case, _point(case, result), tree)
-        said = f"the proof is in {path}"
-    except NotProvenError as error:
-        said = f"{NO_FILE}: {error}"
-    return replace(result, message="; ".join(part for part in (result.message, said) if part))
-
-
-def _point(case: Case, result: SolveResult) -> FeasiblePoint | None:
-    """The exactly feasible point near that of a result."""
-    if not result.values:
-        return None
-    x = point_with(case.model, case.form, np.nan_to_num(case.form.point()), result.values)
-    return exact_point(case.form, case.classification, x, Limits())
 
 
 def write_tree(path: Path | str, case: Case, point: FeasiblePoint | None, tree: TreeProof) -> Proof:

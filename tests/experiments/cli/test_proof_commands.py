@@ -12,6 +12,7 @@ import pytest
 
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 POINTS = reference_solutions.points("overlapping", 3, n=10)
 EXPECTED = reference_solutions.hinge(POINTS, "free", 0.5, 0.7).value
@@ -60,10 +61,29 @@ def test_an_altered_file_is_not_proven(tmp_path: Path, data: Path) -> None:
 def test_what_cannot_be_proven_is_said(tmp_path: Path, data: Path) -> None:
     proof = tmp_path / "zero_one.json"
     words = ("--data", data, "--set", "penalty=1", "big_m=derived")
-    answer = run("solve", "zero_one_big_m", *words, "--proof", proof)
+    answer = run("solve", "zero_one_big_m", *words, "--prove", "0", "--proof", proof)
     assert answer.code == 0
     assert "no proof file was written" in answer.stderr
     assert not proof.exists()
+
+
+def test_the_result_of_a_search_is_proven_by_a_tree(tmp_path: Path, data: Path) -> None:
+    """Solved by the conflict search, which has its own proof; enumeration knows the optimum."""
+    saved, proof = tmp_path / "zero_one.json", tmp_path / "zero_one.proof.json.gz"
+    words = ("--data", data, "--set", "penalty=1", "big_m=derived")
+    solved = run("solve", "zero_one_big_m", *words, "--out", saved, "--json").json
+    assert "conflict search" in json.dumps(solved)
+    optimum = zero_one_enumeration(POINTS, penalty=1.0, intercept="penalised").objective
+    answer = run("prove", saved, proof, "--json").json
+    assert answer["claim"] == "optimum"
+    assert run("check", proof, "--json").json["proven"] == answer["proven"]
+    lower, upper = (float(line.split()[-1]) for line in answer["proven"][1:3])
+    assert lower <= optimum * (1 + 1e-9)
+    assert upper >= optimum * (1 - 1e-9)
+    assert upper - lower <= 1e-6 * upper
+    short = run("prove", saved, tmp_path / "short.json", "--time-limit", "-1")
+    assert short.code == 2
+    assert "time_limit" in short.complaint
 
 
 @pytest.mark.parametrize(

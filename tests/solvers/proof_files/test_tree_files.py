@@ -12,6 +12,8 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 
+import tightmargin as tm
+from tests.references.multiclass import class_points
 from tests.solvers.proof_files import second_checker, tiny_models, tiny_trees
 from tests.solvers.proof_files.rewritten_models import enumerated
 from tightmargin.experiments.data.outlier_generators import outlier_data
@@ -128,6 +130,54 @@ def test_solve_writes_the_tree(tmp_path: Path) -> None:
     proof = checker.check(checker.read(str(path)))
     assert proof.kind == "optimum"
     assert proof.lower == pytest.approx(2)
+
+
+def families() -> dict[str, tuple[pyo.ConcreteModel, str]]:
+    """Models that searches of their families prove in ways of their own, and what did it."""
+    points = outlier_data("clustered", n=16, d=2, sigma=0.4, seed=1)
+    classes = class_points(2)
+    return {
+        "conflicts": (tm.build("zero_one_big_m", points, penalty=1.0, big_m="derived"), "conflict"),
+        "enumeration": (tm.zero_one_disjunctive(points, penalty=1.0), "enumeration"),
+        "ramp": (tm.build("ramp_big_m", points, C=1.0, big_m="derived"), "enumeration"),
+        "classes": (
+            tm.build("multiclass_truncated", classes, ridge=0.1, truncation=-0.5, big_m="derived"),
+            "branch and bound",
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", list(families()))
+def test_what_a_search_of_a_family_proves_has_a_tree_too(tmp_path: Path, name: str) -> None:
+    model, how = families()[name]
+    path = tmp_path / "proof.json.gz"
+    result = solve(model, proof=path)
+    assert how in result.certificate.bound_method
+    assert f"the proof is in {path}" in result.message
+    document = checker.read(str(path))
+    proof = checker.check(document)
+    assert second_checker.decides(document)
+    assert proof.kind == "optimum"
+    assert result.interval is not None
+    low, high = result.interval
+    assert float(proof.lower + proof.model.constant) <= high * (1 + 1e-9)
+    assert float(proof.upper + proof.model.constant) >= low * (1 - 1e-9)
+
+
+def test_a_tree_for_a_file_takes_no_longer_than_was_asked(tmp_path: Path) -> None:
+    points = outlier_data("clustered", n=60, d=6, sigma=0.4, seed=5)
+    model = zero_one_big_m(points, penalty=1.0, big_m=60.0)
+    path = tmp_path / "proof.json.gz"
+    result = solve(model, "scip", time_limit=2.0, proof=path, options={"limits/nodes": 1})
+    began = time.perf_counter()
+    result = solve(model, "scip", time_limit=3.0, proof=path, options={"limits/nodes": 1})
+    assert time.perf_counter() - began < 15.0
+    assert "the proof is in" in result.message
+    assert checker.check(checker.read(str(path))).kind == "bounds"
+    off = tmp_path / "none.json"
+    assert "no proof file was written" in solve(model, "scip", prove=False, proof=off,
+                                                options={"limits/nodes": 1}).message  # fmt: skip
+    assert not off.exists()
 
 
 def test_solve_writes_that_there_is_no_point(tmp_path: Path) -> None:

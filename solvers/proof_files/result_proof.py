@@ -1,0 +1,110 @@
+"""The proof of a result as a file, grown first where the result came without a tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.branch_and_bound.method import refusal
+from tightmargin.solvers.branch_and_bound.search import tree_search
+from tightmargin.solvers.canonical_form.named_values import point_with
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.limits import SHORTEST, Limits
+from tightmargin.solvers.proof_files.checker import Proof
+from tightmargin.solvers.proof_files.model_document import NotProvenError
+from tightmargin.solvers.proof_files.write import document_of, write_document, write_tree
+from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.proofs.tree.tree import TreeProof
+from tightmargin.solvers.result import SolveResult
+
+NO_FILE = "no proof file was written"
+SECONDS = 60.0  # for a tree, where nobody says how long it may take
+
+
+def write_proof(
+    path: Path | str, case: Case, result: SolveResult, seconds: float | None = None
+) -> Proof:
+    """Write the proof of a result; that of a mixed-integer model is searched for, from its point.
+
+    The searches of the families prove their results in a way of their own; a tree of branch and
+    bound is what anybody can check. Where the time does not suffice, it proves an interval.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        For the search; 60 by default, 0 for none.
+
+    Raises
+    ------
+    NotProvenError
+        Nothing is proven, and the message says what is missing.
+    """
+    try:
+        return write_document(document_of(case, result), Path(path))
+    except NotProvenError:  # a tree may prove what multipliers of the relaxation do not
+        if seconds == 0 or refusal(case):
+            raise
+    limits = replace(case.limits, time_limit=SECONDS if seconds is None else seconds, options={})
+    found = tree_search(replace(case, limits=limits), _values(case, result))
+    if found.bound is None:
+        raise NotProvenError(
+            f"branch and bound proves no bound within {limits.time_limit:g} s "
+            f"({found.nodes} nodes); give it more time"
+        )
+    return write_tree(path, case, found.point, found.proof)
+
+
+def with_proof(
+    path: Path | str | None,
+    case: Case,
+    result: SolveResult,
+    tree: TreeProof | None = None,
+    prove: float | bool | None = None,
+) -> SolveResult:
+    """The result, with its proof in a file, or with a sentence that says why there is none.
+
+    Parameters
+    ----------
+    tree : TreeProof, optional
+        That the solve has grown.
+    prove : float, bool or None
+        As in solve(): seconds for a tree that has to be grown for the file.
+    """
+    if path is None:
+        return result
+    try:
+        if tree is None:
+            write_proof(path, case, result, _seconds(case, result, prove))
+        else:
+            write_tree(path, case, _point(case, result), tree)
+        said = f"the proof is in {path}"
+    except NotProvenError as error:
+        said = f"{NO_FILE}: {error}"
+    return replace(result, message="; ".join(part for part in (result.message, said) if part))
+
+
+def _seconds(case: Case, result: SolveResult, prove: float | bool | None) -> float:
+    if prove is False:
+        return 0.0
+    asked = SECONDS if prove is None or isinstance(prove, bool) else float(prove)
+    if case.limits.time_limit is not None:
+        asked = min(asked, case.limits.time_limit - result.seconds)
+    return max(asked, SHORTEST)
+
+
+def _point(case: Case, result: SolveResult) -> FeasiblePoint | None:
+    """The exactly feasible point near that of a result."""
+    x = _values(case, result)
+    if x is None:
+        return None
+    return exact_point(case.form, case.classification, x, Limits())
+
+
+def _values(case: Case, result: SolveResult) -> Array | None:
+    if not result.values:
+        return None
+    return point_with(case.model, case.form, np.nan_to_num(case.form.point()), result.values)
