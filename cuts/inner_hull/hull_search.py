@@ -108,7 +108,9 @@ def hull_search(
         began=began,
     )
     given = given_directions(problem, start, "start")
-    return supervised(lambda: search.run(given), search.asked_to_stop.set).value
+    return supervised(
+        lambda: search.run(given), search.asked_to_stop.set, name="hull search", state=search.state
+    ).value
 
 
 @dataclass(eq=False, kw_only=True)

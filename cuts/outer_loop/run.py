@@ -25,6 +25,7 @@ from tightmargin.cuts.relaxation.relaxation import (
 from tightmargin.cuts.search.result import Incumbent, StopError
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
+from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 
@@ -144,8 +145,11 @@ class LoopRun:
                 if found is not None:
                     self.best.record(found.weight)
             self._note(0.0, 0.0)
-            while True:
-                self._round()
+            with live_line("cutting planes") as line:
+                while True:
+                    if line.is_due:
+                        line.show(self.lower, self.best.value, f"{len(self.cuts)} cuts")
+                    self._round()
         except TimeIsUpError:
             return StopReason.TIME_LIMIT, f"time limit of {self.time_limit:g} s", ""
         except InterruptedLoopError:

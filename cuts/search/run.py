@@ -116,6 +116,13 @@ class SearchRun:
             )
         )
 
+    def state(self) -> tuple[float | None, float | None, str]:
+        """Bound, best value and how much is open, of the last row of the trace."""
+        if not self.trace:
+            return None, None, ""
+        last = self.trace[-1]
+        return last.lower, last.upper, f"{last.open:,} open, {self.steps:,} {self.step_word}"
+
     def ended(
         self,
         stop: StopReason,

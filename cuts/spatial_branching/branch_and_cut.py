@@ -136,7 +136,12 @@ def branch_and_cut(
         known_points=given_directions(problem, debug_solution, "debug_solution"),
     )
     given = given_directions(problem, start, "start")
-    finished = supervised(lambda: search.run(starts, given), search.asked_to_stop.set)
+    finished = supervised(
+        lambda: search.run(starts, given),
+        search.asked_to_stop.set,
+        name="branch and cut",
+        state=search.state,
+    )
     return finished.value
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 
 from tightmargin.experiments.progress import Say
+from tightmargin.solvers.execution.live_line import shown_by
 
 
 @contextlib.contextmanager
@@ -55,7 +56,10 @@ def working(text: str, *, log: bool = False, every: float | None = None) -> Iter
         if log or not console.is_terminal:
             yield (lambda text: None) if every is None else _now_and_then(every)
             return
-        with console.status(text) as status:
+        with (
+            console.status(text) as status,
+            shown_by(lambda line: status.update(f"{text}: {line}")),
+        ):
             yield lambda text: status.update(text)
 
 

@@ -95,10 +95,21 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     solver = clarabel.DefaultSolver(
         sp.triu(conic.P).tocsc(), conic.q, conic.A, conic.b, cones(conic, clarabel), settings
     )
-    pressed = Event()
-    solver.set_termination_callback(lambda info: pressed.is_set())
+    pressed, steps = Event(), [0]
+
+    def asked(info: Any) -> bool:
+        steps[0] = info.iterations
+        return pressed.is_set()
+
+    solver.set_termination_callback(asked)
     try:
-        finished = supervised(solver.solve, pressed.set, log=limits.log)
+        finished = supervised(
+            solver.solve,
+            pressed.set,
+            log=limits.log,
+            name="clarabel",
+            state=lambda: (None, None, f"{steps[0]} steps"),
+        )
     except BaseException as error:
         if not is_panic(error):
             raise

@@ -20,6 +20,7 @@ from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm
@@ -94,7 +95,14 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
         # Or the number of threads of this solve would stand for all others on the same thread.
         h.resetGlobalScheduler(True)
 
-    finished = supervised(work, h.cancelSolve, log=limits.log)
+    known = _watched(h) if form.integer.any() else Progress()
+    finished = supervised(
+        work,
+        h.cancelSolve,
+        log=limits.log,
+        name="highs",
+        state=lambda: (*known.last(form.sense), ""),
+    )
     return reported(_claim(h, form, step), finished)
 
 
@@ -138,6 +146,17 @@ def _pass(h: Any, form: StandardForm, step: int, highspy: Any) -> None:
         )
         if outcome == highspy.HighsStatus.kError:
             raise NumberError("highs refused the quadratic objective; try solver=clarabel")
+
+
+def _watched(h: Any) -> Progress:
+    """What bound and incumbent of a mixed-integer search go through, as HiGHS logs it."""
+    progress = Progress()
+
+    def note(event: Any) -> None:
+        progress.add(event.data_out.mip_dual_bound, event.data_out.mip_primal_bound)
+
+    h.cbMipLogging.subscribe(note)
+    return progress
 
 
 def _claim(h: Any, form: StandardForm, step: int) -> Claim:

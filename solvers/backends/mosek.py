@@ -96,7 +96,7 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
             written.model.solve()
 
         try:
-            finished = supervised(work, written.model.breakSolver, log=limits.log)
+            finished = supervised(work, written.model.breakSolver, log=limits.log, name="mosek")
         except fusion.OptimizeError as error:
             if "icense" in str(error):
                 raise _without_licence(form, classification, sentence(str(error))) from error

@@ -66,7 +66,7 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
         form.lower,
         form.upper,
     )
-    finished = supervised(solver.solve, log=limits.log)
+    finished = supervised(solver.solve, log=limits.log, name="piqp")
     found = solver.result
     word = found.info.status.name
     status = _STATUS.get(word, Status.ERROR)

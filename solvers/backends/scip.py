@@ -24,6 +24,7 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.live_line import standard_error_at
 from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import LocalQuadratic, StandardForm
@@ -78,7 +79,13 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     progress = _watched(model)
     try:
         with without_lines(TIGHTENED):
-            finished = supervised(model.optimizeNogil, model.interruptSolve, log=limits.log)
+            finished = supervised(
+                model.optimizeNogil,
+                model.interruptSolve,
+                log=limits.log,
+                name="scip",
+                state=lambda: (*progress.last(form.sense), ""),
+            )
     except Exception as error:
         if not is_breakdown(error):
             raise
@@ -275,7 +282,8 @@ def without_lines(opening: str) -> Iterator[None]:
     os.dup2(writing, 2)
     os.close(writing)
     try:
-        yield
+        with standard_error_at(outside):
+            yield
     finally:
         if sys.stderr is not None:
             sys.stderr.flush()

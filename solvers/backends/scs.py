@@ -120,7 +120,7 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
         with nullcontext() if limits.log else silenced():
             return _in_parts(data, cones, settings, pressed)
 
-    finished = supervised(work, pressed.set, log=limits.log)
+    finished = supervised(work, pressed.set, log=limits.log, name="scs")
     found = finished.value
     info = found["info"]
     status = _STATUS.get(info["status_val"], Status.ERROR)

@@ -23,6 +23,7 @@ from tightmargin.solvers.branch_and_bound.points import WHOLE, Incumbent, rounde
 from tightmargin.solvers.branch_and_bound.result import Helper, TreeSearch
 from tightmargin.solvers.branch_and_bound.strengthening import Strengthening, planted
 from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.execution.live_line import LiveLine, live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.execution.trace import Progress
@@ -31,6 +32,7 @@ from tightmargin.solvers.proofs.tree.tree import TreeProof, lattice, tree_bound
 
 Index = NDArray[np.int64]
 
+NAME = "branch and bound"
 TRIES = 2  # columns that are tried out at a node
 BETTER = 0.08  # of the gap: an incumbent that is better by more starts the tree again
 RESTARTS = 3
@@ -71,8 +73,8 @@ def tree_search(
     if not case.classification.relaxes_to_convex:
         raise ValueError(f"branch and bound: {case.classification.reason}")
     search = _Search(case, node_limit, helper, patience)
-    with search.ctrl_c.listening():
-        stop = search.run(start)
+    with search.ctrl_c.listening(), live_line(NAME, quiet=case.limits.log) as line:
+        stop = search.run(start, line)
     proof = search.proof()
     return TreeSearch(
         search.incumbent.point, proof, tree_bound(case.subject, proof), search.nodes_done, stop,
@@ -139,7 +141,7 @@ class _Search:
     def _is_over(self) -> bool:
         return self.ctrl_c.asked or time.perf_counter() > self.deadline
 
-    def run(self, start: Array | None) -> StopReason:
+    def run(self, start: Array | None, line: LiveLine) -> StopReason:
         """Search until the gap is closed or a limit ends it."""
         self._ready()
         for begin in (start, None) if start is not None else (None,):
@@ -151,7 +153,7 @@ class _Search:
             self._grow_root()
             # With a point and a ray of the relaxation there is no least value in rational data;
             # without a point boxes may be split for ever.
-            stop = StopReason.NUMERICAL if self.falls else self._tree()
+            stop = StopReason.NUMERICAL if self.falls else self._tree(line)
             if stop is not None:
                 self._note()
                 return stop
@@ -216,7 +218,12 @@ class _Search:
     def _is_empty(self) -> bool:
         return bool((self.root.rows.low > self.root.rows.high).any())
 
-    def _tree(self) -> StopReason | None:
+    def _show(self, line: LiveLine) -> None:
+        sense, constant = self.form.sense, self.case.constant
+        bound, best = sense * (self.bound() + constant), sense * (self.best + constant)
+        line.show(bound, best, f"{self.nodes_done:,} nodes")
+
+    def _tree(self, line: LiveLine) -> StopReason | None:
         """Take the open node of least bound, again and again; None to start the tree again."""
         at_root = self.best
         if self.tree.is_open:  # without its root a tree proves nothing
@@ -230,6 +237,8 @@ class _Search:
                 return StopReason.NODE_LIMIT
             if self.helper is not None and self._is_slow():
                 self._ask()
+            if line.is_due:
+                self._show(line)
             self._look_at(self.tree.pop())
             if self.best < at_root and self.restarts < RESTARTS:
                 least = self.bound()

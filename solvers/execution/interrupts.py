@@ -23,12 +23,14 @@ from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import Any, Generic, TypeVar
 
+from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.output_capture import transcript
 
 T = TypeVar("T")
 
 POLL = 0.05  # seconds between two looks at Ctrl-C and at the log
 
+State = tuple[float | None, float | None, str]  # bound, best, what else there is to say
 Jobs = SimpleQueue[tuple[Callable[[], Any], Future[Any]]]
 
 _idle: list[Jobs] = []  # of threads that wait for work
@@ -57,7 +59,12 @@ class Finished(Generic[T]):
 
 
 def supervised(
-    work: Callable[[], T], stop: Callable[[], None] | None = None, *, log: bool = False
+    work: Callable[[], T],
+    stop: Callable[[], None] | None = None,
+    *,
+    log: bool = False,
+    name: str = "",
+    state: Callable[[], State] | None = None,
 ) -> Finished[T]:
     """Run a solver so that Ctrl-C can stop it and its log is seen while it grows.
 
@@ -70,13 +77,22 @@ def supervised(
         Without it the first Ctrl-C is remembered, and reported when `work` has returned.
     log : bool
         Pass on what is printed to sys.stdout as it comes, and keep it.
+    name : str
+        What is shown to be working on a terminal, after two seconds; nothing by default.
+    state : callable() -> (bound, best, words), optional
+        How far it has come; called in this thread, while the work goes on in another.
 
     Raises
     ------
     KeyboardInterrupt
         At the second Ctrl-C; the solver is left to itself.
     """
-    with _presses() as presses, transcript(log) as printed:
+    quiet = log or not name
+    with (
+        _presses() as presses,
+        transcript(log) as printed,
+        live_line(name, quiet=quiet) as line,
+    ):
         outcome = _begin(work)
         while wait([outcome], POLL).not_done:
             if len(presses) > 1:
@@ -85,6 +101,8 @@ def supervised(
             if presses and stop is not None:
                 stop()
             printed()
+            if line.is_due:
+                line.show(*(state() if state is not None else ()))
         return Finished(outcome.result(), bool(presses), printed())
 
 

@@ -30,6 +30,13 @@ class Progress:
         if len(self._rows) > MOST_ROWS:
             self._rows = self._rows[1::2]
 
+    def last(self, sense: int = 1) -> tuple[float | None, float | None]:
+        """Bound and incumbent of the last row, in the sense of a model."""
+        if not self._rows:
+            return None, None
+        _, bound, incumbent = in_sense(self._rows[-1:], sense)[0]
+        return bound, incumbent
+
     @property
     def rows(self) -> tuple[Row, ...]:
         """The rows so far."""

@@ -27,6 +27,7 @@ from tightmargin.formulations.matrix.shapes import (
     nearest_of_rank,
 )
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
+from tightmargin.solvers.execution.live_line import LiveLine, live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
 from tightmargin.solvers.matrix.direction_cells import COMPLEMENT, LINE, CellProblem
@@ -123,7 +124,8 @@ def matrix_search(
     w, b = finite_hyperplane("incumbent", incumbent, data.d)
     search = _MatrixSearch(data, ridge, (m, n), r, intercept)
     search.offer(nearest_of_rank(w, m, n, r), 0.0 if intercept == "none" else b)
-    return search.run(positive("gap", gap), cell_limit, deadline)
+    with live_line("branch and bound over directions") as line:
+        return search.run(positive("gap", gap), cell_limit, deadline, line)
 
 
 class _MatrixSearch:
@@ -154,7 +156,9 @@ class _MatrixSearch:
         if value < self.objective:
             self.w, self.b, self.objective = w, matrix_point(self.data, w, b, *words).b, value
 
-    def run(self, gap: float, cell_limit: int, deadline: float | None) -> MatrixSearch:
+    def run(
+        self, gap: float, cell_limit: int, deadline: float | None, line: LiveLine
+    ) -> MatrixSearch:
         """Halve the cone with the least bound until the best point is proven."""
         longest = float(np.linalg.norm(self.predictors, axis=(1, 2)).max())
         ridge = self.ridge / self.scale**2
@@ -175,6 +179,9 @@ class _MatrixSearch:
                         break
                     found = problem.bound(part)
                     cells += 1
+                    if line.is_due:
+                        least = min([floor, *(heap[0][:1] if heap else ())])
+                        line.show(least, self.objective, f"{cells:,} cells")
                     lower = float(np.fmax(found.lower, floor))
                     if lower < self.objective and (cells <= EVERY or cells % FEW == 0):
                         self._from_direction(found.direction)

@@ -26,6 +26,7 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
+from tightmargin.solvers.execution.live_line import LiveLine, live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import Space, hinge_multipliers, machine_space
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
@@ -106,7 +107,8 @@ def truncated_search(
     if incumbent is not None:
         search.offer(*checked_machine("incumbent", incumbent, data))
     deadline = None if time_limit is None else time.perf_counter() + time_limit
-    stop = search.run(node_limit, deadline)
+    with live_line("branch and bound over given-up points") as line:
+        stop = search.run(node_limit, deadline, line)
     lower = min(search.bound(), search.known)
     return TruncatedSearch(search.known, lower, search.B, search.b, search.nodes, stop)
 
@@ -151,7 +153,7 @@ class _TruncatedSearch:
         if value < self.known:
             self.known, self.B, self.b = value, B, b
 
-    def run(self, node_limit: int, deadline: float | None) -> StopReason:
+    def run(self, node_limit: int, deadline: float | None, line: LiveLine) -> StopReason:
         """Solve the root, then branch where the bound is least."""
         try:
             self._solve(self.states, self.bounds, self.centres)
@@ -162,6 +164,8 @@ class _TruncatedSearch:
                     return StopReason.NODE_LIMIT
                 if deadline is not None and time.perf_counter() > deadline:
                     return StopReason.TIME_LIMIT
+                if line.is_due:
+                    line.show(float(self.bounds.min()), self.known, f"{self.nodes:,} nodes")
                 self._step()
         except KeyboardInterrupt:
             return StopReason.INTERRUPTED

@@ -25,6 +25,7 @@ from tightmargin.formulations.zero_one.loss import (
     trivial_points,
     zero_one_objective,
 )
+from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, refreshed
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Nodes, bounded
@@ -94,18 +95,21 @@ def conflict_search(
     search = _KeptSearch(data, cost, intercept, gap, points, incumbent)
     stop = StopReason.PROVEN
     try:
-        search.root()
-        while search.select():
-            elapsed = clock() - started
-            search.note(elapsed, progress)
-            if time_limit is not None and elapsed >= time_limit:
-                stop = StopReason.TIME_LIMIT
-                break
-            if step_limit is not None and search.steps >= step_limit:
-                stop = StopReason.STEP_LIMIT
-                break
-            search.expand()
-            search.restart()
+        with live_line("conflict search") as line:
+            search.root()
+            while search.select():
+                elapsed = clock() - started
+                search.note(elapsed, progress)
+                if line.is_due:
+                    line.show(search.bound, search.objective, f"{search.nodes:,} nodes")
+                if time_limit is not None and elapsed >= time_limit:
+                    stop = StopReason.TIME_LIMIT
+                    break
+                if step_limit is not None and search.steps >= step_limit:
+                    stop = StopReason.STEP_LIMIT
+                    break
+                search.expand()
+                search.restart()
     except KeyboardInterrupt:
         stop = StopReason.INTERRUPTED
     if stop is StopReason.PROVEN and search.bound < search.target:

@@ -1,0 +1,122 @@
+"""One line on a terminal while something takes long: bound, best point, gap, nodes, clock."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from typing import Any
+
+AFTER, EVERY = 2.0, 0.25  # seconds before the line appears, and between two states of it
+
+_screens: list[Callable[[str], None]] = []  # who shows it, if that is somebody else's to do
+_taken: list[int] = []  # where standard error leads while its descriptor is taken
+_lines: list[LiveLine] = []  # those that are open; the innermost one is shown
+_shown: list[Any] = []  # the status of rich, while there is one
+
+
+@contextmanager
+def shown_by(show: Callable[[str], None]) -> Iterator[None]:
+    """Hand every line to a function for as long as the block runs, terminal or not."""
+    _screens.append(show)
+    try:
+        yield
+    finally:
+        _screens.remove(show)
+
+
+@contextmanager
+def standard_error_at(descriptor: int) -> Iterator[None]:
+    """Say where standard error leads while its own descriptor is taken."""
+    _taken.append(descriptor)
+    try:
+        yield
+    finally:
+        _taken.remove(descriptor)
+
+
+@contextmanager
+def live_line(name: str, *, quiet: bool = False) -> Iterator[LiveLine]:
+    """A line for one search; what is quiet shows nothing, as beside a solver's own log."""
+    line = LiveLine(name, quiet=quiet)
+    _lines.append(line)
+    try:
+        yield line
+    finally:
+        _lines.remove(line)
+        if not _lines:
+            _hide()
+
+
+class LiveLine:
+    """What is known of one search, shown on standard error if that is a terminal.
+
+    Only the main thread shows anything, and of searches within a search the innermost one.
+    """
+
+    def __init__(self, name: str, *, quiet: bool = False) -> None:
+        self._name, self._quiet = name, quiet or current_thread() is not main_thread()
+        self._began = time.perf_counter()
+        self._next = self._began + AFTER
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to show a state: two seconds have passed, and a moment since."""
+        return not self._quiet and time.perf_counter() >= self._next and _lines[-1:] == [self]
+
+    def show(self, bound: float | None = None, best: float | None = None, more: str = "") -> None:
+        """Show the present state; numbers that are not finite count as none."""
+        now = time.perf_counter()
+        self._next = now + EVERY
+        parts = [part for part in (*_numbers(bound, best), more) if part]
+        text = ", ".join([*parts, f"{now - self._began:.0f} s"])
+        _show(f"{self._name}: {text}")
+
+
+def _numbers(bound: float | None, best: float | None) -> Iterator[str]:
+    low, high = _finite(bound), _finite(best)
+    if low is not None:
+        yield f"bound {low:.6g}"
+    if high is not None:
+        yield f"best {high:.6g}"
+    if low is not None and high is not None:
+        size = max(abs(low), abs(high))
+        yield f"gap {100 * abs(high - low) / size:.3g} %" if size else "gap 0 %"
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) and abs(value) < 1e20 else None
+
+
+def _show(text: str) -> None:
+    if _screens:
+        _screens[-1](text)
+    elif _shown:
+        _shown[-1].update(text)
+    else:
+        descriptor = _taken[-1] if _taken else _standard_error()
+        if descriptor is not None and os.isatty(descriptor):
+            from rich.console import Console
+
+            # A descriptor of its own: that of standard error may be taken while the line is shown.
+            status = Console(file=open(os.dup(descriptor), "w")).status(text)  # noqa: SIM115
+            status.start()
+            _shown.append(status)
+
+
+def _standard_error() -> int | None:
+    try:
+        return None if sys.stderr is None else sys.stderr.fileno()
+    except (AttributeError, ValueError, OSError):  # a stream of a notebook's, or of a test's
+        return None
+
+
+def _hide() -> None:
+    if _shown:
+        status = _shown.pop()
+        status.stop()
+        status.console.file.close()

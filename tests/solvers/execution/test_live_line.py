@@ -1,0 +1,188 @@
+"""The line that a long search shows: its numbers, who shows it, and that it goes away."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from threading import Thread
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references.multiclass import class_points
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.solvers.execution import live_line as module
+from tightmargin.solvers.execution.live_line import live_line, shown_by
+
+POINTS = outlier_data("clustered", n=30, d=3, sigma=0.4, seed=1)
+LONG = """
+import tightmargin as tm
+from tightmargin.experiments.data.outlier_generators import outlier_data
+data = outlier_data("clustered", n=60, d=6, sigma=0.4, seed=5)
+model = tm.zero_one_big_m(data, penalty=1.0, big_m=60.0)
+del model.origin  # somebody else's: no search of a family comes after
+tm.solve(model, {words}, time_limit=3.0, prove=False)
+"""
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What is shown, from the first moment on."""
+    monkeypatch.setattr(module, "AFTER", 0.0)
+    monkeypatch.setattr(module, "EVERY", 0.0)
+    found: list[str] = []
+    with shown_by(found.append):
+        yield found
+
+
+def edited() -> pyo.ConcreteModel:
+    model = tm.zero_one_big_m(POINTS, penalty=1.0, big_m=60.0)
+    model.edit = pyo.Constraint(expr=model.w[0] <= 0.3)
+    return model
+
+
+def knapsack() -> pyo.ConcreteModel:
+    rng = np.random.default_rng(3)
+    weights, values = rng.integers(20, 99, (2, 35)).tolist()
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(35), within=pyo.Integers, bounds=(0, 3))
+    model.room = pyo.Constraint(expr=pyo.sum_product(dict(enumerate(weights)), model.x) <= 999)
+    model.value = pyo.Objective(
+        expr=pyo.sum_product(dict(enumerate(values)), model.x), sense=pyo.maximize
+    )
+    return model
+
+
+SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
+    "branch and bound": ("nodes", lambda: tm.solve(edited(), method="branch-and-bound")),
+    "conflict search": ("nodes", lambda: tm.solve(tm.build(
+        "zero_one_big_m", outlier_data("clustered", n=60, d=4, sigma=0.4, seed=1), penalty=1.0,
+        big_m="derived"))),
+    "scip": ("bound", lambda: tm.solve(edited(), "scip", prove=False)),
+    "clarabel": ("steps", lambda: tm.solve(
+        tm.conic_sdp(outlier_data("clustered", n=60, d=20, sigma=0.4, seed=1), penalty=1.0),
+        "clarabel")),
+    "branch and bound over given-up points": ("nodes", lambda: tm.solve(tm.build(
+        "multiclass_truncated", class_points(4, n=18), ridge=0.1, truncation=-0.5,
+        big_m="derived"), method="truncated-search")),
+    "branch and bound over directions": ("cells", lambda: tm.solve(tm.build(
+        "matrix_svc_bilinear", outlier_data("clustered", n=14, d=4, sigma=0.4, seed=1), ridge=0.1,
+        shape=(2, 2), rank=1), method="matrix-search")),
+    "branch and cut": ("open", lambda: tm.solve(
+        tm.extended_nu_svc(outlier_data("clustered", n=80, d=6, sigma=0.4, seed=1), nu=0.3),
+        method="branch-and-cut", time_limit=4.0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_tells_how_far_it_has_come(lines: list[str], name: str) -> None:
+    word, run = SEARCHES[name]
+    run()
+    own = [line for line in lines if line.startswith(f"{name}: ")]
+    assert any(word in line for line in own), lines[:5]
+    assert all(re.search(r", \d+ s$|: \d+ s$", line) for line in own)
+    for line in own:
+        known = re.search(r"bound (\S+), best (\S+), gap (\S+) %", line)
+        if known is not None:
+            low, high, gap = map(float, known.groups())
+            size = max(abs(low), abs(high), 1e-300)
+            assert abs(gap - 100 * abs(high - low) / size) <= 0.01 * gap + 0.1
+    assert module._lines == []
+
+
+def test_a_maximisation_is_told_in_its_own_sense(lines: list[str]) -> None:
+    result = tm.solve(knapsack(), method="branch-and-bound")
+    assert result.objective is not None
+    told = [re.search(r"bound (\S+), best (\S+),", line) for line in lines]
+    pairs = [(float(m[1]), float(m[2])) for m in told if m is not None]
+    assert pairs
+    for bound, best in pairs:
+        assert bound >= result.objective * (1 - 1e-5)
+        assert 0 <= best <= result.objective * (1 + 1e-5)
+
+
+def test_numbers_that_are_not_known_are_left_out(lines: list[str]) -> None:
+    with live_line("search") as line:
+        line.show(-np.inf, np.inf)
+        line.show(None, 2.0, "3 nodes")
+        line.show(1.0, 2.0)
+        line.show(0.0, 0.0)
+    assert lines == [
+        "search: 0 s", "search: best 2, 3 nodes, 0 s", "search: bound 1, best 2, gap 50 %, 0 s",
+        "search: bound 0, best 0, gap 0 %, 0 s",
+    ]  # fmt: skip
+
+
+def test_only_the_innermost_search_is_due_and_none_in_another_thread(lines: list[str]) -> None:
+    with live_line("outer") as outer:
+        assert outer.is_due
+        with live_line("inner") as inner:
+            assert inner.is_due
+            assert not outer.is_due
+        assert outer.is_due
+        seen: list[bool] = []
+
+        def elsewhere() -> None:
+            with live_line("thread") as line:
+                seen.append(line.is_due)
+
+        thread = Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        assert seen == [False]
+    with live_line("beside a log", quiet=True) as line:
+        assert not line.is_due
+
+
+def test_a_search_that_fails_leaves_no_line(lines: list[str]) -> None:
+    def fails() -> None:
+        with live_line("search") as line:
+            line.show()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert module._lines == []
+
+
+def test_nothing_is_shown_in_the_first_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
+    with live_line("search") as line:
+        for later, due in ((0.0, False), (1.9, False), (2.1, True)):
+            now[0] = 100.0 + later
+            assert line.is_due is due
+        with shown_by(lambda text: None):
+            line.show()
+        assert not line.is_due
+        now[0] += 0.3
+        assert line.is_due
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["'scip'", "method='branch-and-bound'"])
+def test_a_terminal_shows_the_line_and_a_file_holds_none_of_it(words: str) -> None:
+    command = [sys.executable, "-c", LONG.format(words=words)]
+    plain = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert (plain.stdout, plain.stderr) == ("", "")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stderr=theirs, stdout=theirs, close_fds=True) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the terminal is gone with its last writer
+                break
+            if not part:
+                break
+            seen += part
+        assert process.wait(timeout=60) == 0
+    os.close(ours)
+    assert re.search(rb"(scip|branch and bound): bound [\d.]+, best [\d.]+, gap", seen)
