@@ -12,7 +12,7 @@ from tightmargin.solvers.branch_and_bound.emptiness import farkas_of_rows, viola
 from tightmargin.solvers.branch_and_bound.growing_tree import Known
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
 from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.proofs.tree.minorant import Multipliers, minorant
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers, minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
 from tightmargin.solvers.proofs.tree.tree import lattice
 
@@ -70,7 +70,7 @@ class Boxes:
     def _better(
         self,
         best: tuple[Known | None, float],
-        multipliers: Multipliers | None,
+        multipliers: SparseMultipliers | None,
         low: Array,
         high: Array,
     ) -> tuple[Known | None, float]:
@@ -80,7 +80,9 @@ class Boxes:
         value = known.value(low, high, self._step)
         return (known, value) if best[0] is None or value > best[1] else best
 
-    def _known(self, multipliers: Multipliers | None, low: Array, high: Array) -> Known | None:
+    def _known(
+        self, multipliers: SparseMultipliers | None, low: Array, high: Array
+    ) -> Known | None:
         if multipliers is None:
             return None
         inequality = minorant(self._rows, multipliers, box=(low, high))

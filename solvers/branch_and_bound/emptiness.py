@@ -10,13 +10,13 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.minorant import Multipliers
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
 from tightmargin.solvers.proofs.tree.rows import Index, Rows
 
 NONE: Index = np.zeros(0, dtype=np.int64)
 
 
-def violated_row(rows: Rows, low: Array, high: Array) -> Multipliers | None:
+def violated_row(rows: Rows, low: Array, high: Array) -> SparseMultipliers | None:
     """The multiplier of one row that no point of the box meets; None without such a row."""
     A, sizes = rows.matrices[1].T, rows.matrices[3].T
     ends = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
@@ -39,10 +39,12 @@ def violated_row(rows: Rows, low: Array, high: Array) -> Multipliers | None:
                 best, place, sign = float(amount[k]), int(inside[k]), side
     if place < 0:
         return None
-    return Multipliers(0.0, np.array([place]), np.array([sign]), NONE, np.zeros(0))
+    return SparseMultipliers(0.0, np.array([place]), np.array([sign]), NONE, np.zeros(0))
 
 
-def farkas_of_rows(subject: Subject, low: Array, high: Array, limits: Limits) -> Multipliers | None:
+def farkas_of_rows(
+    subject: Subject, low: Array, high: Array, limits: Limits
+) -> SparseMultipliers | None:
     """Farkas multipliers of the linear rows in a box, by the linear program of least violation."""
     form, conic = subject.form, subject.conic
     box = replace(
@@ -63,4 +65,4 @@ def farkas_of_rows(subject: Subject, low: Array, high: Array, limits: Limits) ->
         [-y[conic.equal], np.maximum(y[conic.low], 0.0), np.maximum(-y[conic.high], 0.0)]
     )
     used = np.flatnonzero(z)
-    return Multipliers(0.0, used, z[used], NONE, np.zeros(0))
+    return SparseMultipliers(0.0, used, z[used], NONE, np.zeros(0))

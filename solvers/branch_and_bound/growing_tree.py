@@ -11,7 +11,7 @@ from itertools import count
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.tree.derived import Step
-from tightmargin.solvers.proofs.tree.minorant import Minorant, Multipliers
+from tightmargin.solvers.proofs.tree.minorant import Minorant, SparseMultipliers
 from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, leaf_value
 
 
@@ -19,7 +19,7 @@ from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, leaf_v
 class Known:
     """Multipliers and what they say."""
 
-    multipliers: Multipliers
+    multipliers: SparseMultipliers
     minorant: Minorant
 
     def value(self, low: Array, high: Array, step: Fraction | None) -> float:
@@ -47,7 +47,7 @@ class GrowingTree:
     def __init__(self, low: Array, high: Array) -> None:
         self.worst = math.inf  # least bound of a closed node
         self._nodes: list[Branch | Leaf | None] = [None]
-        self._certificates: list[Multipliers] = []
+        self._certificates: list[SparseMultipliers] = []
         self._numbers: dict[int, int] = {}
         self._heap: list[tuple[float, int, OpenNode]] = []
         self._ties = count()

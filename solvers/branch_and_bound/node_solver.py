@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.clarabel import is_panic
-from tightmargin.solvers.proofs.tree.minorant import Multipliers
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
 from tightmargin.solvers.proofs.tree.rows import Rows
 
 # A column that is fixed leaves no room for an interior point; its multipliers are taken all the
@@ -34,7 +34,7 @@ class NodeSolution:
     Attributes
     ----------
     x : array (n,)
-    multipliers : Multipliers
+    multipliers : SparseMultipliers
         With mu = 0 where the relaxation has no point.
     bound : float
         What the solver says of f + g'x; infinity where it says that there is no point.
@@ -43,7 +43,7 @@ class NodeSolution:
     """
 
     x: Array
-    multipliers: Multipliers
+    multipliers: SparseMultipliers
     bound: float
     falls: bool
 
@@ -121,11 +121,11 @@ class NodeSolver:
         falls = status in ("DualInfeasible", "AlmostDualInfeasible")
         return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), bound, falls)
 
-    def _multipliers(self, mu: float, x: Array, z: Array) -> Multipliers:
+    def _multipliers(self, mu: float, x: Array, z: Array) -> SparseMultipliers:
         largest = float(np.abs(z).max(initial=0.0))
         used = np.flatnonzero(np.abs(z) > FORGOTTEN * largest)
         at = x[self._curved]
-        return Multipliers(
+        return SparseMultipliers(
             mu, self._kept[used], short(z[used]), self._curved[at != 0], short(at[at != 0])
         )
 

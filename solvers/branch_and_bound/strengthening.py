@@ -27,7 +27,7 @@ from tightmargin.solvers.proofs.tree.derived import (
     joined,
     most,
 )
-from tightmargin.solvers.proofs.tree.minorant import Multipliers
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
 from tightmargin.solvers.proofs.tree.rows import Rows
 
 SWEEPS = 3
@@ -198,19 +198,19 @@ class Strengthening:
         low: Array,
         high: Array,
         key: tuple[str, int],
-    ) -> tuple[float, Multipliers] | None:
+    ) -> tuple[float, SparseMultipliers] | None:
         """The least proven number that a'x does not exceed, over a few prices mu."""
         gap = max(self.cutoff - self.bound, 1e-9 * max(1.0, abs(self.cutoff)))
         size = float(np.linalg.norm(a))
         mu = self.root.prices.get(key) or size / math.sqrt(2 * gap) or 1.0
-        best: tuple[float, Multipliers] | None = None
+        best: tuple[float, SparseMultipliers] | None = None
         over = under = 0.0
         for _ in range(PRICES):
             found = solver.solve(low, high, -a / mu)
             if found is None:
                 break
             m = found.multipliers
-            scaled = Multipliers(mu * m.mu, m.rows, mu * m.z, m.columns, m.x)
+            scaled = SparseMultipliers(mu * m.mu, m.rows, mu * m.z, m.columns, m.x)
             top = most(rows, a, scaled, self.cutoff, low, high)
             if math.isfinite(top) and (best is None or top < best[0]):
                 best = (top, scaled)

@@ -26,7 +26,7 @@ from tightmargin.solvers.proof_files.row_readings import RowReading
 from tightmargin.solvers.proof_files.stationarity import evaluated, stationary
 from tightmargin.solvers.proofs.dual_cone import in_dual_cone
 from tightmargin.solvers.proofs.tree.derived import DerivedLimit, DerivedRow, Step, SwitchedRow
-from tightmargin.solvers.proofs.tree.minorant import Multipliers
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Document = dict[str, Any]
@@ -83,7 +83,7 @@ class Root:
             case SwitchedRow():
                 self._add_switch(step)
 
-    def certificate(self, multipliers: Multipliers) -> Document | None:
+    def certificate(self, multipliers: SparseMultipliers) -> Document | None:
         """The certificate of a leaf; None where the multipliers are none."""
         return self._entry(multipliers, {})
 
@@ -159,7 +159,7 @@ class Root:
         self.rows.append(FileRow(number, -1, side, a))
         self._longer = None
 
-    def _entry(self, multipliers: Multipliers, goal: Vector) -> Document | None:
+    def _entry(self, multipliers: SparseMultipliers, goal: Vector) -> Document | None:
         """A certificate with multipliers of the kernel, moved where columns without limits ask."""
         numbers = self._numbers(multipliers)
         if numbers is None:
@@ -171,7 +171,7 @@ class Root:
                 numbers = numbers if found is None else found[1]
         return numbers.document(self.readings)
 
-    def _numbers(self, multipliers: Multipliers) -> Numbers | None:
+    def _numbers(self, multipliers: SparseMultipliers) -> Numbers | None:
         height = len(self.conic.b)
         z, x = np.zeros(height + len(self.rows)), np.zeros(self.form.n)
         z[multipliers.rows] = multipliers.z

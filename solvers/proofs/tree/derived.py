@@ -26,7 +26,7 @@ from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, without_own_bounds
 from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.minorant import Multipliers, minorant
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers, minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
 
 
@@ -37,7 +37,7 @@ class DerivedLimit:
     column: int
     sign: int
     value: float
-    multipliers: Multipliers
+    multipliers: SparseMultipliers
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class DerivedRow:
 
     a: Array
     side: float
-    multipliers: Multipliers
+    multipliers: SparseMultipliers
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class SwitchedRow:
     old: int
     column: int
     at: int
-    multipliers: Multipliers
+    multipliers: SparseMultipliers
 
 
 Step = DerivedLimit | DerivedRow | SwitchedRow
@@ -163,7 +163,7 @@ def _is_inequality(conic: ConicForm, row: int) -> bool:
 
 
 def most(
-    rows: Rows, a: Array, multipliers: Multipliers, cutoff: float, low: Array, high: Array
+    rows: Rows, a: Array, multipliers: SparseMultipliers, cutoff: float, low: Array, high: Array
 ) -> float:
     """The most that a'x can be in a box at points of objective at most `cutoff`, rounded up.
 

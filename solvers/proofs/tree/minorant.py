@@ -44,7 +44,7 @@ _LEAST_FACTOR = 2.0**-300  # of a scaling by powers of two that is called exact
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
+class SparseMultipliers:
     """Any numbers; what they prove is for the minorant to say.
 
     Attributes
@@ -119,7 +119,7 @@ class Minorant:
 
 def minorant(
     rows: Rows,
-    multipliers: Multipliers,
+    multipliers: SparseMultipliers,
     along: Array | None = None,
     box: tuple[Array, Array] | None = None,
 ) -> Minorant | None:
@@ -127,7 +127,7 @@ def minorant(
 
     Parameters
     ----------
-    multipliers : Multipliers
+    multipliers : SparseMultipliers
     along : array (n,), optional
         g, 0 without it.
     box : pair of arrays (n,), optional

@@ -26,7 +26,7 @@ from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.derived import Step, first_rows, holds, joined
-from tightmargin.solvers.proofs.tree.minorant import Minorant, Multipliers, minorant
+from tightmargin.solvers.proofs.tree.minorant import Minorant, SparseMultipliers, minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
 
 METHOD = "branch and bound, every leaf by weak duality"
@@ -61,14 +61,14 @@ class TreeProof:
     cutoff : float
         U; infinity without one.
     rounds : tuple of tuples of steps
-    certificates : tuple of Multipliers
+    certificates : tuple of SparseMultipliers
     nodes : tuple
         The first one is the root.
     """
 
     cutoff: float
     rounds: tuple[tuple[Step, ...], ...]
-    certificates: tuple[Multipliers, ...]
+    certificates: tuple[SparseMultipliers, ...]
     nodes: tuple[Branch | Leaf, ...]
 
 

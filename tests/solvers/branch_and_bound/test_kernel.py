@@ -30,7 +30,7 @@ from tightmargin.solvers.proofs.tree.derived import (
     holds,
     joined,
 )
-from tightmargin.solvers.proofs.tree.minorant import Multipliers, minorant
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers, minorant
 from tightmargin.solvers.proofs.tree.tree import (
     Branch,
     Leaf,
@@ -54,12 +54,12 @@ def search_of(model: pyo.ConcreteModel, **words: Any) -> TreeSearch:
     return tree_search(case, **words)
 
 
-def some_multipliers(rng: np.random.Generator, m: int, n: int, mu: float) -> Multipliers:
+def some_multipliers(rng: np.random.Generator, m: int, n: int, mu: float) -> SparseMultipliers:
     """Any numbers, of the wrong sign and of any size too."""
     rows = np.flatnonzero(rng.random(m) < 0.7)
     columns = np.flatnonzero(rng.random(n) < 0.7)
     size = 2.0 ** rng.integers(-20, 20)
-    return Multipliers(
+    return SparseMultipliers(
         mu, rows, rng.normal(size=len(rows)) * size, columns, rng.normal(size=len(columns)) * 4
     )
 
@@ -212,7 +212,7 @@ def test_a_branch_on_a_column_that_is_not_whole_is_none() -> None:
     model.z = pyo.Var(within=pyo.Binary)
     model.goal = pyo.Objective(expr=(model.x - 0.5) ** 2 + model.z)
     none = np.zeros(0, dtype=np.int64)
-    flat = Multipliers(1.0, none, np.zeros(0), none, np.zeros(0))
+    flat = SparseMultipliers(1.0, none, np.zeros(0), none, np.zeros(0))
     proof = TreeProof(math.inf, (), (flat,), (Branch(0, 0.0, 1, 2), Leaf(0), Leaf(0)))
     assert tree_bound(subject_of(model), proof) is None
     right = replace(proof, nodes=(Branch(1, 0.0, 1, 2), Leaf(0), Leaf(0)))

@@ -21,18 +21,22 @@ from tightmargin.solvers.proofs.tree.derived import (
     holds,
     most,
 )
-from tightmargin.solvers.proofs.tree.minorant import Multipliers
+from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
 from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, tree_bound
 from tightmargin.solvers.proofs.weak_duality import proven_bound
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 
-def numbers(mu: Any, rows: Any = (), z: Any = (), columns: Any = (), x: Any = ()) -> Multipliers:
+def numbers(
+    mu: Any, rows: Any = (), z: Any = (), columns: Any = (), x: Any = ()
+) -> SparseMultipliers:
     places = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
-    return Multipliers(mu, places[0], np.array(z, float), places[1], np.array(x, float))
+    return SparseMultipliers(mu, places[0], np.array(z, float), places[1], np.array(x, float))
 
 
-def leaf(model: pyo.ConcreteModel, multipliers: Multipliers) -> LowerBound | Infeasible | None:
+def leaf(
+    model: pyo.ConcreteModel, multipliers: SparseMultipliers
+) -> LowerBound | Infeasible | None:
     proof = TreeProof(math.inf, (), (multipliers,), (Leaf(0),))
     return tree_bound(Subject(standard_form(model)), proof)
 
