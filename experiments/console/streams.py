@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 
 from tightmargin.experiments.progress import Say
-from tightmargin.solvers.execution.live_line import shown_by
 
 
 @contextlib.contextmanager
@@ -56,6 +55,9 @@ def working(text: str, *, log: bool = False, every: float | None = None) -> Iter
         if log or not console.is_terminal:
             yield (lambda text: None) if every is None else _now_and_then(every)
             return
+        # What works is loaded by now; --version and --help load none of it.
+        from tightmargin.solvers.execution.live_line import shown_by
+
         with (
             console.status(text) as status,
             shown_by(lambda line: status.update(f"{text}: {line}")),

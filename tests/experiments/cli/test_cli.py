@@ -301,6 +301,20 @@ def test_version() -> None:
     assert run("--version").stdout == f"tightmargin {tightmargin.__version__}\n"
 
 
+@pytest.mark.parametrize("word", ["--version", "--help"])
+def test_the_first_words_load_neither_pyomo_nor_numbers(word: str) -> None:
+    loads = (
+        "import sys; from tightmargin.experiments.cli.app import app\n"
+        "try: app([sys.argv[1]])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print([m for m in ('pyomo', 'numpy', 'scipy', 'pandas') if m in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", loads, word], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert found.stdout.splitlines()[-1] == "[]"
+
+
 def test_the_front_door_run_as_a_module_is_the_command_line() -> None:
     """Silence with exit code 0 would look like a run."""
     done = subprocess.run(
