@@ -61,12 +61,14 @@ from .formulations import zero_one_disjunctive as zero_one_disjunctive
 from .formulations import zero_one_hinge as zero_one_hinge
 from .formulations import zero_one_relaxed as zero_one_relaxed
 from .verbs import LiveLP as LiveLP
+from .verbs import ProvenFit as ProvenFit
 from .verbs import SolveResult as SolveResult
 from .verbs import UncertifiedError as UncertifiedError
 from .verbs import UncertifiedWarning as UncertifiedWarning
 from .verbs import build as build
 from .verbs import catalogue as catalogue
 from .verbs import certify as certify
+from .verbs import certify_fitted as certify_fitted
 from .verbs import compare as compare
 from .verbs import diff as diff
 from .verbs import export as export

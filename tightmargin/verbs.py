@@ -3,7 +3,9 @@
 from tightmargin.cuts import tighten
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.estimators.certification import UncertifiedError, UncertifiedWarning
+from tightmargin.experiments.estimators.certifying import certify_fitted
 from tightmargin.experiments.estimators.fitted import fit
+from tightmargin.experiments.estimators.proven_fit import ProvenFit
 from tightmargin.experiments.saved_results.machines import read_fitted
 from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.formulations import CATALOGUE
@@ -23,12 +25,14 @@ catalogue = CATALOGUE
 
 __all__ = [
     "LiveLP",
+    "ProvenFit",
     "SolveResult",
     "UncertifiedError",
     "UncertifiedWarning",
     "build",
     "catalogue",
     "certify",
+    "certify_fitted",
     "compare",
     "diff",
     "export",

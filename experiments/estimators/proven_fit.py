@@ -1,0 +1,218 @@
+"""How far a fitted estimator is from the optimum of its own problem, as a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING, Any
+
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OPTIMAL = "optimal, proven to 0.0001 % of the objective"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is minimised, in words.
+
+    Attributes
+    ----------
+    problem : str
+        The objective as mathematics.
+    formulation : str
+        The entry of the catalogue that is this problem; empty where none is. That of a kernel is
+        the dual, which reads kernel values and whose optimum is minus this one.
+    hyperparameters : mapping
+        With which `tm.build(formulation, data, **hyperparameters)` builds it; without a
+        formulation, the numbers of `problem`.
+    kernel : str
+        The kernel and its numbers; empty for points as they are.
+    remark : str
+        What the problem leaves out, adds or assumes, if anything.
+    """
+
+    problem: str
+    formulation: str = ""
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    kernel: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPart:
+    """One binary problem of an estimator.
+
+    Attributes
+    ----------
+    negative, positive : str
+        The classes of label -1 and of label +1.
+    statement : Statement
+    attained : FeasiblePoint or None
+        That the fitted machine costs at most so much.
+    below : LowerBound or None
+        That no machine costs less.
+    """
+
+    negative: str
+    positive: str
+    statement: Statement
+    attained: FeasiblePoint | None
+    below: LowerBound | None
+
+    @property
+    def objective(self) -> float:
+        """At the fitted machine, rounded up; nan where it is beyond doubles."""
+        return float("nan") if self.attained is None else self.attained.value(0.0)
+
+    @property
+    def bound(self) -> float:
+        """Proven: no machine costs less; -inf where nothing is proven."""
+        return float("-inf") if self.below is None else self.below.value(0.0)
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the two proofs amount to."""
+        return judged(self.attained, self.below)
+
+    @property
+    def gap(self) -> float:
+        """Share of the larger of |objective| and |bound| that the optimum may be away, proven."""
+        found = self.judgement.gap
+        return float("inf") if found is None else found
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the proofs."""
+        return self.judgement.verdict
+
+    @property
+    def classes(self) -> str:
+        """Both classes in words."""
+        return f"{self.positive} against {self.negative}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and words, without the proofs."""
+        return {
+            "classes": self.classes,
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+            "verdict": str(self.verdict),
+            **asdict(self.statement),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProvenFit:
+    """How far an estimator is from the optimum of the problem that it says it solves.
+
+    Numbers are those of its worst part: the binary problem of largest gap, and of two classes the
+    only one.
+
+    Attributes
+    ----------
+    estimator : str
+        Its class.
+    parts : tuple of FittedPart
+        One for each binary problem: pairs of classes of SVC and NuSVC, else one class against the
+        rest.
+    stopped_early : bool
+        Whether it says that it stopped at its limit of iterations.
+    seconds : float
+        Of wall clock, for the whole proof.
+    """
+
+    estimator: str
+    parts: tuple[FittedPart, ...]
+    stopped_early: bool
+    seconds: float
+
+    @property
+    def worst(self) -> FittedPart:
+        """The part of the largest gap, the first of several."""
+        return max(self.parts, key=lambda part: part.gap)
+
+    @property
+    def objective(self) -> float:
+        """Of the fitted machine, recomputed and rounded up."""
+        return self.worst.objective
+
+    @property
+    def bound(self) -> float:
+        """Proven: no machine costs less."""
+        return self.worst.bound
+
+    @property
+    def gap(self) -> float:
+        """Share of the larger of |objective| and |bound| that the optimum may be away, proven."""
+        return self.worst.gap
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the weakest part."""
+        return weakest(part.verdict for part in self.parts)
+
+    @property
+    def statement(self) -> Statement:
+        """What is minimised."""
+        return self.worst.statement
+
+    @property
+    def formulation(self) -> str:
+        """The entry of the catalogue that is this problem; empty where none is."""
+        return self.worst.statement.formulation
+
+    @property
+    def sentence(self) -> str:
+        """The result in a line."""
+        who = self.estimator + (", stopped early" if self.stopped_early else "")
+        judgement = self.worst.judgement
+        if judgement.gap is None:
+            return f"{who}: no gap is proven, {judgement.reason}"
+        if self.verdict is Verdict.CERTIFIED:
+            return f"{who}: {OPTIMAL}"
+        return f"{who}: at most {percent(judgement.gap)} from optimal, proven"
+
+    def __repr__(self) -> str:
+        """At most six lines."""
+        said, worst = self.statement, self.worst
+        given = ", ".join(f"{name} = {value}" for name, value in said.hyperparameters.items())
+        lines = [
+            f"{self.sentence} ({self.verdict})",
+            f"  objective {worst.objective:.8g}, no machine below {worst.bound:.8g}",
+            f"  {said.problem}",
+            f"  {', '.join(part for part in (said.formulation, given, said.kernel) if part)}",
+        ]
+        if len(self.parts) > 1:
+            lines.append(f"  the worst of {len(self.parts)} problems: {worst.classes}")
+        if said.remark:
+            lines.append(f"  {said.remark}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and words of the whole and of its parts, as JSON takes them."""
+        whole: dict[str, Any] = {"estimator": self.estimator, "sentence": self.sentence}
+        whole |= {"objective": self.objective, "bound": self.bound, "gap": self.gap}
+        whole |= {"verdict": str(self.verdict), "stopped_early": self.stopped_early}
+        return {**whole, "seconds": self.seconds, "parts": [p.to_dict() for p in self.parts]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table with one line a binary problem."""
+        import pandas as pd
+
+        return pd.DataFrame([part.to_dict() for part in self.parts])
+
+
+def percent(share: float) -> str:
+    """A share in percent to two digits, rounded up."""
+    number = Decimal(share) * 100
+    if not number:
+        return "0 %"
+    digits = Decimal(1).scaleb(number.adjusted() - 1)
+    rounded = number.quantize(digits, rounding=ROUND_CEILING)
+    return f"{rounded.normalize():f} %"
