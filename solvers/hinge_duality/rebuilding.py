@@ -32,6 +32,7 @@ SETTLED = 1e-3  # of the largest slope: where a smooth problem is solved well en
 FLAT = 0.2  # of the first slope along a line: where a step along it ends
 LONGEST, HALVINGS = 64.0, 40
 OWN_SHARE = 0.03  # of the gap that the multipliers themselves may be short of
+NEAR = 0.9  # of the least objective seen: what the multipliers are worth at least
 CLOSED = 1e-8  # of the objective: nothing is left to gain
 
 
@@ -94,8 +95,8 @@ def _walk(state: _State, objective: float, column: float) -> None:
         slope_w, slope_b = _look(state, alpha, column)
         left = objective - state.bound
         short = state.least - state.bound
-        near = short <= OWN_SHARE * left and state.bound >= state.least / 2
-        if not np.isfinite(slope_w).all() or near or min(left, short) <= CLOSED * objective:
+        near = short <= OWN_SHARE * left and state.bound >= NEAR * state.least
+        if not np.isfinite(slope_w).all() or near or min(left, short) <= CLOSED * state.least:
             return
         size = float(np.sqrt(slope_w @ slope_w + slope_b * slope_b))
         first = max(first, size)

@@ -1,0 +1,496 @@
+"""What is said of fitted estimators of scikit-learn holds beside optima that others found."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.svm import SVC, LinearSVC, NuSVC
+
+import tightmargin as tm
+from tests.references.hinge_optimum import factor_of, hinge_optimum, nu_optimum
+
+RNG = np.random.default_rng(4)
+N = 70
+X = RNG.standard_normal((N, 4)) * [1.0, 3.0, 0.2, 1.0] + [0.0, 1.0, 0.0, 5.0]
+LABELS = np.where(X @ [1.0, 0.4, 2.0, 0.3] + RNG.standard_normal(N) > 1.7, "yes", "no")
+Y = np.where(LABELS == "yes", 1.0, -1.0)
+WEIGHTS = RNG.integers(1, 4, N).astype(float)
+NEAR = 1e-6  # of what cvxpy's optima are right to
+
+
+def fitted(estimator: Any, *given: Any, **words: Any) -> Any:
+    """The estimator, fitted without a word about its convergence."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(*given, **words)
+
+
+def hold(fit: tm.ProvenFit, optimum: float) -> None:
+    """bound <= optimum <= objective, to what the optimum is known to."""
+    slack = NEAR * max(abs(optimum), 1e-9)
+    assert fit.bound <= optimum + slack
+    assert optimum <= fit.objective + slack
+    unit = max(abs(fit.objective), abs(fit.bound))
+    assert fit.gap == pytest.approx((fit.objective - fit.bound) / unit, rel=1e-6, abs=1e-12)
+
+
+# --- linear machines -----------------------------------------------------------------------------
+
+LINEAR = {
+    "squared": (LinearSVC(C=0.5), {"squared": True}),
+    "squared, dual": (LinearSVC(dual=True, random_state=0), {"squared": True}),
+    "hinge": (LinearSVC(loss="hinge", C=2.0, random_state=0), {}),
+    "scaled column": (LinearSVC(loss="hinge", intercept_scaling=7.0, random_state=0), {"column": 7.0}),
+    "no intercept": (LinearSVC(fit_intercept=False), {"squared": True, "intercept": "none"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_svc_encloses_its_optimum(name: str, weighted: bool) -> None:
+    estimator, words = LINEAR[name]
+    given = {"sample_weight": WEIGHTS} if weighted else {}
+    fit = tm.certify_fitted(fitted(estimator, X, LABELS, **given), X, LABELS, **given)
+    prices = estimator.C * (WEIGHTS if weighted else np.ones(N))
+    hold(fit, hinge_optimum(X, Y, prices, **{"intercept": "penalised"} | words))
+    w, b = estimator.coef_[0], np.ravel(estimator.intercept_)[0]
+    losses = np.maximum(0.0, 1 - Y * (X @ w + b))
+    norm = w @ w + (b / words.get("column", 1.0)) ** 2
+    by_hand = norm / 2 + prices @ (losses**2 if words.get("squared") else losses)
+    assert fit.objective == pytest.approx(by_hand, rel=1e-12)
+    assert fit.gap < 0.2
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_sgd_encloses_its_optimum(loss: str, intercept: bool) -> None:
+    weight = {"no": 0.5, "yes": 3.0}
+    estimator = fitted(
+        SGDClassifier(
+            loss=loss, alpha=0.02, fit_intercept=intercept, class_weight=weight, random_state=0,
+            tol=None, max_iter=300,
+        ),
+        X, LABELS,
+    )  # fmt: skip
+    fit = tm.certify_fitted(estimator, X, LABELS)
+    prices = np.where(Y > 0, 3.0, 0.5) / N
+    kind = "free" if intercept else "none"
+    optimum = hinge_optimum(X, Y, prices, squared=loss != "hinge", intercept=kind, ridge=0.02)
+    hold(fit, optimum)
+    assert fit.bound >= 0.9 * optimum
+
+
+def test_the_bound_is_near_the_optimum_where_the_fit_is_far_from_it() -> None:
+    estimator = fitted(SGDClassifier(random_state=0, max_iter=1), X, LABELS)
+    fit = tm.certify_fitted(estimator, X, LABELS)
+    optimum = hinge_optimum(X, Y, np.full(N, 1 / N), ridge=1e-4)
+    hold(fit, optimum)
+    assert fit.gap > 0.3
+    assert fit.bound >= 0.9 * optimum
+    assert fit.stopped_early
+    assert fit.sentence.startswith("SGDClassifier, stopped early: at most ")
+
+
+def test_tight_fits_are_certified_and_defaults_are_as_good_as_their_tolerance() -> None:
+    for tight in (SVC(tol=1e-9), SVC(tol=1e-9, kernel="linear"), NuSVC(tol=1e-8, nu=0.6)):
+        fit = tm.certify_fitted(tight.fit(X, LABELS), X, LABELS)
+        assert str(fit.verdict) == "CERTIFIED"
+        assert fit.gap <= 1e-6
+    for loss in ("hinge", "squared_hinge"):
+        tight = fitted(LinearSVC(loss=loss, tol=1e-10, max_iter=10**6, random_state=0), X, LABELS)
+        assert str(tm.certify_fitted(tight, X, LABELS).verdict) == "CERTIFIED"
+    for usual in (SVC(), SVC(kernel="linear"), SVC(kernel="poly", coef0=1.0), NuSVC(nu=0.6)):
+        assert tm.certify_fitted(usual.fit(X, LABELS), X, LABELS).gap <= 2e-3
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+def kernels(estimator: Any) -> np.ndarray:
+    """Its kernel matrix by scikit-learn."""
+    if estimator.kernel == "rbf":
+        return rbf_kernel(X, gamma=estimator._gamma)
+    if estimator.kernel == "poly":
+        return polynomial_kernel(
+            X, degree=estimator.degree, gamma=estimator._gamma, coef0=estimator.coef0
+        )
+    return X @ X.T
+
+
+MACHINES = [{"kernel": "rbf"}, {"kernel": "poly", "coef0": 0.5}, {"kernel": "linear"}]
+
+
+@pytest.mark.parametrize("words", MACHINES, ids=lambda words: words["kernel"])
+@pytest.mark.parametrize("limit", [-1, 12])
+def test_svc_encloses_its_optimum(words: dict[str, Any], limit: int) -> None:
+    weight = {"no": 1.0, "yes": 2.0}
+    estimator = SVC(C=3.0, class_weight=weight, max_iter=limit, **words)
+    fitted(estimator, X, LABELS, sample_weight=WEIGHTS)
+    fit = tm.certify_fitted(estimator, X, LABELS, sample_weight=WEIGHTS)
+    prices = 3.0 * WEIGHTS * np.where(Y > 0, 2.0, 1.0)
+    hold(fit, hinge_optimum(factor_of(kernels(estimator)), Y, prices))
+    assert fit.stopped_early == (limit > 0)
+    assert (fit.gap > 0.05) if limit > 0 else (fit.gap < 2e-3)
+
+
+@pytest.mark.parametrize("words", MACHINES, ids=lambda words: words["kernel"])
+@pytest.mark.parametrize("limit", [-1, 12])
+def test_nu_svc_encloses_its_optimum(words: dict[str, Any], limit: int) -> None:
+    """Weights of classes do nothing to libsvm's nu machine, and nothing to the statement."""
+    estimator = NuSVC(nu=0.6, max_iter=limit, class_weight={"no": 1.0, "yes": 9.0}, **words)
+    fitted(estimator, X, LABELS, sample_weight=WEIGHTS)
+    fit = tm.certify_fitted(estimator, X, LABELS, sample_weight=WEIGHTS)
+    shares = WEIGHTS / WEIGHTS.sum()
+    hold(fit, nu_optimum(factor_of(kernels(estimator)), Y, shares, 0.6))
+    assert (fit.gap > 0.01) if limit > 0 else (fit.gap < 5e-3)
+
+
+def test_a_nu_without_a_machine_has_the_optimum_0() -> None:
+    """Below nu_min the hulls of the classes meet, and w = 0 is all there is."""
+    estimator = NuSVC(nu=0.3, kernel="linear").fit(X, LABELS)
+    optimum = nu_optimum(X, Y, np.full(N, 1 / N), 0.3)
+    assert optimum == pytest.approx(0.0, abs=1e-9)
+    fit = tm.certify_fitted(estimator, X, LABELS)
+    assert fit.objective == 0.0
+    assert -1e-8 < fit.bound < 0
+
+
+def test_a_given_matrix_is_spoken_of_with_its_shift() -> None:
+    gram = rbf_kernel(X, gamma=0.2)
+    estimator = SVC(kernel="precomputed", tol=1e-9).fit(gram, LABELS)
+    fit = tm.certify_fitted(estimator, gram, LABELS)
+    hold(fit, hinge_optimum(factor_of(gram), Y, np.ones(N)))
+    assert str(fit.verdict) == "CERTIFIED"
+    assert "added to its diagonal" in fit.statement.remark
+
+
+# --- the problem by name -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(C=0.7, kernel="linear", class_weight={"no": 2.0, "yes": 0.25}),
+        LinearSVC(loss="hinge", C=0.1, random_state=0),
+        SGDClassifier(alpha=0.05, random_state=0),
+        SVC(C=0.7),
+        NuSVC(nu=0.4),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_the_named_formulation_is_the_problem(estimator: Any) -> None:
+    fit = tm.certify_fitted(fitted(estimator, X, LABELS), X, LABELS)
+    dual = fit.formulation.endswith("_dual")
+    data = tm.GramData(kernels(estimator), Y) if dual else tm.TrainingData(X, Y)
+    solved = tm.solve(tm.build(fit.formulation, data, **fit.statement.hyperparameters))
+    assert str(solved.certificate.verdict) == "CERTIFIED"
+    assert solved.objective is not None
+    hold(fit, -solved.objective if dual else solved.objective)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LinearSVC(), LinearSVC(loss="hinge", intercept_scaling=2.0, random_state=0)]
+)
+def test_a_problem_that_the_catalogue_does_not_have_has_no_name(estimator: Any) -> None:
+    fit = tm.certify_fitted(fitted(estimator, X, LABELS), X, LABELS)
+    assert fit.formulation == ""
+    assert fit.statement.problem.startswith("min 1/2 ||w||^2 + 1/2")
+
+
+# --- what must not matter ------------------------------------------------------------------------
+
+
+def hyperplane(w: np.ndarray, b: float) -> Any:
+    return SimpleNamespace(coef_=w[None, :], intercept_=np.array([b]))
+
+
+@pytest.mark.parametrize("power", [-60, -7, 9, 60])
+def test_units_change_nothing_but_units(power: int) -> None:
+    w, b, factor = np.array([0.5, 0.2, 1.0, 0.1]), -0.7, 2.0**power
+    plain = tm.certify_fitted(hyperplane(w, b), X, Y, loss="hinge", C=1.0, intercept="free")
+    scaled = tm.certify_fitted(
+        hyperplane(w / factor, b), X * factor, Y, loss="hinge", C=factor**-2.0, intercept="free"
+    )
+    assert scaled.objective * factor**2 == pytest.approx(plain.objective, rel=1e-12)
+    assert scaled.bound * factor**2 == pytest.approx(plain.bound, rel=0.01)
+    optimum = hinge_optimum(X, Y, np.ones(N))
+    assert scaled.bound * factor**2 <= optimum * (1 + NEAR)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_weight_is_a_repetition(loss: str) -> None:
+    estimator = fitted(LinearSVC(loss=loss, random_state=0), X, LABELS, sample_weight=WEIGHTS)
+    often = WEIGHTS.astype(int)
+    one = tm.certify_fitted(estimator, X, LABELS, sample_weight=WEIGHTS)
+    other = tm.certify_fitted(estimator, np.repeat(X, often, axis=0), np.repeat(LABELS, often))
+    assert one.objective == pytest.approx(other.objective, rel=1e-12)
+    assert one.bound == pytest.approx(other.bound, rel=2e-2)
+    assert max(one.bound, other.bound) <= min(one.objective, other.objective)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearSVC(loss="hinge", random_state=0),
+        SGDClassifier(random_state=0),
+        SVC(),
+        SVC(kernel="linear"),
+        NuSVC(),
+    ],
+)
+def test_sparse_points_are_the_same_points(estimator: Any) -> None:
+    points = np.where(np.abs(X) < 0.5, 0.0, X)
+    few = sp.csr_matrix(points)
+    fitted(estimator, few, LABELS)
+    one = tm.certify_fitted(estimator, few, LABELS)
+    other = tm.certify_fitted(estimator, points, LABELS)
+    assert one.objective == pytest.approx(other.objective, rel=1e-12)
+    assert one.bound == pytest.approx(other.bound, rel=1e-9)
+
+
+# --- hard data -----------------------------------------------------------------------------------
+
+HARD = {
+    "one class weighs very much": (X, LABELS, {"no": 1.0, "yes": 1e8}),
+    "duplicates with both labels": (
+        np.concatenate([X[:20]] * 4), np.concatenate([LABELS[:20]] * 2 + [LABELS[20:40]] * 2), None,
+    ),
+    "a constant feature": (np.column_stack([X, np.full(N, 3e5)]), LABELS, None),
+    "features of other units": (X * [1.0, 1e4, 1e-3, 1e2], LABELS, None),
+    "one point against many": (X, np.where(np.arange(N) == 3, "yes", "no"), None),
+    "points on a lattice": (np.rint(X), LABELS, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize(
+    "estimator",
+    [SVC(kernel="linear", max_iter=2000), LinearSVC(loss="hinge", random_state=0),
+     LinearSVC(), SGDClassifier(alpha=0.01, random_state=0)],
+    ids=["svc", "hinge", "squared", "sgd"],
+)  # fmt: skip
+def test_hard_data_make_no_false_statement(name: str, estimator: Any) -> None:
+    points, labels, weight = HARD[name]
+    estimator.set_params(class_weight=weight)
+    fit = tm.certify_fitted(fitted(estimator, points, labels), points, labels)
+    y = np.where(labels == "yes", 1.0, -1.0)
+    prices = np.where(y > 0, 1.0 if weight is None else weight["yes"], 1.0)
+    words: dict[str, Any] = {}
+    if isinstance(estimator, LinearSVC):
+        words = {"intercept": "penalised", "squared": estimator.loss == "squared_hinge"}
+    if isinstance(estimator, SGDClassifier):
+        words, prices = {"ridge": 0.01}, prices / len(y)
+    optimum = hinge_optimum(points, y, prices, **words)
+    assert fit.bound <= optimum * (1 + 1e-4)
+    assert fit.objective >= optimum * (1 - 1e-4)
+    assert 0 <= fit.bound <= fit.objective
+
+
+# --- several classes -----------------------------------------------------------------------------
+
+THREE = np.where(X[:, 3] > 5.8, "c", LABELS)
+
+
+def test_every_pair_of_classes_has_its_own_statement() -> None:
+    estimator = SVC(kernel="linear", class_weight={"c": 1.0, "no": 2.0, "yes": 1.0}).fit(X, THREE)
+    fit = tm.certify_fitted(estimator, X, THREE)
+    assert len(fit.parts) == 3
+    for part, (first, second) in zip(
+        fit.parts, [("c", "no"), ("c", "yes"), ("no", "yes")], strict=True
+    ):
+        assert part.classes == f"{first} against {second}"
+        chosen = (first == THREE) | (second == THREE)
+        y = np.where(THREE[chosen] == first, 1.0, -1.0)
+        optimum = hinge_optimum(X[chosen], y, np.where(THREE[chosen] == "no", 2.0, 1.0))
+        assert part.bound <= optimum * (1 + NEAR)
+        assert optimum * (1 - NEAR) <= part.objective <= optimum * 1.01
+    assert fit.gap == max(part.gap for part in fit.parts)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LinearSVC(loss="hinge", random_state=0), SGDClassifier(alpha=0.1, random_state=0)]
+)
+def test_every_class_against_the_rest_has_its_own_statement(estimator: Any) -> None:
+    """The weight of a class counts where it stands against the rest, which weighs 1."""
+    estimator.set_params(class_weight={"c": 1.0, "no": 3.0, "yes": 1.0})
+    fit = tm.certify_fitted(fitted(estimator, X, THREE), X, THREE)
+    assert [part.positive for part in fit.parts] == ["c", "no", "yes"]
+    for part in fit.parts:
+        y = np.where(part.positive == THREE, 1.0, -1.0)
+        prices = np.where((y > 0) & (part.positive == "no"), 3.0, 1.0)
+        if isinstance(estimator, LinearSVC):
+            optimum = hinge_optimum(X, y, prices, intercept="penalised")
+        else:
+            optimum = hinge_optimum(X, y, prices / N, ridge=0.1)
+        assert part.bound <= optimum * (1 + NEAR)
+        assert optimum * (1 - NEAR) <= part.objective <= optimum * 1.5
+
+
+def test_the_result_says_it_in_six_lines_and_as_a_table() -> None:
+    fit = tm.certify_fitted(fitted(LinearSVC(random_state=0), X, THREE), X, THREE)
+    assert len(repr(fit).splitlines()) <= 6
+    gram = rbf_kernel(X)
+    given = tm.certify_fitted(SVC(kernel="precomputed").fit(gram, THREE), gram, THREE)
+    assert len(repr(given).splitlines()) == 6
+    document = json.loads(json.dumps(fit.to_dict()))
+    assert document["gap"] == fit.gap
+    assert len(document["parts"]) == 3
+    table = fit.to_frame()
+    assert table["objective"].tolist() == [part.objective for part in fit.parts]
+
+
+# --- liars ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_hyperplane_gets_a_true_statement(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    w, b = rng.standard_normal(4) * 10.0 ** rng.integers(-8, 8), float(rng.standard_normal())
+    for loss in ("hinge", "squared_hinge"):
+        fit = tm.certify_fitted(hyperplane(w, b), X, Y, loss=loss, C=1.0, intercept="free")
+        hold(fit, hinge_optimum(X, Y, np.ones(N), squared=loss != "hinge"))
+        losses = np.maximum(0.0, 1 - Y * (X @ w + b))
+        by_hand = w @ w / 2 + (losses.sum() if loss == "hinge" else losses @ losses)
+        assert fit.objective == pytest.approx(by_hand, rel=1e-9)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("where", ["w", "b"])
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_numbers_beyond_doubles_prove_nothing(bad: float, where: str, intercept: str) -> None:
+    w, b = np.array([0.5, 0.2, 1.0, 0.1]), 0.3
+    lying = hyperplane(w * (bad if where == "w" else 1.0), bad if where == "b" else b)
+    for loss in ("hinge", "squared_hinge"):
+        fit = tm.certify_fitted(lying, X, Y, loss=loss, C=1.0, intercept=intercept)
+        if np.isfinite(fit.objective):  # 1e300 of an intercept that costs nothing
+            assert fit.objective >= 1e300
+            assert fit.gap > 0.99
+        else:
+            assert str(fit.verdict) == "NOT_CERTIFIED"
+            assert fit.gap == np.inf
+            assert "no gap is proven" in fit.sentence
+            assert "nan" not in fit.sentence
+        assert fit.bound <= hinge_optimum(
+            X, Y, np.ones(N), squared=loss != "hinge", intercept=intercept
+        )
+
+
+def tampered(estimator: Any, **parts: Any) -> Any:
+    """With other numbers, also where scikit-learn keeps its own copy of them."""
+    for word, value in parts.items():
+        setattr(estimator, word, value)
+        setattr(estimator, f"_{word}", -value)
+    return estimator
+
+
+@pytest.mark.parametrize("kind", ["scaled", "of other labels", "noise", "zero", "one sign"])
+@pytest.mark.parametrize("machine", [SVC(), SVC(kernel="linear"), NuSVC(nu=0.6)], ids=repr)
+def test_coefficients_of_another_fit_get_a_true_statement(kind: str, machine: Any) -> None:
+    estimator = machine.fit(X, LABELS)
+    given = estimator.dual_coef_
+    rng = np.random.default_rng(0)
+    other = {
+        "scaled": 40 * given,
+        "of other labels": given[:, rng.permutation(given.shape[1])],
+        "noise": rng.standard_normal(given.shape),
+        "zero": 0 * given,
+        "one sign": np.abs(given),
+    }[kind]
+    tampered(estimator, dual_coef_=other, intercept_=np.array([0.25]))
+    fit = tm.certify_fitted(estimator, X, LABELS)
+    factor = X if estimator.kernel == "linear" else factor_of(kernels(estimator))
+    if isinstance(machine, NuSVC):
+        hold(fit, nu_optimum(factor, Y, np.full(N, 1 / N), 0.6))
+    else:
+        hold(fit, hinge_optimum(factor, Y, np.ones(N)))
+    assert fit.gap > 1e-3
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def changed(estimator: Any, **parts: Any) -> Any:
+    for word, value in parts.items():
+        setattr(estimator, word, value)
+    return estimator
+
+
+REFUSED = {
+    "not fitted": (lambda: SVC(), X, LABELS, {}, "not fitted"),
+    "l1": (
+        lambda: fitted(LinearSVC(penalty="l1"), X, LABELS), X, LABELS, {}, "penalty='l1'",
+    ),
+    "joint": (
+        lambda: fitted(LinearSVC(multi_class="crammer_singer"), X, LABELS), X, LABELS, {}, "crammer",
+    ),
+    "log loss": (
+        lambda: SGDClassifier(loss="log_loss").fit(X, LABELS), X, LABELS, {}, "loss='log_loss'",
+    ),
+    "elastic net": (
+        lambda: SGDClassifier(penalty="elasticnet").fit(X, LABELS), X, LABELS, {}, "elasticnet",
+    ),
+    "sigmoid": (lambda: SVC(kernel="sigmoid").fit(X, LABELS), X, LABELS, {}, "no inner product"),
+    "negative coef0": (
+        lambda: SVC(kernel="poly", coef0=-1.0).fit(X, LABELS), X, LABELS, {}, "no inner product",
+    ),
+    "function": (lambda: SVC(kernel=rbf_kernel).fit(X, LABELS), X, LABELS, {}, "a function as its"),
+    "indefinite": (
+        lambda: fitted(SVC(kernel="precomputed", max_iter=50), -X @ X.T, LABELS),
+        -X @ X.T, LABELS, {}, "not positive semidefinite",
+    ),
+    "not symmetric": (
+        lambda: fitted(SVC(kernel="precomputed", max_iter=50), np.triu(X @ X.T), LABELS),
+        np.triu(X @ X.T), LABELS, {}, "not symmetric",
+    ),
+    "features": (lambda: LinearSVC().fit(X, LABELS), X[:, :3], LABELS, {}, "fitted on 4"),
+    "points": (lambda: SVC().fit(X, LABELS), X[:60], LABELS[:60], {}, "fitted on 70"),
+    "other points": (lambda: SVC().fit(X, LABELS), X + 1, LABELS, {}, "is not the support vector"),
+    "length of y": (lambda: SVC().fit(X, LABELS), X, LABELS[:60], {}, "70 points and y"),
+    "strange label": (lambda: SVC().fit(X, LABELS), X, THREE, {}, "y holds 'c'"),
+    "missing label": (
+        lambda: SVC().fit(X, THREE), X, LABELS, {}, "y holds no 'c'",
+    ),
+    "weights": (
+        lambda: SVC().fit(X, LABELS), X, LABELS, {"sample_weight": -WEIGHTS}, "at least 0",
+    ),
+    "number of weights": (
+        lambda: SVC().fit(X, LABELS), X, LABELS, {"sample_weight": WEIGHTS[:5]}, "shape",
+    ),
+    "words of its own": (lambda: SVC().fit(X, LABELS), X, LABELS, {"C": 2.0}, "leave C out"),
+    "no words": (
+        lambda: hyperplane(np.ones(4), 0.0), X, LABELS, {"loss": "hinge"}, "state C, intercept",
+    ),
+    "unknown loss": (
+        lambda: hyperplane(np.ones(4), 0.0), X, LABELS,
+        {"loss": "logistic", "C": 1.0, "intercept": "free"}, "loss must be one of",
+    ),
+    "shape of coef_": (
+        lambda: hyperplane(np.ones(3), 0.0), X, LABELS,
+        {"loss": "hinge", "C": 1.0, "intercept": "free"}, "do not fit",
+    ),
+    "no coefficients": (lambda: SimpleNamespace(), X, LABELS, {}, "no coef_ and intercept_"),
+    "one copy changed": (
+        lambda: changed(SVC().fit(X, LABELS), intercept_=np.array([3.0])), X, LABELS, {},
+        "reads another copy",
+    ),
+    "not a number": (
+        lambda: LinearSVC().fit(X, LABELS), np.where(X > 2, np.nan, X), LABELS, {}, "NaN",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_what_cannot_be_certified_is_refused_in_a_sentence(name: str) -> None:
+    made, points, labels, words, said = REFUSED[name]
+    with pytest.raises(ValueError, match=said):
+        tm.certify_fitted(made(), points, labels, **words)

@@ -1,0 +1,140 @@
+"""Both ends of a problem beside the same numbers in rational arithmetic, without any rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end
+from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
+from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
+from tightmargin.solvers.hinge_duality.rows import Rows
+from tightmargin.formulations.common.rounded_sums import most_squares
+
+
+def fractions(numbers: np.ndarray) -> list[Fraction]:
+    return [Fraction(float(number)) for number in numbers]
+
+
+def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def exact_objective(problem: PricedProblem, X: np.ndarray, w: np.ndarray, b: float) -> Fraction:
+    """The objective at (w, b), of nu at its best multiple and the level of that."""
+    scores = [dot(fractions(x), fractions(w)) + Fraction(b) for x in X]
+    losses = [
+        max(Fraction(0), 1 - int(y) * score) for y, score in zip(problem.y, scores, strict=True)
+    ]
+    if problem.loss == SQUARED:
+        losses = [loss * loss for loss in losses]
+    norm, loss = dot(fractions(w), fractions(w)), dot(fractions(problem.prices), losses)
+    if problem.intercept == "penalised":
+        norm += (Fraction(b) / Fraction(problem.column)) ** 2
+    if problem.loss == NU:
+        slope = problem.total - loss
+        return Fraction(0) if slope <= 0 or not norm else -problem.scale * slope**2 / (2 * norm)
+    return problem.scale * (problem.ridge * norm / 2 + loss)
+
+
+def exact_dual(problem: PricedProblem, X: np.ndarray, alpha: np.ndarray) -> Fraction:
+    """The dual value, after its conditions."""
+    a, y = fractions(alpha), [int(label) for label in problem.y]
+    for one, price in zip(a, fractions(problem.prices), strict=True):
+        assert 0 <= one
+        assert problem.loss == SQUARED or one <= price
+        assert price > 0 or one == 0
+    balance = sum((label * one for label, one in zip(y, a, strict=True)), Fraction(0))
+    signed = [label * one for label, one in zip(y, a, strict=True)]
+    v = [dot(signed, fractions(column)) for column in X.T]
+    norm = dot(v, v)
+    if problem.intercept == "free":
+        assert balance == 0
+    if problem.intercept == "penalised":
+        norm += (Fraction(problem.column) * balance) ** 2
+    if problem.loss == NU:
+        assert sum(a) >= problem.total
+        return -problem.scale * norm / 2
+    value = sum(a) - norm / (2 * problem.ridge)
+    if problem.loss == SQUARED:
+        value -= sum(
+            (
+                one * one / (4 * price)
+                for one, price in zip(a, fractions(problem.prices), strict=True)
+                if one
+            ),
+            Fraction(0),
+        )
+    return problem.scale * value
+
+
+SIZES = st.sampled_from([1.0, 1e-6, 1e6, 1e12])
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from([HINGE, SQUARED, NU]),
+    intercept=st.sampled_from(["free", "penalised", "none"]),
+    size=SIZES,
+    spread=SIZES,
+    sparse=st.booleans(),
+)
+def test_ends_enclose_the_exact_numbers(
+    seed: int, loss: str, intercept: str, size: float, spread: float, sparse: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 25)), int(rng.integers(1, 6))
+    X = size * rng.standard_normal((n, d)) + spread * rng.integers(0, 2)
+    X[rng.random((n, d)) < 0.3] = 0.0
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    prices = rng.random(n) * np.where(rng.random(n) < 0.2, spread, 1.0)
+    prices[2:][rng.random(n - 2) < 0.1] = 0.0
+    mass = min(prices[y > 0].sum(), prices[y < 0].sum())
+    total = Fraction(0.7 * mass * (2 if intercept == "free" else 1)) if loss == NU else Fraction(0)
+    problem = PricedProblem(
+        Rows(sp.csr_matrix(X) if sparse else X), y, prices, loss, intercept,
+        ridge=Fraction(float(rng.random() + 0.1)) if loss != NU else Fraction(1),
+        scale=Fraction(1, n), column=float(rng.choice([1.0, 0.3, 50.0])), total=total,
+    )  # fmt: skip
+    w = rng.standard_normal(d) / size
+    b = 0.0 if intercept == "none" else float(rng.standard_normal())
+    point = objective_end(problem, *problem.points.scores(w, b), most_squares(w), b)
+    exact = exact_objective(problem, X, w, b)
+    assert point is not None
+    assert Fraction(point.varying) >= exact
+    assert float(Fraction(point.varying) - exact) <= 1e-8 * max(1.0, float(abs(exact)))
+
+    given_alpha = rng.random(n) * prices * 1.5
+    multipliers = exact_multipliers(problem, given_alpha)
+    assert multipliers is not None
+    signed = y * multipliers.alpha
+    bound = bound_end(problem, multipliers, problem.points.squared_weight(signed))
+    assert bound is not None
+    value = exact_dual(problem, X, multipliers.alpha)
+    assert Fraction(bound.varying) <= value
+    terms = np.abs(signed) @ np.abs(X)
+    size_of_terms = float(problem.scale) * (float(terms @ terms) + multipliers.alpha.sum())
+    assert float(value - Fraction(bound.varying)) <= 1e-9 * (size_of_terms + abs(float(value)))
+
+
+def test_multipliers_that_do_not_fit_prove_nothing() -> None:
+    """nu N above what the prices of a class can carry has no dual point."""
+    y = np.array([1.0, -1.0, -1.0])
+    problem = PricedProblem(Rows(np.eye(3)), y, np.ones(3), NU, "free", total=Fraction(5, 2))
+    assert exact_multipliers(problem, np.ones(3)) is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_strange_multipliers_are_clipped_into_the_box(bad: float) -> None:
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    problem = PricedProblem(Rows(np.eye(4)), y, np.ones(4), HINGE, "free")
+    found = exact_multipliers(problem, np.array([0.5, bad, 0.25, 0.5]))
+    assert found is not None
+    assert found.balance == 0
+    assert all(found.hypotheses(problem).values())

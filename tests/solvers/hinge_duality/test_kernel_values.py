@@ -1,0 +1,114 @@
+"""Kernel values with their error bounds beside fifty digits, and shifts beside exact elimination."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightmargin.solvers.exact_arithmetic import is_semidefinite
+from tightmargin.solvers.hinge_duality.exponential import (
+    HIGH,
+    LEAST,
+    LOST,
+    LOW,
+    RELATIVE,
+    exp_of_negative,
+)
+from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
+
+
+def test_exponentials_are_as_near_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    t = -np.concatenate([
+        np.zeros(1), 10.0 ** rng.uniform(-20, 2.8, 1500), rng.uniform(0, 700, 500), [1e3, 1e300],
+        np.arange(1, 40) * np.log(2) / 2,
+    ])  # fmt: skip
+    found = exp_of_negative(t)
+    with localcontext() as context:
+        context.prec = 60
+        for argument, value in zip(t.tolist(), found.tolist(), strict=True):
+            true = Decimal(argument).exp() if argument > -1e4 else Decimal(0)
+            off = abs(Decimal(value) - true)
+            allowed = Decimal(LOST) if argument < LEAST else Decimal(RELATIVE) * true
+            assert off <= allowed, argument
+    assert exp_of_negative(np.zeros(1))[0] == 1.0
+
+
+def test_the_two_parts_of_ln_2_are_ln_2() -> None:
+    with localcontext() as context:
+        context.prec = 60
+        assert abs(Decimal(HIGH) + Decimal(LOW) - Decimal(2).ln()) < Decimal(2) ** -85
+    assert Fraction(HIGH).denominator <= 2**32  # k times it is exact for |k| < 2^21
+
+
+def true_kernel(kernel: KernelValues, x: np.ndarray, z: np.ndarray) -> Decimal:
+    a, b = ([Decimal(float(number)) for number in row] for row in (x, z))
+    if kernel.kind == "rbf":
+        square = sum(((p - q) ** 2 for p, q in zip(a, b, strict=True)), Decimal(0))
+        return (-Decimal(kernel.gamma) * square).exp()
+    inner = sum((p * q for p, q in zip(a, b, strict=True)), Decimal(0))
+    return (Decimal(kernel.gamma) * inner + Decimal(kernel.coef0)) ** kernel.degree
+
+
+@pytest.mark.parametrize(
+    ("kind", "gamma", "coef0", "degree"),
+    [("rbf", 0.3, 0.0, 1), ("rbf", 1e-9, 0.0, 1), ("rbf", 80.0, 0.0, 1), ("linear", 1.0, 0.0, 1),
+     ("poly", 0.5, 1.0, 3), ("poly", 1e-3, 0.0, 7)],
+)  # fmt: skip
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_sums_of_kernel_values_are_as_near_as_they_say(
+    kind: str, gamma: float, coef0: float, degree: int, far: float
+) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((9, 3)) + far
+    kernel = KernelValues(X, kind, gamma, coef0, degree)
+    c = rng.standard_normal((9, 2)) * (rng.random((9, 2)) < 0.7)
+    sums, errors = kernel.sums(c)
+    with localcontext() as context:
+        context.prec = 80
+        values = [[true_kernel(kernel, x, z) for z in X] for x in X]
+        for k in range(2):
+            weights = [Decimal(float(number)) for number in c[:, k]]
+            true = [
+                sum((v * p for v, p in zip(row, weights, strict=True)), Decimal(0))
+                for row in values
+            ]
+            for j in range(9):
+                assert abs(Decimal(float(sums[j, k])) - true[j]) <= Decimal(float(errors[j, k]))
+            norm = sum((p * t for p, t in zip(weights, true, strict=True)), Decimal(0))
+            assert Decimal(kernel.squares(c[:, k], sums[:, k], errors[:, k])) >= norm
+    assert errors.max() <= 1e-11 * (np.abs(c).sum() * float(max(map(max, values))))
+
+
+def exact_matrix(gram: np.ndarray, shift: float) -> list[list[Fraction]]:
+    return [
+        [(Fraction(float(gram[i, j])) + Fraction(float(gram[j, i]))) / 2 + (Fraction(shift) if i == j else 0)
+         for j in range(len(gram))]
+        for i in range(len(gram))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rank", [1, 3, 12])
+def test_a_shift_makes_the_matrix_semidefinite_in_rational_numbers(rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    factor = rng.standard_normal((12, rank)) * 10.0 ** rng.integers(-2, 3, 12)[:, None]
+    gram = factor @ factor.T
+    shift = proven_shift(gram)
+    assert shift is not None
+    assert shift <= 1e-11 * np.abs(gram).max()
+    assert is_semidefinite(exact_matrix(gram, shift))
+
+
+def test_a_matrix_that_is_not_semidefinite_has_no_small_shift() -> None:
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.standard_normal((8, 8)))
+    clearly = basis @ np.diag([-1e-3, *range(1, 8)]) @ basis.T
+    assert proven_shift((clearly + clearly.T) / 2) is None
+    slightly = basis @ np.diag([-1e-11, *range(1, 8)]) @ basis.T
+    shift = proven_shift((slightly + slightly.T) / 2)
+    assert shift is not None
+    assert shift > 1e-11
+    assert is_semidefinite(exact_matrix((slightly + slightly.T) / 2, shift))
