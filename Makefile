@@ -23,7 +23,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited \
+.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted \
 	env test-lowest test-processors
 
 help:  ## this list
@@ -34,9 +34,9 @@ gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum: t
 	@mkdir -p out && $(BIN)/tightmargin compare --csv out/gaps.csv --latex out/gaps.tex --plot out/gaps.png
 
 # Several processes with one thread each beat one process with many, and results repeat.
-test bench bench-extended-nu bench-ladder bench-long bench-edited: export OMP_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited: export OPENBLAS_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited: export MPLBACKEND := Agg
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export OMP_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export OPENBLAS_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export MPLBACKEND := Agg
 
 test: $(DEV_STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
@@ -71,6 +71,9 @@ bench-ladder: $(DEV_STAMP)  ## the whole ladder of bounds on eleven instances, i
 
 bench-edited: $(DEV_STAMP)  ## fifty-seven edited models, proven here and claimed by SCIP and Gurobi, into benchmarks/EDITED_MODELS.md
 	$(BIN)/python -m benchmarks.edited_models
+
+bench-fitted: $(DEV_STAMP)  ## how far scikit-learn's default fits are from optimal, into benchmarks/FITTED_ESTIMATORS.md
+	$(BIN)/python -m benchmarks.fitted_estimators
 
 bench-long: $(DEV_STAMP)  ## the 0-1 loss on published instances, an hour; resumes where it was stopped
 	$(BIN)/python -m benchmarks.zero_one

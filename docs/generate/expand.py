@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from docs.generate import api, commands, entries, notebooks, tables
+from docs.generate import api, commands, entries, fitted, notebooks, tables
 
 _MARKER = re.compile(r"<!-- generated: (?P<word>[\w-]+)(?: (?P<argument>\S+))? -->")
 
@@ -22,6 +22,7 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "front-door": api.front_door,
     "api": api.room,
     "notebooks": notebooks.listing,
+    "fitted-example": fitted.example,
     "readme": tables.of_readme,
 }
 

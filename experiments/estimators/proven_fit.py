@@ -13,6 +13,8 @@ from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weake
 if TYPE_CHECKING:
     import pandas as pd
 
+LEAST_SHARE = 1e-6
+MANY = 10**6  # numbers from which on powers of ten are shorter
 OPTIMAL = "optimal, proven to 0.0001 % of the objective"
 
 
@@ -176,7 +178,16 @@ class ProvenFit:
             return f"{who}: no gap is proven, {judgement.reason}"
         if self.verdict is Verdict.CERTIFIED:
             return f"{who}: {OPTIMAL}"
-        return f"{who}: at most {percent(judgement.gap)} from optimal, proven"
+        said = f"{who}: at most {percent(judgement.gap)} from optimal"
+        times = self.times_the_optimum
+        return said + (f", {times}" if times else "") + ", proven"
+
+    @property
+    def times_the_optimum(self) -> str:
+        """How many times the optimum the objective may be; empty below twice, and where it is 0."""
+        if not 0 < 2 * self.bound < self.objective:
+            return ""
+        return f"{two_digits(self.objective / self.bound)} times the optimum"
 
     def __repr__(self) -> str:
         """At most six lines."""
@@ -209,10 +220,15 @@ class ProvenFit:
 
 
 def percent(share: float) -> str:
-    """A share in percent to two digits, rounded up."""
-    number = Decimal(share) * 100
-    if not number:
-        return "0 %"
-    digits = Decimal(1).scaleb(number.adjusted() - 1)
-    rounded = number.quantize(digits, rounding=ROUND_CEILING)
-    return f"{rounded.normalize():f} %"
+    """A share in percent to two digits, rounded up; nothing but 0 is said to be below 0.0001 %."""
+    return f"{two_digits(max(share, LEAST_SHARE) * 100 if share else 0.0)} %"
+
+
+def two_digits(number: float) -> str:
+    """A number that is not negative to two digits, rounded up."""
+    exact = Decimal(number)
+    if not exact:
+        return "0"
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - 1), rounding=ROUND_CEILING)
+    plain = rounded.normalize()
+    return f"{plain:f}" if plain < MANY else f"{plain:e}".replace("e+", "e")

@@ -49,7 +49,9 @@ LINEAR = {
     "squared": (LinearSVC(C=0.5), {"squared": True}),
     "squared, dual": (LinearSVC(dual=True, random_state=0), {"squared": True}),
     "hinge": (LinearSVC(loss="hinge", C=2.0, random_state=0), {}),
-    "scaled column": (LinearSVC(loss="hinge", intercept_scaling=7.0, random_state=0), {"column": 7.0}),
+    "scaled column": (
+        LinearSVC(loss="hinge", intercept_scaling=7.0, random_state=0), {"column": 7.0},
+    ),
     "no intercept": (LinearSVC(fit_intercept=False), {"squared": True, "intercept": "none"}),
 }  # fmt: skip
 
@@ -430,7 +432,8 @@ REFUSED = {
         lambda: fitted(LinearSVC(penalty="l1"), X, LABELS), X, LABELS, {}, "penalty='l1'",
     ),
     "joint": (
-        lambda: fitted(LinearSVC(multi_class="crammer_singer"), X, LABELS), X, LABELS, {}, "crammer",
+        lambda: fitted(LinearSVC(multi_class="crammer_singer"), X, LABELS), X, LABELS, {},
+        "crammer",
     ),
     "log loss": (
         lambda: SGDClassifier(loss="log_loss").fit(X, LABELS), X, LABELS, {}, "loss='log_loss'",

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tightmargin.formulations.common.rounded_sums import most_squares
 from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end
 from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
 from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
 from tightmargin.solvers.hinge_duality.rows import Rows
-from tightmargin.formulations.common.rounded_sums import most_squares
 
 
 def fractions(numbers: np.ndarray) -> list[Fraction]:
@@ -46,7 +46,7 @@ def exact_dual(problem: PricedProblem, X: np.ndarray, alpha: np.ndarray) -> Frac
     """The dual value, after its conditions."""
     a, y = fractions(alpha), [int(label) for label in problem.y]
     for one, price in zip(a, fractions(problem.prices), strict=True):
-        assert 0 <= one
+        assert one >= 0
         assert problem.loss == SQUARED or one <= price
         assert price > 0 or one == 0
     balance = sum((label * one for label, one in zip(y, a, strict=True)), Fraction(0))

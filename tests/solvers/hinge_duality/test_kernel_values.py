@@ -1,4 +1,4 @@
-"""Kernel values with their error bounds beside fifty digits, and shifts beside exact elimination."""
+"""Kernel values beside sixty digits, and shifts of matrices beside exact elimination."""
 
 from __future__ import annotations
 
@@ -84,11 +84,12 @@ def test_sums_of_kernel_values_are_as_near_as_they_say(
 
 
 def exact_matrix(gram: np.ndarray, shift: float) -> list[list[Fraction]]:
-    return [
-        [(Fraction(float(gram[i, j])) + Fraction(float(gram[j, i]))) / 2 + (Fraction(shift) if i == j else 0)
-         for j in range(len(gram))]
-        for i in range(len(gram))
-    ]  # fmt: skip
+    entries = [[Fraction(float(entry)) for entry in row] for row in gram]
+    size = range(len(gram))
+    even = [[(entries[i][j] + entries[j][i]) / 2 for j in size] for i in size]
+    for i in size:
+        even[i][i] += Fraction(shift)
+    return even
 
 
 @pytest.mark.parametrize("rank", [1, 3, 12])
