@@ -221,10 +221,10 @@ class ProvenFit:
 
 def percent(share: float) -> str:
     """A share in percent to two digits, rounded up; nothing but 0 is said to be below 0.0001 %."""
-    return f"{two_digits(max(share, LEAST_SHARE) * 100 if share else 0.0)} %"
+    return f"{two_digits(Decimal(max(share, LEAST_SHARE) if share else 0.0) * 100)} %"
 
 
-def two_digits(number: float) -> str:
+def two_digits(number: float | Decimal) -> str:
     """A number that is not negative to two digits, rounded up."""
     exact = Decimal(number)
     if not exact:

@@ -17,6 +17,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import tightmargin as tm
 from tests.references.hinge_optimum import factor_of, hinge_optimum, nu_optimum
+from tightmargin.experiments.estimators.proven_fit import percent
 
 RNG = np.random.default_rng(4)
 N = 70
@@ -348,6 +349,16 @@ def test_the_result_says_it_in_six_lines_and_as_a_table() -> None:
     assert len(document["parts"]) == 3
     table = fit.to_frame()
     assert table["objective"].tolist() == [part.objective for part in fit.parts]
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(2**-10, "0.098 %"), (0.03125, "3.2 %"), (0.999, "100 %"), (1.0, "100 %"), (1e-12, "0.0001 %"),
+     (0.1, "11 %"), (0.125, "13 %"), (0.0, "0 %")],
+)  # fmt: skip
+def test_a_share_in_words_is_never_below_itself(share: float, said: str) -> None:
+    """0.1 as a double is above a tenth."""
+    assert percent(share) == said
 
 
 # --- liars ----------------------------------------------------------------------------------------

@@ -123,6 +123,38 @@ def test_ends_enclose_the_exact_numbers(
     assert float(value - Fraction(bound.varying)) <= 1e-9 * (size_of_terms + abs(float(value)))
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_and_weights_that_cancel_are_as_near_as_they_say(seed: int, sparse: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 8)) + 1e7
+    w = rng.standard_normal(8)
+    w -= w.mean()
+    c = rng.standard_normal(40)
+    c -= c.mean()
+    rows = Rows(sp.csr_matrix(X) if sparse else X)
+    scores, errors = rows.scores(w, 0.1)
+    exact = [dot(fractions(x), fractions(w)) + Fraction(0.1) for x in X]
+    off = [abs(Fraction(float(s)) - t) for s, t in zip(scores, exact, strict=True)]
+    assert all(one <= Fraction(float(most)) for one, most in zip(off, errors, strict=True))
+    assert max(off) > 0
+    assert errors.max() < 1e-6
+    v = [dot(fractions(c), fractions(column)) for column in X.T]
+    most = Fraction(rows.squared_weight(c))
+    assert dot(v, v) <= most <= dot(v, v) + Fraction(1e-3)
+    computed = float(((X.T @ c) ** 2).sum()) * (1 + 1e-12)
+    assert most > Fraction(computed), "what cancels is counted, not only what is left"
+
+
+def test_scores_that_are_no_numbers_prove_nothing() -> None:
+    """inf - inf: the hyperplane is finite, and so is its norm."""
+    X = np.array([[1e308, -1e308], [-1e308, 1e308]])
+    problem = PricedProblem(Rows(X), np.array([1.0, -1.0]), np.ones(2), HINGE, "free")
+    w = np.array([1e10, 1e10])
+    with np.errstate(all="ignore"):
+        assert objective_end(problem, *problem.points.scores(w, 0.0), 2e20, 0.0) is None
+
+
 def test_multipliers_that_do_not_fit_prove_nothing() -> None:
     """nu N above what the prices of a class can carry has no dual point."""
     y = np.array([1.0, -1.0, -1.0])

@@ -92,6 +92,60 @@ def exact_matrix(gram: np.ndarray, shift: float) -> list[list[Fraction]]:
     return even
 
 
+LONG = {
+    "far apart": KernelValues(np.random.default_rng(0).standard_normal((5, 5000)), "rbf", 2e-3),
+    "high degree": KernelValues(
+        np.random.default_rng(1).random((5, 5000)), "poly", 1e-3, 0.1, degree=9
+    ),
+    "perpendicular": KernelValues(
+        1e3 / 7 * np.array([[0.1, 0.3], [-0.3, 0.1], [0.7, 0.9], [-0.9, 0.7], [0.2, 0.6]]), "linear"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_each_kernel_value_alone_is_as_near_as_it_says(name: str) -> None:
+    """One coefficient a column: no sum hides what a value may be off by."""
+    kernel = LONG[name]
+    sums, errors = kernel.sums(np.eye(5))
+    with localcontext() as context:
+        context.prec = 80
+        off = [
+            abs(Decimal(float(sums[j, k])) - true_kernel(kernel, kernel.X[j], kernel.X[k]))
+            for j in range(5) for k in range(5)
+        ]  # fmt: skip
+    assert all(one <= Decimal(float(most)) for one, most in zip(off, errors.ravel(), strict=True))
+    assert max(off) > 0
+
+
+def test_sums_of_a_given_matrix_have_its_shift() -> None:
+    rng = np.random.default_rng(1)
+    factor = rng.standard_normal((7, 7))
+    gram = factor @ factor.T
+    gram[0, 1] += 1e-13  # read as its symmetric part
+    c = rng.standard_normal((7, 1))
+    sums, errors = KernelValues(gram, "precomputed", shift=0.125).sums(c)
+    exact = exact_matrix(gram, 0.125)
+    for j in range(7):
+        true = sum(
+            (entry * Fraction(float(x)) for entry, x in zip(exact[j], c[:, 0], strict=True)),
+            Fraction(0),
+        )
+        assert abs(Fraction(float(sums[j, 0])) - true) <= Fraction(float(errors[j, 0]))
+    assert errors.max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_matrix_that_rounding_made_indefinite_gets_what_it_lacks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    factor = rng.standard_normal((9, 2)) * 10.0 ** rng.integers(-3, 4, 9)[:, None]
+    gram = factor @ factor.T
+    shift = proven_shift(gram)
+    assert shift is not None
+    assert is_semidefinite(exact_matrix(gram, shift))
+    assert np.linalg.norm(gram) * 2.0**-53 < shift < 1e-11 * np.linalg.norm(gram)
+
+
 @pytest.mark.parametrize("rank", [1, 3, 12])
 def test_a_shift_makes_the_matrix_semidefinite_in_rational_numbers(rank: int) -> None:
     rng = np.random.default_rng(rank)
