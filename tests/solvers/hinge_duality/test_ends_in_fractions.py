@@ -146,13 +146,14 @@ def test_scores_and_weights_that_cancel_are_as_near_as_they_say(seed: int, spars
     assert most > Fraction(computed), "what cancels is counted, not only what is left"
 
 
-def test_scores_that_are_no_numbers_prove_nothing() -> None:
-    """inf - inf: the hyperplane is finite, and so is its norm."""
-    X = np.array([[1e308, -1e308], [-1e308, 1e308]])
-    problem = PricedProblem(Rows(X), np.array([1.0, -1.0]), np.ones(2), HINGE, "free")
-    w = np.array([1e10, 1e10])
+@pytest.mark.parametrize("scores", [[np.nan, np.nan], [np.inf, 2.0], [2.0, -np.inf]])
+@pytest.mark.parametrize("error", [0.0, np.inf, np.nan])
+def test_scores_that_are_no_numbers_prove_nothing(scores: list[float], error: float) -> None:
+    """As inf - inf leaves them, where the hyperplane and its norm are finite."""
+    problem = PricedProblem(Rows(np.eye(2)), np.array([1.0, -1.0]), np.ones(2), HINGE, "free")
     with np.errstate(all="ignore"):
-        assert objective_end(problem, *problem.points.scores(w, 0.0), 2e20, 0.0) is None
+        found = objective_end(problem, np.array(scores), np.full(2, error), 1.0, 0.0)
+    assert found is None
 
 
 def test_multipliers_that_do_not_fit_prove_nothing() -> None:
