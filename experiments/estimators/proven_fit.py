@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_SHARE = 1e-6
+FEW = 4
 MANY = 10**6  # numbers from which on powers of ten are shorter
 OPTIMAL = "optimal, proven to 0.0001 % of the objective"
 
@@ -192,7 +193,9 @@ class ProvenFit:
     def __repr__(self) -> str:
         """At most six lines."""
         said, worst = self.statement, self.worst
-        given = ", ".join(f"{name} = {value}" for name, value in said.hyperparameters.items())
+        given = ", ".join(
+            f"{name} = {_short(value)}" for name, value in said.hyperparameters.items()
+        )
         lines = [
             f"{self.sentence} ({self.verdict})",
             f"  objective {worst.objective:.8g}, no machine below {worst.bound:.8g}",
@@ -217,6 +220,12 @@ class ProvenFit:
         import pandas as pd
 
         return pd.DataFrame([part.to_dict() for part in self.parts])
+
+
+def _short(value: Any) -> str:
+    """A hyperparameter; one number a point would fill the page."""
+    many = isinstance(value, list) and len(value) > FEW
+    return f"{len(value)} numbers" if many else str(value)
 
 
 def percent(share: float) -> str:

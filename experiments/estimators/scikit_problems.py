@@ -155,7 +155,7 @@ def priced_machines(
     rows = Rows(data.X)
     for k, y, w, b in linear_problems(data, estimator.coef_, estimator.intercept_, name):
         of_class, both = class_prices(data, weights, k)
-        prices = C * of_class * data.sample_weights()
+        prices = data.prices(C, of_class)
         problem = PricedProblem(rows, y, prices, loss, intercept, column=column)
         listed = None if both == [1.0, 1.0] else both
         said = plain_statement(loss, C, intercept, listed, uneven, column)
@@ -189,7 +189,7 @@ def sgd(estimator: Any, data: TrainingSet) -> Iterator[FittedProblem]:
             *sides(data, k),
             Statement(said, entry, given, remark=remark),
             PricedProblem(
-                rows, y, of_class * data.sample_weights(), loss, intercept,
+                rows, y, data.prices(1.0, of_class), loss, intercept,
                 ridge=data.n * ridge, scale=Fraction(1, data.n),
             ),
             b,
@@ -216,9 +216,8 @@ def libsvm(estimator: Any, data: TrainingSet, of_nu: bool) -> Iterator[FittedPro
             f"{K} classes and {len(support)} support vectors"
         )
     of_class = np.asarray(estimator.class_weight_, dtype=float)
-    prices = data.sample_weights()
-    if not of_nu:
-        prices = prices * (positive("C", estimator.C) * of_class[data.at])
+    cost = 1.0 if of_nu else positive("C", estimator.C)
+    prices = data.prices(cost, np.ones(data.n) if of_nu else of_class[data.at])
     points, kernel, remark = expansion_points(estimator, data, of_nu)
     for b, (i, j) in zip(offsets.tolist(), pairs, strict=True):
         beta = np.zeros(data.n)

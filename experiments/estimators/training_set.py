@@ -42,9 +42,11 @@ class TrainingSet:
         """Points."""
         return len(self.at)
 
-    def sample_weights(self) -> Array:
-        """Weights (n,), 1 where none were given."""
-        return np.ones(self.n) if self.weights is None else self.weights
+    def prices(self, cost: float, of_class: Array) -> Array:
+        """What each point costs (n,): cost times the weight of its class times its own."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Array = cost * of_class
+            return found if self.weights is None else found * self.weights
 
     def name(self, k: int) -> str:
         """A class in words."""
@@ -115,4 +117,6 @@ def _weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
         raise ValueError(
             f"sample_weight must be finite and at least 0, got {weights[bad[0]]} in row {bad[0]}"
         )
+    if not weights.any():
+        raise ValueError("sample_weight is 0 everywhere: there is no problem to certify")
     return weights

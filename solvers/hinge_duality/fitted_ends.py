@@ -9,6 +9,7 @@ import numpy as np
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF
 from tightmargin.formulations.common.rounded_sums import most_squares
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.exact_arithmetic import rounded_up
 from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end, trivial_bound
 from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues
@@ -40,7 +41,7 @@ def ends_of_hyperplane(problem: PricedProblem, w: Array, b: float, alpha: Array 
         if alpha is not None:
             below = _better(below, _bound_on_rows(problem, rows, alpha))
         if point is not None and judged(point, below).verdict is not Verdict.CERTIFIED:
-            objective = float(Fraction(point.varying) / problem.scale)
+            objective = rounded_up(Fraction(point.varying) / problem.scale)
             found = rebuilt_multipliers(problem, w, b, objective)
             below = _better(below, _bound_on_rows(problem, rows, found))
     return point, below

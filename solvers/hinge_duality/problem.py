@@ -50,6 +50,11 @@ class PricedProblem:
         Entry of the constant column of a penalised intercept.
     total : Fraction
         N, of nu alone.
+
+    Raises
+    ------
+    ValueError
+        A price that is no number of at least 0, as of costs times weights beyond doubles.
     """
 
     points: Rows | KernelValues
@@ -61,6 +66,15 @@ class PricedProblem:
     scale: Fraction = Fraction(1)
     column: float = 1.0
     total: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        """Refuse what would make the problem another one."""
+        bad = np.flatnonzero(~(np.isfinite(self.prices) & (self.prices >= 0)))
+        if bad.size:
+            raise ValueError(
+                f"point {bad[0]} costs {self.prices[bad[0]]}: its cost times its weights must be "
+                "finite and at least 0"
+            )
 
     @property
     def caps(self) -> Array:

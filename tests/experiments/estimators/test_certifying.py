@@ -344,6 +344,10 @@ def test_the_result_says_it_in_six_lines_and_as_a_table() -> None:
     gram = rbf_kernel(X)
     given = tm.certify_fitted(SVC(kernel="precomputed").fit(gram, THREE), gram, THREE)
     assert len(repr(given).splitlines()) == 6
+    weighted = NuSVC(nu=0.4).fit(X, LABELS, sample_weight=WEIGHTS)
+    said = repr(tm.certify_fitted(weighted, X, LABELS, sample_weight=WEIGHTS))
+    assert "class_balance = 70 numbers" in said
+    assert max(map(len, said.splitlines())) < 200
     document = json.loads(json.dumps(fit.to_dict()))
     assert document["gap"] == fit.gap
     assert len(document["parts"]) == 3
@@ -475,6 +479,13 @@ REFUSED = {
     ),
     "weights": (
         lambda: SVC().fit(X, LABELS), X, LABELS, {"sample_weight": -WEIGHTS}, "at least 0",
+    ),
+    "no weight": (
+        lambda: SVC().fit(X, LABELS), X, LABELS, {"sample_weight": 0 * WEIGHTS}, "0 everywhere",
+    ),
+    "weights beyond doubles": (
+        lambda: changed(SVC(), C=1e300).fit(X, LABELS), X, LABELS,
+        {"sample_weight": 1e300 * (WEIGHTS > 1)}, "costs inf",
     ),
     "number of weights": (
         lambda: SVC().fit(X, LABELS), X, LABELS, {"sample_weight": WEIGHTS[:5]}, "shape",
