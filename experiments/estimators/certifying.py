@@ -62,11 +62,9 @@ def certify_fitted(
 
     Raises
     ------
-    NotFittedError
-        The estimator is not fitted.
     ValueError
-        Another loss or penalty, a kernel that is no inner product, or an X or y that cannot be
-        those of the fit.
+        An estimator that is not fitted (scikit-learn's NotFittedError is one); another loss or
+        penalty, a kernel that is no inner product, or an X or y that cannot be those of the fit.
 
     Examples
     --------

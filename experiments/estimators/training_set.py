@@ -60,10 +60,9 @@ def training_set(
 
     Raises
     ------
-    NotFittedError
-        The estimator is not fitted.
     ValueError
-        Points, labels or weights that are none, or that cannot be those of the fit.
+        An estimator that is not fitted; points, labels or weights that are none, or that cannot be
+        those of the fit.
     """
     from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -75,9 +74,9 @@ def training_set(
     if sp.issparse(points):
         points = sp.csr_matrix(points)
         points.sum_duplicates()
+    if np.shape(y) != (points.shape[0],):
+        raise ValueError(f"X has {points.shape[0]} points and y the shape {np.shape(y)}")
     labels = known_labels(y)
-    if labels.shape != (points.shape[0],):
-        raise ValueError(f"X has {points.shape[0]} points and y the shape {labels.shape}")
     known = getattr(estimator, "n_features_in_", points.shape[1])
     if known != points.shape[1]:
         raise ValueError(

@@ -473,6 +473,7 @@ REFUSED = {
     "points": (lambda: SVC().fit(X, LABELS), X[:60], LABELS[:60], {}, "fitted on 70"),
     "other points": (lambda: SVC().fit(X, LABELS), X + 1, LABELS, {}, "is not the support vector"),
     "length of y": (lambda: SVC().fit(X, LABELS), X, LABELS[:60], {}, "70 points and y"),
+    "no labels": (lambda: SVC().fit(X, LABELS), X, None, {}, "70 points and y"),
     "strange label": (lambda: SVC().fit(X, LABELS), X, THREE, {}, "y holds 'c'"),
     "missing label": (
         lambda: SVC().fit(X, THREE), X, LABELS, {}, "y holds no 'c'",
