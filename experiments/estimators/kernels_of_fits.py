@@ -10,9 +10,9 @@ import numpy as np
 from tightmargin.experiments.estimators.training_set import Index, TrainingSet
 from tightmargin.formulations.data.arrays import real_array
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
-from tightmargin.solvers.hinge_duality.rows import Rows
+from tightmargin.solvers.hinge_duality.point_rows import PointRows
 
-Points = Rows | KernelValues
+Points = PointRows | KernelValues
 EVEN = 1e-10  # of the largest entry: by how much a given matrix may miss its transpose
 
 
@@ -33,7 +33,7 @@ def expansion_points(
             "with kernel='precomputed'"
         )
     if kind == "linear" and not of_nu:
-        return (lambda chosen: Rows(data.X[chosen])), "", lambda _: ""
+        return (lambda chosen: PointRows(data.X[chosen])), "", lambda _: ""
     if kind == "precomputed":
         return (lambda chosen: _given(data.X, chosen, name)), "a given matrix", _shifted
     gamma, coef0, degree = 1.0, 0.0, 1

@@ -20,7 +20,7 @@ OPTIMAL = "optimal, proven to 0.0001 % of the objective"
 
 
 @dataclass(frozen=True)
-class Statement:
+class ProblemStatement:
     """What is minimised, in words.
 
     Attributes
@@ -54,7 +54,7 @@ class FittedPart:
     ----------
     negative, positive : str
         The classes of label -1 and of label +1.
-    statement : Statement
+    statement : ProblemStatement
     attained : FeasiblePoint or None
         That the fitted machine costs at most so much.
     below : LowerBound or None
@@ -63,7 +63,7 @@ class FittedPart:
 
     negative: str
     positive: str
-    statement: Statement
+    statement: ProblemStatement
     attained: FeasiblePoint | None
     below: LowerBound | None
 
@@ -161,7 +161,7 @@ class ProvenFit:
         return weakest(part.verdict for part in self.parts)
 
     @property
-    def statement(self) -> Statement:
+    def statement(self) -> ProblemStatement:
         """What is minimised."""
         return self.worst.statement
 

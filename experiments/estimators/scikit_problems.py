@@ -22,12 +22,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from tightmargin.experiments.estimators.kernels_of_fits import expansion_points
-from tightmargin.experiments.estimators.proven_fit import Statement
+from tightmargin.experiments.estimators.proven_fit import ProblemStatement
 from tightmargin.experiments.estimators.training_set import TrainingSet
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import positive
+from tightmargin.solvers.hinge_duality.point_rows import PointRows
 from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
-from tightmargin.solvers.hinge_duality.rows import Rows
 
 LOSSES = (HINGE, SQUARED)
 LOSS = {HINGE: "max(0, 1 - y_i f(x_i))", SQUARED: "max(0, 1 - y_i f(x_i))^2"}
@@ -41,7 +41,7 @@ class FittedProblem:
     ----------
     negative, positive : str
         Classes.
-    statement : Statement
+    statement : ProblemStatement
     problem : PricedProblem
     b : float
     w : array (d,) or None
@@ -52,7 +52,7 @@ class FittedProblem:
 
     negative: str
     positive: str
-    statement: Statement
+    statement: ProblemStatement
     problem: PricedProblem
     b: float
     w: Array | None = None
@@ -61,7 +61,7 @@ class FittedProblem:
 
 def plain_statement(
     loss: str, C: float, intercept: str, weights: list[float] | None, uneven: bool, column: float
-) -> Statement:
+) -> ProblemStatement:
     """1/2 norm + C sum of losses, by name where the catalogue has it."""
     norm = "1/2 ||w||^2"
     if intercept == "penalised":
@@ -72,7 +72,7 @@ def plain_statement(
     if weights is not None:
         given["class_weight"] = weights
     named = loss == HINGE and not uneven and (intercept != "penalised" or column == 1)
-    return Statement(said, "c_svc" if named else "", given)
+    return ProblemStatement(said, "c_svc" if named else "", given)
 
 
 # --- linear machines, one class against the rest --------------------------------------------------
@@ -152,7 +152,7 @@ def priced_machines(
 ) -> Iterator[FittedProblem]:
     """Problems 1/2 norm + C sum of losses of the hyperplanes of an estimator."""
     name, uneven = type(estimator).__name__, data.weights is not None
-    rows = Rows(data.X)
+    rows = PointRows(data.X)
     for k, y, w, b in linear_problems(data, estimator.coef_, estimator.intercept_, name):
         of_class, both = class_prices(data, weights, k)
         prices = data.prices(C, of_class)
@@ -170,7 +170,7 @@ def sgd(estimator: Any, data: TrainingSet) -> Iterator[FittedProblem]:
             f"with loss={estimator.loss!r} and penalty={estimator.penalty!r}"
         )
     loss, intercept = estimator.loss, "free" if estimator.fit_intercept else "none"
-    weights, rows = class_weights(estimator, data, None), Rows(data.X)
+    weights, rows = class_weights(estimator, data, None), PointRows(data.X)
     ridge = Fraction(positive("alpha", estimator.alpha))
     remark = ""
     if estimator.early_stopping:
@@ -187,7 +187,7 @@ def sgd(estimator: Any, data: TrainingSet) -> Iterator[FittedProblem]:
             entry, given = "soft_margin_svc", {"ridge": float(ridge) / 2, "intercept": intercept}
         yield FittedProblem(
             *sides(data, k),
-            Statement(said, entry, given, remark=remark),
+            ProblemStatement(said, entry, given, remark=remark),
             PricedProblem(
                 rows, y, data.prices(1.0, of_class), loss, intercept,
                 ridge=data.n * ridge, scale=Fraction(1, data.n),
@@ -237,7 +237,7 @@ def libsvm(estimator: Any, data: TrainingSet, of_nu: bool) -> Iterator[FittedPro
             said = plain_statement(HINGE, float(estimator.C), "free", listed, uneven, 1.0)
             problem = PricedProblem(here, y, prices[chosen], HINGE, "free")
         w = None
-        if isinstance(here, Rows):
+        if isinstance(here, PointRows):
             w = np.asarray(here.X.T @ beta[chosen])
         elif said.formulation:
             said = replace(said, formulation=f"{said.formulation}_dual")
@@ -248,7 +248,7 @@ def libsvm(estimator: Any, data: TrainingSet, of_nu: bool) -> Iterator[FittedPro
 
 def _nu(
     estimator: Any, points: Any, y: Array, prices: Array, uneven: bool
-) -> tuple[Statement, PricedProblem]:
+) -> tuple[ProblemStatement, PricedProblem]:
     mass = sum(map(Fraction, prices.tolist()), Fraction(0))
     nu = positive("nu", estimator.nu)
     given: dict[str, Any] = {"nu": nu, "intercept": "free"}
@@ -258,7 +258,7 @@ def _nu(
     problem = PricedProblem(
         points, y, prices, NU, "free", scale=1 / mass**2, total=Fraction(nu) * mass
     )
-    return Statement(said, "nu_svc", given), problem
+    return ProblemStatement(said, "nu_svc", given), problem
 
 
 def _refuse_other_fits(estimator: Any, data: TrainingSet) -> None:

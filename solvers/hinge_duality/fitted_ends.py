@@ -13,9 +13,9 @@ from tightmargin.solvers.exact_arithmetic import rounded_up
 from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end, trivial_bound
 from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues
+from tightmargin.solvers.hinge_duality.point_rows import PointRows
 from tightmargin.solvers.hinge_duality.problem import PricedProblem
 from tightmargin.solvers.hinge_duality.rebuilding import rebuilt_multipliers
-from tightmargin.solvers.hinge_duality.rows import Rows
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Verdict, judged
 
@@ -28,13 +28,13 @@ def ends_of_hyperplane(problem: PricedProblem, w: Array, b: float, alpha: Array 
     Parameters
     ----------
     problem : PricedProblem
-        On Rows, not of nu.
+        On PointRows, not of nu.
     w, b : array (d,), float
     alpha : array (n,) or None
         Multipliers that came with it; where they do not close the gap, others are sought too.
     """
     rows = problem.points
-    assert isinstance(rows, Rows)
+    assert isinstance(rows, PointRows)
     with np.errstate(all="ignore"):
         point = objective_end(problem, *rows.scores(w, b), most_squares(w), b)
         below = trivial_bound(problem)
@@ -77,7 +77,7 @@ def ends_of_expansion(problem: PricedProblem, beta: Array, b: float) -> Ends:
     return point, below
 
 
-def _bound_on_rows(problem: PricedProblem, rows: Rows, alpha: Array) -> LowerBound | None:
+def _bound_on_rows(problem: PricedProblem, rows: PointRows, alpha: Array) -> LowerBound | None:
     exact = exact_multipliers(problem, alpha)
     if exact is None:
         return None

@@ -24,7 +24,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues
-from tightmargin.solvers.hinge_duality.rows import Rows
+from tightmargin.solvers.hinge_duality.point_rows import PointRows
 
 HINGE, SQUARED, NU = "hinge", "squared_hinge", "nu"
 
@@ -35,7 +35,7 @@ class PricedProblem:
 
     Attributes
     ----------
-    points : Rows or KernelValues
+    points : PointRows or KernelValues
         Where the points are; proofs speak of these and no others.
     y : array (n,)
         Labels, -1 or +1.
@@ -57,7 +57,7 @@ class PricedProblem:
         A price that is no number of at least 0, as of costs times weights beyond doubles.
     """
 
-    points: Rows | KernelValues
+    points: PointRows | KernelValues
     y: Array
     prices: Array
     loss: str

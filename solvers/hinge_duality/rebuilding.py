@@ -23,8 +23,8 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.hinge_duality.newton_step import newton_step
+from tightmargin.solvers.hinge_duality.point_rows import PointRows
 from tightmargin.solvers.hinge_duality.problem import SQUARED, PricedProblem
-from tightmargin.solvers.hinge_duality.rows import Rows
 
 STEPS = 80
 NARROWER = 0.2  # a width beside the one before
@@ -68,13 +68,13 @@ def rebuilt_multipliers(problem: PricedProblem, w: Array, b: float, objective: f
     Parameters
     ----------
     problem : PricedProblem
-        On Rows, and not of nu.
+        On PointRows, and not of nu.
     w, b : array (d,), float
         The fitted hyperplane.
     objective : float
         Its objective without the scale of the problem.
     """
-    assert isinstance(problem.points, Rows)
+    assert isinstance(problem.points, PointRows)
     column = problem.column if problem.intercept == "penalised" else 1.0
     start = 0.0 if problem.intercept == "none" else b / column
     # Far from its optimum a machine is worth less as a start than none at all.

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tightmargin.formulations.common.rounded_sums import most_squares
 from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end
 from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
+from tightmargin.solvers.hinge_duality.point_rows import PointRows
 from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
-from tightmargin.solvers.hinge_duality.rows import Rows
 
 
 def fractions(numbers: np.ndarray) -> list[Fraction]:
@@ -98,7 +98,7 @@ def test_ends_enclose_the_exact_numbers(
     mass = min(prices[y > 0].sum(), prices[y < 0].sum())
     total = Fraction(0.7 * mass * (2 if intercept == "free" else 1)) if loss == NU else Fraction(0)
     problem = PricedProblem(
-        Rows(sp.csr_matrix(X) if sparse else X), y, prices, loss, intercept,
+        PointRows(sp.csr_matrix(X) if sparse else X), y, prices, loss, intercept,
         ridge=Fraction(float(rng.random() + 0.1)) if loss != NU else Fraction(1),
         scale=Fraction(1, n), column=float(rng.choice([1.0, 0.3, 50.0])), total=total,
     )  # fmt: skip
@@ -132,7 +132,7 @@ def test_scores_and_weights_that_cancel_are_as_near_as_they_say(seed: int, spars
     w -= w.mean()
     c = rng.standard_normal(40)
     c -= c.mean()
-    rows = Rows(sp.csr_matrix(X) if sparse else X)
+    rows = PointRows(sp.csr_matrix(X) if sparse else X)
     scores, errors = rows.scores(w, 0.1)
     exact = [dot(fractions(x), fractions(w)) + Fraction(0.1) for x in X]
     off = [abs(Fraction(float(s)) - t) for s, t in zip(scores, exact, strict=True)]
@@ -150,7 +150,7 @@ def test_scores_and_weights_that_cancel_are_as_near_as_they_say(seed: int, spars
 @pytest.mark.parametrize("error", [0.0, np.inf, np.nan])
 def test_scores_that_are_no_numbers_prove_nothing(scores: list[float], error: float) -> None:
     """As inf - inf leaves them, where the hyperplane and its norm are finite."""
-    problem = PricedProblem(Rows(np.eye(2)), np.array([1.0, -1.0]), np.ones(2), HINGE, "free")
+    problem = PricedProblem(PointRows(np.eye(2)), np.array([1.0, -1.0]), np.ones(2), HINGE, "free")
     with np.errstate(all="ignore"):
         found = objective_end(problem, np.array(scores), np.full(2, error), 1.0, 0.0)
     assert found is None
@@ -159,14 +159,14 @@ def test_scores_that_are_no_numbers_prove_nothing(scores: list[float], error: fl
 def test_multipliers_that_do_not_fit_prove_nothing() -> None:
     """nu N above what the prices of a class can carry has no dual point."""
     y = np.array([1.0, -1.0, -1.0])
-    problem = PricedProblem(Rows(np.eye(3)), y, np.ones(3), NU, "free", total=Fraction(5, 2))
+    problem = PricedProblem(PointRows(np.eye(3)), y, np.ones(3), NU, "free", total=Fraction(5, 2))
     assert exact_multipliers(problem, np.ones(3)) is None
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
 def test_strange_multipliers_are_clipped_into_the_box(bad: float) -> None:
     y = np.array([1.0, -1.0, 1.0, -1.0])
-    problem = PricedProblem(Rows(np.eye(4)), y, np.ones(4), HINGE, "free")
+    problem = PricedProblem(PointRows(np.eye(4)), y, np.ones(4), HINGE, "free")
     found = exact_multipliers(problem, np.array([0.5, bad, 0.25, 0.5]))
     assert found is not None
     assert found.balance == 0

@@ -24,7 +24,7 @@ NUMBERS = 4e6  # of a dense block at most
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PointRows:
     """Points (n, d) as an array or a csr matrix of doubles."""
 
     X: Any
