@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.formulations.printing import Page, Printed, Readable, count_text, value_text
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]
@@ -42,8 +43,8 @@ class ProblemClass(StrEnum):
 INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
 
 
-@dataclass(frozen=True)
-class PaperCheck:
+@dataclass(frozen=True, repr=False)
+class PaperCheck(Printed):
     """A point re-evaluated from the data by the formulation's own formula.
 
     Attributes
@@ -80,8 +81,8 @@ class PaperCheck:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, repr=False)
+class Entry(Printed):
     """One row of the catalogue.
 
     Attributes
@@ -117,6 +118,21 @@ class Entry:
     check: Callable[[Origin, Values], PaperCheck] | None = None
     classifier: Classifier | None = None
 
+    def _page(self) -> Page:
+        related = (
+            ("relaxes", self.relaxes),
+            ("dual of", self.dual_of),
+            ("restates", self.restates),
+        )
+        facts = [
+            ("problem", self.title),
+            ("class", f"{self.problem_class} (in the paper: {self.paper_class})"),
+            ("source", self.source),
+            ("needs", ", ".join(self.parameters)),
+            ("related", ", ".join(f"{word} {name}" for word, name in related if name)),
+        ]
+        return Page(f"Entry: {self.name}", [(word, text) for word, text in facts if text])
+
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """Hyperparameters of the builder: everything after the data."""
@@ -128,20 +144,36 @@ class Entry:
         return (inspect.getdoc(self.build) or "").partition("\n")[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Origin:
+@dataclass(frozen=True, eq=False, repr=False)
+class Origin(Printed):
     """Where a model came from: shared by clones, so that a result can be traced to its data."""
 
     entry: str
     data: Any  # TrainingData, GramData or MulticlassData, whichever the entry takes
     parameters: Mapping[str, Any]
 
+    def _page(self) -> Page:
+        facts = [("data", value_text(self.data))]
+        facts += [(word, value_text(value)) for word, value in self.parameters.items()]
+        return Page(f"Origin: {self.entry}", [(word, text) for word, text in facts if text])
+
     def __deepcopy__(self, memo: object) -> Origin:
         """Clones of a model share the data."""
         return self
 
 
-CATALOGUE: dict[str, Entry] = {}
+class Catalogue(dict[str, Entry], Readable):
+    """Entries by name."""
+
+    def _page(self) -> Page:
+        rows = [(entry.name, str(entry.problem_class), entry.title) for entry in self.values()]
+        title = f"Catalogue: {count_text(len(self), 'formulation')}"
+        return Page(title, columns=("name", "class", "problem"), rows=rows, more="catalogue[name]")
+
+    __repr__ = Readable.__repr__  # a dictionary has its own
+
+
+CATALOGUE = Catalogue()
 
 
 def origin_now(model: pyo.ConcreteModel) -> Origin:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tightmargin.formulations.printing import Printed
 
-@dataclass(frozen=True)
-class Lemma:
+
+@dataclass(frozen=True, repr=False)
+class Lemma(Printed):
     """A lower bound on the optimum of a model, and what it rests on.
 
     Attributes

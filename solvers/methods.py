@@ -16,18 +16,18 @@ from tightmargin.formulations.catalogue import CATALOGUE, INTEGER_CLASSES, Entry
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 
 Values: TypeAlias = Mapping[str, Array]
 SavedLemma: TypeAlias = tuple[Lemma | None, Mapping[str, Any]]
 
-AUTO, DIRECT, BRANCH_AND_BOUND = "auto", "direct", "branch-and-bound"
-OWN = "tightmargin"
+AUTO, DIRECT, BRANCH_AND_BOUND, OWN = "auto", "direct", "branch-and-bound", "tightmargin"
 
 
-@dataclass(frozen=True, eq=False)
-class Finding:
+@dataclass(frozen=True, eq=False, repr=False)
+class Finding(Printed):
     """Where a method of ours ended; what of it stands is decided like a solver's claim.
 
     Attributes
@@ -68,8 +68,8 @@ class Finding:
     version: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Method:
+@dataclass(frozen=True, eq=False, repr=False)
+class Method(Printed):
     """A method of ours for some formulations as they are built.
 
     Attributes

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.printing import Page, Printed
 from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
+from tightmargin.solvers.printing.results import certificate_page, result_page, result_title
 from tightmargin.solvers.proofs.verdict import Verdict
 
 SCHEMA = "tightmargin/1"
@@ -44,8 +46,8 @@ class Status(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Printed):
     """What was recomputed from the data.
 
     Attributes
@@ -94,9 +96,15 @@ class Certificate:
     unproven: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    def _title(self) -> str:
+        return str(self.verdict)
 
-@dataclass(frozen=True, eq=False)
-class SolveResult:
+    def _page(self) -> Page:
+        return certificate_page(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SolveResult(Printed):
     """A solved model.
 
     Attributes
@@ -143,6 +151,12 @@ class SolveResult:
     normalisation: Mapping[str, Any] = field(default_factory=dict)
     ray: Arrays = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    def _title(self) -> str:
+        return result_title(self)
+
+    def _page(self) -> Page:
+        return result_page(self)
 
     @property
     def interval(self) -> tuple[float, float] | None:

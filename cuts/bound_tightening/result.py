@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 
 
-@dataclass(frozen=True)
-class TighteningRound:
+@dataclass(frozen=True, repr=False)
+class TighteningRound(Printed):
     """The bounds after one round.
 
     Attributes
@@ -50,8 +53,8 @@ class TighteningRound:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Tightened:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tightened(Framed):
     """Tighter statements, and how they came about.
 
     Attributes
@@ -78,6 +81,16 @@ class Tightened:
     trace: tuple[TighteningRound, ...]
     stop: StopReason
     seconds: float
+
+    def _page(self) -> Page:
+        return search_page(
+            f"Tightened: {count_text(len(self.bounds.upper), 'slack bound')}",
+            self.objective,
+            self.bound,
+            ended=f"{self.stop}, with at least {count_text(self.count, 'violation')}",
+            effort=f"{count_text(len(self.trace), 'round')}, {self.seconds:.2g} s",
+            parts=".bounds, .incumbent, .trace, .to_frame()",
+        )
 
     @property
     def gap(self) -> float:

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.model_rows import elements_of, level_of
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Page, Printed, number_text, value_text
 
 SCHEMA = "tightmargin/cuts/1"
 
@@ -46,8 +47,8 @@ class Kind(StrEnum):
     FACIAL = "facial"
 
 
-@dataclass(frozen=True, eq=False)
-class CutOrigin:
+@dataclass(frozen=True, eq=False, repr=False)
+class CutOrigin(Printed):
     """Where a cut came from; all numbers in the coordinates of the cut's own problem.
 
     Attributes
@@ -84,8 +85,8 @@ class CutOrigin:
     parents: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Cut:
+@dataclass(frozen=True, eq=False, repr=False)
+class Cut(Printed):
     """<coefficients, point> <= rhs, scaled to a largest coefficient of 1.
 
     Attributes
@@ -110,6 +111,12 @@ class Cut:
     def __post_init__(self) -> None:
         entries = np.concatenate([np.ravel(part) for part in self.coefficients.values()])
         object.__setattr__(self, "_norm", float(np.linalg.norm(entries)))
+
+    def _page(self) -> Page:
+        told = ((word, value_text(part)) for word, part in self.coefficients.items())
+        facts = [(f"coefficients of {word}", text) for word, text in told]
+        facts += [("right side", number_text(self.rhs)), ("depth", number_text(self.origin.depth))]
+        return Page(f"Cut: {self.name}, <coefficients, point> <= {number_text(self.rhs)}", facts)
 
     @property
     def name(self) -> str:

@@ -26,13 +26,14 @@ from tightmargin.formulations.nu.support_function import (
     support_value,
 )
 from tightmargin.formulations.nu.weights import loss_weights
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.nu.nu_range import POLAR, nu_range
 
 ROUNDING = 1e-14
 
 
-@dataclass(frozen=True, eq=False)
-class PolarProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class PolarProblem(Printed):
     """One extended nu-SVC below nu_bar.
 
     Attributes
@@ -55,6 +56,10 @@ class PolarProblem:
     shift: Array
     fingerprint: str
     remark: str = ""
+    _shown = ("data", "nu", "class_balance", "intercept", "remark")
+
+    def _title(self) -> str:
+        return f"extended nu-SVC at nu = {self.nu:.6g}"
 
     def value(self, weight: ArrayLike) -> float:
         """h(w / ||w||): the objective of extended_nu_svc at the direction of a weight (k,)."""

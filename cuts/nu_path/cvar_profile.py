@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +16,11 @@ from numpy.typing import ArrayLike
 from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.printing.tables import Framed
 
 
-@dataclass(frozen=True, eq=False)
-class CvarProfile:
+@dataclass(frozen=True, eq=False, repr=False)
+class CvarProfile(Framed):
     """Bounds on the least CVaR, rising in nu.
 
     Attributes
@@ -43,6 +45,12 @@ class CvarProfile:
     solved: Array
     solved_lower: Array
     solved_upper: Array
+
+    _shown = ("nu_bar", "nu_max", "constant_until", "width", "solved", "nu")
+
+    def _records(self) -> list[dict[str, Any]]:
+        ends = zip(self.nu, self.lower, self.upper, strict=True)
+        return [dict(zip(("nu", "lower", "upper"), map(float, end), strict=True)) for end in ends]
 
     @property
     def width(self) -> float:

@@ -18,7 +18,7 @@ from tightmargin.solvers.nu.nu_range import NuRange
 ROUNDING = 1e-15  # of both ends: more than the formula of a chord loses
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExtendedNuPath(PathResult[PathRow]):
     """Rows by falling nu, and where the problem changes its nature.
 

@@ -41,7 +41,7 @@ EXACT_LIMIT = 100_000  # numbers of the data that are multiplied in integers
 OPEN = Verdict.NOT_CERTIFIED
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PathRow(Proven):
     """The extended nu-SVC at one nu.
 

@@ -10,11 +10,14 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.search.result import Incumbent
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 
 
-@dataclass(frozen=True, eq=False)
-class CuttingPlaneResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class CuttingPlaneResult(Framed):
     """How an outer loop ended.
 
     Attributes
@@ -48,6 +51,17 @@ class CuttingPlaneResult:
     lp_solves: int
     seconds: float
     problem: PolarProblem
+
+    def _page(self) -> Page:
+        cuts = count_text(len(self.cuts), "cut")
+        return search_page(
+            f"CuttingPlaneResult, {self.strategy}: {self.problem._title()}",
+            self.objective,
+            self.bound,
+            ended=f"{self.stop}: {self.message}",
+            effort=f"{cuts}, {self.lp_solves} LPs, {self.seconds:.2g} s",
+            parts=".best.values, .cuts, .trace, .to_frame()",
+        )
 
     @property
     def proven(self) -> bool:
@@ -85,8 +99,8 @@ class CuttingPlaneResult:
         }
 
 
-@dataclass(frozen=True)
-class Round:
+@dataclass(frozen=True, repr=False)
+class Round(Printed):
     """The state after one cut.
 
     Attributes

@@ -11,11 +11,14 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 
 
-@dataclass(frozen=True)
-class SearchState:
+@dataclass(frozen=True, repr=False)
+class SearchState(Printed):
     """Where a search stood.
 
     Attributes
@@ -36,8 +39,8 @@ class SearchState:
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class SearchResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class SearchResult(Framed):
     """How a search ended; best point and bound hold whatever ended it.
 
     Attributes
@@ -80,6 +83,17 @@ class SearchResult:
     seed: int
     seconds: float
     problem: PolarProblem
+
+    def _page(self) -> Page:
+        word = "node" if self.engine == "branch_and_cut" else "round"
+        return search_page(
+            f"SearchResult of {self.engine}: {self.problem._title()}",
+            self.objective,
+            self.bound,
+            ended=f"{self.stop}: {self.message}",
+            effort=f"{count_text(self.steps, word)}, {self.lp_solves} LPs, {self.seconds:.2g} s",
+            parts=".best.values, .cuts, .trace, .to_frame()",
+        )
 
     @property
     def proven(self) -> bool:
@@ -131,8 +145,8 @@ def closed_below(value: float, tolerance: float, absolute: float) -> float:
     return value - max(tolerance * value, absolute)
 
 
-@dataclass(frozen=True, eq=False)
-class Incumbent:
+@dataclass(frozen=True, eq=False, repr=False)
+class Incumbent(Printed):
     """The best point found.
 
     Attributes
@@ -148,6 +162,7 @@ class Incumbent:
     weight: Array
     objective: float
     values: Mapping[str, Array]
+    _shown = ("objective", "values")
 
 
 class StopError(Exception):

@@ -20,13 +20,14 @@ from tightmargin.formulations.data.kernels import cross_gram
 from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.result import SolveResult
 
 Raw = TrainingData | MulticlassData
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared(Printed):
     """Data before and after preprocessing.
 
     Attributes

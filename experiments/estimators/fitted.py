@@ -20,6 +20,7 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
+from tightmargin.formulations.printing import Page, Printed
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.result import SolveResult
@@ -39,8 +40,8 @@ class Sizes:
     d: int
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitted(Printed):
     """A solved formulation as a classifier.
 
     Attributes
@@ -71,6 +72,11 @@ class Fitted:
             K, values = len(self.classes), result.values
             if K < 2 or np.size(values["B"]) % K or np.size(values.get("b", range(K))) != K:
                 raise ValueError(f"the result names {K} classes, which do not fit its B and b")
+
+    def _page(self) -> Page:
+        page = self.result._page()
+        facts = [*page.facts[:-1], ("next", ".predict(X), .decision_values(X), .result")]
+        return Page(f"Fitted: {self.result._title()}", facts)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -176,8 +182,8 @@ class Estimator(Protocol):
         """Labels of new points."""
 
 
-@dataclass(frozen=True, eq=False)
-class FittedProbabilities:
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedProbabilities(Printed):
     """An estimator of probabilities, applied after the preprocessing of its training points.
 
     Attributes

@@ -25,6 +25,7 @@ from tightmargin.experiments.plots.style import (
     tidy,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 
@@ -138,8 +139,8 @@ def _draw_run(axes: Any, number: int, trace: BoundTrace, place: Array) -> None:
 # --- what every search leaves behind --------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class BoundTrace:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundTrace(Printed):
     """States of one run, in the order of time.
 
     Attributes

@@ -23,6 +23,7 @@ from tightmargin.experiments.plots.style import (
     tidy,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.comparison.agreement import Agreement
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
@@ -34,8 +35,8 @@ EDGE = 0.02  # of the length of the axis: how far it reaches to the left of 1
 MARKED = 8  # marks on a line, about
 
 
-@dataclass(frozen=True, eq=False)
-class Profile:
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile(Printed):
     """The step function rho_s(tau) of one solver.
 
     Attributes

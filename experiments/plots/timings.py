@@ -18,13 +18,14 @@ from tightmargin.experiments.plots.style import (
     plain_logarithm,
     tidy,
 )
+from tightmargin.formulations.printing import Printed
 
 SPREAD = 0.6  # of the distance of two groups: how wide its methods stand
 ABOVE = 2.5  # times the limit: where the axis ends
 
 
-@dataclass(frozen=True)
-class Timing:
+@dataclass(frozen=True, repr=False)
+class Timing(Printed):
     """Times of one method on one group, those that met the limit counted as the limit.
 
     Attributes

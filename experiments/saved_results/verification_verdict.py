@@ -16,6 +16,7 @@ from tightmargin.experiments.saved_results.verification_facts import (
 )
 from tightmargin.formulations.catalogue import PaperCheck
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Page, Printed, count_text, value_text
 from tightmargin.solvers.canonical_form.named_values import is_triangle, point_with, variables
 from tightmargin.solvers.certificates.case import (
     CLAIM_TOLERANCE,
@@ -24,6 +25,7 @@ from tightmargin.solvers.certificates.case import (
     onto_bounds,
 )
 from tightmargin.solvers.certificates.upper_end import upper_end
+from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.gap import CLOSED, unit
 from tightmargin.solvers.proofs.lemma import point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
@@ -40,8 +42,8 @@ BOUND_TOLERANCE = 1e-7
 NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED)
 
 
-@dataclass(frozen=True)
-class Repeated:
+@dataclass(frozen=True, repr=False)
+class Repeated(Printed):
     """One number of a result, as saved and as computed again."""
 
     name: str
@@ -50,8 +52,13 @@ class Repeated:
     confirmed: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Verification:
+def told_of(row: Repeated) -> str:
+    """Whether a number was confirmed, for a table."""
+    return "yes" if row.confirmed else "NO"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification(Framed):
     """A saved result beside its recomputation.
 
     Attributes
@@ -79,6 +86,18 @@ class Verification:
     reason: str
     status: Status = Status.OPTIMAL
     unchecked: tuple[str, ...] = ()
+    _table = "numbers"
+
+    def _page(self) -> Page:
+        told = self.reason or (self.bound_method and f"proven again by {self.bound_method}")
+        names = ("saved", "recomputed")
+        rows = [
+            (row.name, *(value_text(getattr(row, name)) or "-" for name in names), told_of(row))
+            for row in self.numbers
+        ]
+        claims = f"{count_text(len(self.claims), 'claim')} left: .claims" if self.claims else ""
+        title = f"Verification: {self.verdict}" + (told and f", {told}")
+        return Page(title, columns=("number", *names, "confirmed"), rows=rows, more=claims)
 
     @property
     def confirmed(self) -> bool:

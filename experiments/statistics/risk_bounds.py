@@ -39,12 +39,13 @@ from tightmargin.experiments.statistics.margin_errors import (
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.formulations.parameters import positive
+from tightmargin.formulations.printing import Printed
 
 Side = Literal["upper", "lower"]
 
 
-@dataclass(frozen=True)
-class RiskBound:
+@dataclass(frozen=True, repr=False)
+class RiskBound(Printed):
     """A bound on the probability of a wrong label, and every number in it.
 
     Attributes

@@ -32,6 +32,7 @@ import math
 from dataclasses import dataclass
 
 from tightmargin.formulations.parameters import one_of, positive
+from tightmargin.formulations.printing import Printed
 
 PRINTED, DERIVED = "printed", "derived"
 FORMS = (PRINTED, DERIVED)
@@ -39,8 +40,8 @@ STABILITY = {PRINTED: 2.0, DERIVED: 1.0}  # c of the term c rho^2 / (lambda m)
 CAPACITY = {"none": 2.0, "free": 4.0}  # c of the term c rho / (gamma sqrt(m))
 
 
-@dataclass(frozen=True)
-class HardMarginBound:
+@dataclass(frozen=True, repr=False)
+class HardMarginBound(Printed):
     """Theorem 1.1: with probability 1 - delta, the error rate of the hard margin is at most this.
 
     Attributes
@@ -65,8 +66,8 @@ class HardMarginBound:
         return self.bound >= 1
 
 
-@dataclass(frozen=True)
-class SoftMarginBound:
+@dataclass(frozen=True, repr=False)
+class SoftMarginBound(Printed):
     """Theorem 1.2: the expected hinge loss, and so the error rate, of the soft margin.
 
     Attributes

@@ -18,24 +18,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from tightmargin.experiments.statistics.vc_bound import FORMS, VcBound, vc_bound
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.printing import Page, Printed, count_text
+from tightmargin.solvers.printing.tables import Framed, table_page
 from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ERROR_RATE, MEAN_HINGE = "error_rate", "mean_hinge"
 RISKS = (ERROR_RATE, MEAN_HINGE)
 
 
-@dataclass(frozen=True)
-class RiskRow:
+@dataclass(frozen=True, repr=False)
+class RiskRow(Printed):
     """The terms of the bound at one norm bound.
 
     Attributes
@@ -59,8 +58,8 @@ class RiskRow:
     bounds: Mapping[tuple[str, str], VcBound]
 
 
-@dataclass(frozen=True)
-class RiskTable:
+@dataclass(frozen=True, repr=False)
+class RiskTable(Framed):
     """Rows in the order given, and which of them minimises what.
 
     Attributes
@@ -107,11 +106,15 @@ class RiskTable:
             found.append(f"the least bound is 1 or more, and says nothing: {', '.join(silent)}")
         return tuple(found)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One line for each H: the risks, h, and capacity and bound by risk and form."""
-        import pandas as pd
+    def _page(self) -> Page:
+        title = f"RiskTable: {count_text(len(self.rows), 'norm bound')}, {self.n} points"
+        columns = ("norm_bound", "error_rate", "mean_hinge", "h")
+        records = [vars(row) for row in self.rows]
+        return table_page(title, records, columns, more=".rows, .notes, .to_frame()")
 
-        return pd.DataFrame([_line(row, self.n) for row in self.rows])
+    def _records(self) -> list[dict[str, Any]]:
+        """One line for each H: the risks, h, and capacity and bound by risk and form."""
+        return [_line(row, self.n) for row in self.rows]
 
 
 def risk_table(

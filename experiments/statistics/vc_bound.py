@@ -19,13 +19,14 @@ import math
 from dataclasses import dataclass
 
 from tightmargin.formulations.parameters import one_of, positive
+from tightmargin.formulations.printing import Printed
 
 VAPNIK, PRINTED, PRINTED_H_FIXED = "vapnik", "printed", "printed_h_fixed"
 FORMS = (VAPNIK, PRINTED, PRINTED_H_FIXED)
 
 
-@dataclass(frozen=True)
-class VcBound:
+@dataclass(frozen=True, repr=False)
+class VcBound(Printed):
     """A bound on the risk and its terms.
 
     Attributes

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tightmargin.formulations.printing import Page, Printed, count_text
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -13,8 +15,8 @@ Task = tuple[Any, ...]
 NAMED = 5  # failures that one message names
 
 
-@dataclass(frozen=True)
-class Failure:
+@dataclass(frozen=True, repr=False)
+class Failure(Printed):
     """A task that raised an error, or ended its process.
 
     Attributes
@@ -33,8 +35,8 @@ class StudyError(RuntimeError):
     """Some tasks failed; the message names them, and says where the others are."""
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, repr=False)
+class Study(Printed):
     """What has been found.
 
     Attributes
@@ -61,6 +63,17 @@ class Study:
     partial: dict[Task, Any] = field(default_factory=dict)
     kept: str = ""
     names: tuple[str, ...] = ()
+
+    def _page(self) -> Page:
+        failed = ", ".join(one.name for one in self.failures[:NAMED])
+        facts = [
+            ("failed", f"{len(self.failures)}: {failed}" if failed else ""),
+            ("interrupted", "yes" if self.interrupted else ""),
+            ("kept", self.kept),
+            ("next", ".values, .failures, .to_frame()"),
+        ]
+        title = f"Study: {len(self.values)} of {count_text(len(self.tasks), 'task')} have a value"
+        return Page(title, [(word, text) for word, text in facts if text])
 
     def complete(self) -> dict[Task, Any]:
         """The values, if there are all.

@@ -18,6 +18,7 @@ from tightmargin.formulations.data.arrays import (
     refuse_non_finite,
 )
 from tightmargin.formulations.data.training_data import GramData
+from tightmargin.formulations.printing import Printed
 
 ROUNDING = 100 * np.finfo(float).eps  # of the kernel values that a squared distance is made of
 MISFIT = 1e-6  # of |phi(x)| |phi(x_j)|: an inner product beyond it comes from other points
@@ -36,8 +37,8 @@ def centred_rows(rows: Array, means: Array) -> Array:
     return rows - rows.mean(axis=1, keepdims=True) - means + means.mean()
 
 
-@dataclass(frozen=True, eq=False)
-class GramNormaliser:
+@dataclass(frozen=True, eq=False, repr=False)
+class GramNormaliser(Printed):
     """Centre, then normalise, in the feature space of a kernel k (Bi & Vapnik 2003, section 3).
 
     With means over the training points only, new points x, x' included,

@@ -36,6 +36,7 @@ from tightmargin.formulations.data.arrays import (
 from tightmargin.formulations.data.kernel_centring import centred_rows
 from tightmargin.formulations.data.kernels import cross_gram, gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.printing import Printed
 
 TOLERANCE = 1e-10  # of the largest eigenvalue: below it a component is taken for rounding
 EQUAL = 1e-8  # eigenvalues this near to each other, relatively, have no directions of their own
@@ -43,8 +44,8 @@ EQUAL = 1e-8  # eigenvalues this near to each other, relatively, have no directi
 _SAVED = ("eigenvalues", "means", "basis", "rank", "variance", "largest_dropped")
 
 
-@dataclass(frozen=True, eq=False)
-class KernelPca:
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelPca(Printed):
     """Components of a kernel, fitted on training points.
 
     Attributes

@@ -16,6 +16,7 @@ from tightmargin.formulations.data.arrays import (
     refuse_non_finite,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.printing import NUMBERS, Page, Printed, count_text, short
 
 Labels = NDArray[np.int64]
 
@@ -47,8 +48,8 @@ def checked_classes(y: ArrayLike, n: int) -> Labels:
     return labels
 
 
-@dataclass(frozen=True, eq=False)
-class MulticlassData:
+@dataclass(frozen=True, eq=False, repr=False)
+class MulticlassData(Printed):
     """n points of K classes.
 
     Parameters
@@ -85,6 +86,26 @@ class MulticlassData:
             raise ValueError(f"classes must be {k} different names, got {names}")
         keep_read_only(self, X=points, y=labels)
         object.__setattr__(self, "classes", names)
+
+    def _title(self) -> str:
+        source = f" {short(self.spec)}" if self.spec else ""
+        sizes = (
+            f"{count_text(self.n, 'point')}, {count_text(self.d, 'feature')}, "
+            f"{self.n_classes} classes"
+        )
+        return f"MulticlassData{source}: {sizes}"
+
+    def _page(self) -> Page:
+        shown = zip(self.classes[:NUMBERS], self.counts.tolist(), strict=False)
+        told = ", ".join(f"{count} of {short(name, 12)}" for name, count in shown)
+        left = self.n_classes - NUMBERS
+        return Page(
+            self._title(),
+            [
+                ("labels", told + (f" and {left} classes more" if left > 0 else "")),
+                ("next", ".X, .y, .to_dict()"),
+            ],
+        )
 
     @property
     def n(self) -> int:

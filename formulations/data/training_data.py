@@ -17,10 +17,18 @@ from tightmargin.formulations.data.arrays import (
     real_array,
     refuse_non_finite,
 )
+from tightmargin.formulations.printing import (
+    Page,
+    Printed,
+    count_text,
+    number_text,
+    short,
+    value_text,
+)
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingData(Printed):
     """n labelled points.
 
     Parameters
@@ -49,6 +57,12 @@ class TrainingData:
         refuse_non_finite("X", points)
         labels = checked_labels(self.y, points.shape[0])
         keep_read_only(self, X=points, y=labels)
+
+    def _title(self) -> str:
+        return counted(self, f"{count_text(self.d, 'feature')}")
+
+    def _page(self) -> Page:
+        return data_page(self, self.X)
 
     @property
     def n(self) -> int:
@@ -100,8 +114,8 @@ def _checked_shift(shift: float | str, smallest: float, noise: float) -> float:
     return number
 
 
-@dataclass(frozen=True, eq=False)
-class GramData:
+@dataclass(frozen=True, eq=False, repr=False)
+class GramData(Printed):
     """A positive semidefinite kernel matrix with labels.
 
     Parameters
@@ -166,6 +180,12 @@ class GramData:
         object.__setattr__(self, "shift", shift)
         object.__setattr__(self, "_smallest", smallest)
 
+    def _title(self) -> str:
+        return counted(self, f"rank {self.d}")
+
+    def _page(self) -> Page:
+        return data_page(self, self.gram)
+
     @property
     def factor(self) -> Array:
         """Rows F (n, rank) with gram = F F' to rounding; zero eigenvalues are left out."""
@@ -213,6 +233,25 @@ class GramData:
     def sha256(self) -> str:
         """Digest of the kernel matrix and y."""
         return digest(self.gram, self.y)
+
+
+def counted(data: TrainingData | GramData, size: str) -> str:
+    """Kind, source and size of data, as a title."""
+    source = f" {short(data.spec)}" if data.spec else ""
+    return f"{type(data).__name__}{source}: {count_text(data.n, 'point')}, {size}"
+
+
+def data_page(data: TrainingData | GramData, numbers: Array) -> Page:
+    """Sizes and ranges of data; `numbers` are the points or the kernel matrix."""
+    low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
+    facts = [
+        ("labels", f"{data.n_pos} of +1, {data.n_neg} of -1"),
+        ("numbers", f"from {low} to {high}"),
+    ]
+    if isinstance(data, GramData) and data.shift:
+        facts.append(("shift", value_text(data.shift)))
+    facts.append(("next", f"{'.gram' if isinstance(data, GramData) else '.X'}, .y, .to_dict()"))
+    return Page(data._title(), facts)
 
 
 @lru_cache(maxsize=4)

@@ -28,6 +28,7 @@ from pyomo.core.expr.relational_expr import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.formulations.modeling.linear_sums import dot, shared, squares, total
+from tightmargin.formulations.modeling.mathematics import between_text, sum_text
 from tightmargin.formulations.modeling.row_terms import (
     Block,
     Term,
@@ -37,6 +38,7 @@ from tightmargin.formulations.modeling.row_terms import (
     numbers_of,
     times,
 )
+from tightmargin.formulations.printing import NUMBERS
 
 __all__ = [
     "AffineRows",
@@ -102,6 +104,12 @@ class AffineRows(LazyRows):
         if high is None:
             return InequalityExpression((low, body), False)
         return InequalityExpression((body, high), False)
+
+    def row_text(self, k: int) -> str:
+        """Row number k as a line of mathematics."""
+        terms = [term for part in self._blocks for term in part.named_terms(k)]
+        low, high = (float(side[0]) for side in self.sides(np.array([k])))
+        return between_text(low, sum_text(terms, NUMBERS), high)
 
     def blocks(self) -> list[Block]:
         """Terms, for whoever hands the arrays to a solver."""

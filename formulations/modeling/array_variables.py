@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
+from pyomo.core.base.component_namer import index_repr
 from pyomo.core.base.var import IndexedVar, VarData
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.domains import is_integer
+from tightmargin.formulations.modeling.mathematics import between_text
+from tightmargin.formulations.printing import Page, Printed, Readable, count_text
 
 
-@dataclass(frozen=True, eq=False)
-class VarArrays:
+@dataclass(frozen=True, eq=False, repr=False)
+class VarArrays(Printed):
     """All elements of a variable, in the order of its index.
 
     Attributes
@@ -39,7 +42,7 @@ class VarArrays:
     integer: NDArray[np.bool_]
 
 
-class ArrayVar(IndexedVar):
+class ArrayVar(IndexedVar, Readable):
     """Variable x_i over an index.
 
     Parameters
@@ -63,6 +66,27 @@ class ArrayVar(IndexedVar):
         self._stored: Array | None = None
         self._numbers_of: dict[Any, int] | None = None
         super().__init__(index, within=within, dense=False, ctype=pyo.Var)
+
+    def _title(self) -> str:
+        return f"{self.name}: {count_text(len(self), 'variable')}"
+
+    def _page(self) -> Page:
+        first = next(iter(self.keys()), None)
+        if first is None:
+            return Page(self._title())
+        name = f"{self.name}{index_repr(first)}"
+        made = self._data.get(first)
+        sides = made.bounds if made is not None else tuple(_bound(s, 0) for s in self._sides)
+        low, high = (
+            empty if side is None else pyo.value(side)
+            for side, empty in zip(sides, (-np.inf, np.inf), strict=True)
+        )
+        domain = self._rule_domain(self.parent_block(), None, self)
+        facts = [
+            (name, f"{between_text(low, name, high)}, in {domain}"),
+            ("edit", f"like any Pyomo variable: {name}.fix(0)"),
+        ]
+        return Page(self._title(), facts)
 
     def __len__(self) -> int:
         return len(self._index_set)

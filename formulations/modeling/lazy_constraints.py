@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
+from pyomo.core.base.component_namer import index_repr
 from pyomo.core.base.constraint import Constraint, ConstraintData, IndexedConstraint
+
+from tightmargin.formulations.printing import Page, Readable, count_text
 
 Index = NDArray[np.int64]
 
 
-class LazyRows(IndexedConstraint):
+class LazyRows(IndexedConstraint, Readable):
     """Indexed constraint whose row i is written by `_written` on first touch.
 
     Length, membership and iteration follow the index set, so that every other part of Pyomo sees
@@ -30,6 +33,26 @@ class LazyRows(IndexedConstraint):
     @abstractmethod
     def _written(self, k: int) -> Any:
         """Relation of row number k, as a Pyomo expression."""
+
+    @abstractmethod
+    def row_text(self, k: int) -> str:
+        """Row number k as a line of mathematics, as the arrays have it."""
+
+    def _title(self) -> str:
+        return f"{self.name}: {count_text(len(self), 'row')}"
+
+    def _page(self) -> Page:
+        first = next(iter(self.keys()), None)
+        if first is None:
+            return Page(self._title())
+        name = f"{self.name}{index_repr(first)}"
+        row = self._data.get(first)
+        kept = row is None or row._expr is self._pristine.get(first)
+        facts = [
+            (name, self.row_text(self.row_number(first)) if kept else str(row.expr)),
+            ("edit", f"like any Pyomo constraint: {name}.deactivate(), del {name}"),
+        ]
+        return Page(self._title(), facts)
 
     def construct(self, data: Any = None) -> None:
         """Nothing to build: rows are made when touched."""

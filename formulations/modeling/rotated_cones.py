@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
+from pyomo.core.base.component_namer import index_repr
 from pyomo.core.expr.relational_expr import InequalityExpression
 
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
+from tightmargin.formulations.modeling.mathematics import sum_text
+from tightmargin.formulations.printing import number_text
 
 Index = NDArray[np.int64]
 
@@ -65,6 +68,17 @@ class RotatedCones(LazyRows):
         if (self.slope, self.constant) != (1.0, 0.0):
             t = self.constant + self.slope * t
         return InequalityExpression((self.x[index] ** 2, self.s[index] * t), False)
+
+    def row_text(self, k: int) -> str:
+        """Row number k as a line of mathematics."""
+        index = self.row_key(k)
+        key = index_repr(index)
+        t = f"{self.t.name}{key}"
+        if self.scaled:
+            t = number_text(pyo.value(self.t[index] if self.t.is_indexed() else self.t))
+        elif (self.slope, self.constant) != (1.0, 0.0):
+            t = f"({sum_text([(self.constant, ''), (self.slope, t)])})"
+        return f"{self.x.name}{key}^2 <= {self.s.name}{key} {t}"
 
     def element_numbers(self, variable: ArrayVar, rows: Index) -> Index:
         """Positions in a variable of its elements in some rows."""

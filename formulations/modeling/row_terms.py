@@ -10,6 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from pyomo.core.base.component_namer import index_repr
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -80,6 +81,19 @@ class Block:
             columns = values.indices[span]
             return (values.data[span] * factor).tolist(), [self.elements[j] for j in columns]
         return (values[k] * factor).tolist(), self.elements
+
+    def named_terms(self, k: int) -> list[tuple[float, str]]:
+        """Coefficients of this term in row k with the names of the variables, none of them made."""
+        name, at = str(self.variable.name), np.array([k])
+        if self.kind == "column":
+            return [(float(self.coefficients(at)[0]), name)]
+        index = self.variable.index_set()
+        if self.kind == "element":
+            key = index_repr(index.at(k + 1))
+            return [(float(self.coefficients(at)[0]), f"{name}{key}")]
+        row = self.sparse_rows(at).tocoo()
+        pairs = sorted(zip(row.col.tolist(), row.data.tolist(), strict=True))
+        return [(a, f"{name}{index_repr(index.at(j + 1))}") for j, a in pairs]
 
     def _element(self, k: int) -> Any:
         if isinstance(self.variable, ArrayVar):

@@ -18,6 +18,7 @@ from scipy.linalg import qr, solve_triangular
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
+from tightmargin.formulations.printing import Printed
 
 # Relative to features of length 1: below it, a combination of features is taken for constant.
 TOLERANCE = 1e-10
@@ -119,8 +120,8 @@ def refuse_dependent_features(data: TrainingData, intercept: str) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Reduction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reduction(Printed):
     """Points in orthonormal coordinates of their own span.
 
     Attributes

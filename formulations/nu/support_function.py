@@ -31,6 +31,7 @@ from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu, loss_weights
+from tightmargin.formulations.printing import Printed
 
 Index = NDArray[np.int64]
 
@@ -38,8 +39,8 @@ MASS_TOLERANCE = 1e-12
 SORT_BELOW = 256
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
+@dataclass(frozen=True, eq=False, repr=False)
+class Group(Printed):
     """Points that share a mass: a class, or all points without a free intercept.
 
     Attributes
@@ -60,8 +61,8 @@ class Group:
     equal: bool
 
 
-@dataclass(frozen=True, eq=False)
-class ReducedHulls:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReducedHulls(Printed):
     """The set U: signed points, the most that each may weigh, and the masses to be given.
 
     Attributes

@@ -32,6 +32,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import nu_max
 from tightmargin.formulations.parameters import positive
+from tightmargin.formulations.printing import Printed
 from tightmargin.formulations.rigorous_svm.checks import NO_NAME
 
 OUTSIDE = 1e-6  # of the box: multipliers this far beyond it are those of another problem
@@ -47,8 +48,8 @@ FLAT = (
 FLAT_WIDTH = 1e-6  # of the norm bound: a stretch that multipliers leave by rounding is none
 
 
-@dataclass(frozen=True)
-class Equivalence:
+@dataclass(frozen=True, repr=False)
+class Equivalence(Printed):
     """Parameters of the other machines with the direction of w that the rigorous SVM has at H.
 
     Attributes
@@ -111,6 +112,7 @@ class Equivalence:
     degenerate: bool
     norm_bounds: tuple[float, float] | None
     b_interval: tuple[float, float] | None
+    _shown = ("norm_bound", "gamma", "C", "nu", "hull_bound", "ridge", "rho", "active")
 
     @property
     def active(self) -> bool:

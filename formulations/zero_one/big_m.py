@@ -24,6 +24,7 @@ from scipy.spatial.distance import cdist
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
+from tightmargin.formulations.printing import Printed
 from tightmargin.formulations.zero_one.loss import EPS, trivial_points
 
 CHUNK_DISTANCES = 2**22  # 32 MiB of distances at a time, whatever n is
@@ -32,8 +33,8 @@ CHUNK_DISTANCES = 2**22  # 32 MiB of distances at a time, whatever n is
 OUTWARD = 1 + 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class BigM:
+@dataclass(frozen=True, eq=False, repr=False)
+class BigM(Printed):
     """Values of M with the reason why they keep an optimum.
 
     Attributes

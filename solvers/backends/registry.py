@@ -13,6 +13,7 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 UNSUPPORTED: tuple[tuple[str, str], ...] = (
@@ -43,8 +44,8 @@ MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
 LRCP, NONCONVEX = ProblemClass.LRCP, ProblemClass.NONCONVEX
 
 
-@dataclass(frozen=True)
-class SolverInfo:
+@dataclass(frozen=True, repr=False)
+class SolverInfo(Printed):
     """Capabilities of one solver.
 
     Attributes

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.standard_form.standard_form import StandardForm
@@ -198,8 +199,8 @@ def pack(matrix: Array) -> Array:
     return matrix[np.tril_indices(len(matrix))] * triangle_scale(len(matrix))
 
 
-@dataclass(frozen=True, eq=False)
-class Multipliers:
+@dataclass(frozen=True, eq=False, repr=False)
+class Multipliers(Printed):
     """Duals in the one sign convention of the project: d objective / d right-hand side.
 
     Attributes

@@ -9,14 +9,13 @@ leaves open admit. One that was stopped by the clock may be worse than the refer
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tightmargin.formulations.printing import Page, count_text
 from tightmargin.solvers.comparison.solver_runs import SolverRun
+from tightmargin.solvers.printing.tables import Framed, table_page
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = (
     "entry", "class", "solver", "version", "status", "objective", "proven bound", "difference",
@@ -26,11 +25,12 @@ COLUMNS = (
 _NO_OPTIMUM = {Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED}
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Framed):
     """Answers of several solvers to several models."""
 
     rows: tuple[SolverRun, ...]
+    _columns = COLUMNS
 
     def reference(self, row: SolverRun) -> SolverRun | None:
         """The answer that a row is measured by; None when no value is proven or claimed."""
@@ -88,11 +88,16 @@ class Agreement:
             found.setdefault(id(row.model), []).append(row)
         return list(found.values())
 
-    def to_frame(self) -> pd.DataFrame:
-        """Table with one row for every model and solver, in the order of `COLUMNS`."""
-        import pandas as pd
+    def _page(self) -> Page:
+        wrong = len(self.disagreements())
+        told = count_text(wrong, "disagreement") if wrong else "no disagreement"
+        title = f"Agreement: {count_text(len(self.models()), 'model')}, {told}"
+        columns = ("entry", "solver", "status", "objective", "agrees", "seconds")
+        return table_page(title, self._records(), columns, more=".rows, .to_frame(), .to_latex()")
 
-        return pd.DataFrame.from_records([self.record(row) for row in self.rows], columns=COLUMNS)
+    def _records(self) -> list[dict[str, Any]]:
+        """One row for every model and solver, in the order of `COLUMNS`."""
+        return [self.record(row) for row in self.rows]
 
     def to_latex(self) -> str:
         """LaTeX table (booktabs)."""

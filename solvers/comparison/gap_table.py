@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tightmargin.formulations.printing import Page, Printed, bound_text, number_text, value_text
+from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ORDER_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Bound:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bound(Printed):
     """One row of a gap table.
 
     Attributes
@@ -47,14 +47,17 @@ class Bound:
     result: SolveResult
     claimed: float | None = None
 
+    def _page(self) -> Page:
+        return Page(f"Bound: {self.label}", bound_facts(self))
+
     @property
     def certified(self) -> bool:
         """Whether the row may enter a gap."""
         return self.bound is not None
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Framed):
     """An upper bound (the best point known) and lower bounds from relaxations.
 
     Attributes
@@ -75,6 +78,9 @@ class Comparison:
     rows: tuple[Bound, ...]
     data: Mapping[str, Any]
     include_uncertified: bool = False
+
+    def _page(self) -> Page:
+        return comparison_page(self)
 
     def bound_of(self, row: Bound) -> float | None:
         """What of a row enters a gap; None when nothing does."""
@@ -116,10 +122,8 @@ class Comparison:
             if bound is not None and bound > self.upper + self._tolerance
         ]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Table with one row a formulation, the exact one last; claims are the solver's word."""
-        import pandas as pd
-
+    def _records(self) -> list[dict[str, Any]]:
+        """One row a formulation, the exact one last; claims are the solver's word."""
         records = [
             {
                 "formulation": row.label,
@@ -151,7 +155,7 @@ class Comparison:
                     "certificate": exact_remark(exact),
                 }
             )
-        return pd.DataFrame.from_records(records)
+        return records
 
     def to_latex(self) -> str:
         """LaTeX table (booktabs), percentages for relative gaps."""
@@ -168,6 +172,46 @@ def order_tolerance(value: float, result: SolveResult | None) -> float:
     if abs(value) >= 1 or result is None:
         return ORDER_TOLERANCE * max(1.0, abs(value))
     return ORDER_TOLERANCE * scale_of(result.certificate)
+
+
+def comparison_page(table: Comparison) -> Page:
+    """The gap table: the bounds of the relaxations, the exact row last."""
+    title = "Gap table: no best point"
+    if table.upper is not None:
+        whose = f" of {table.exact_label}" if table.exact is not None else ", given"
+        title = f"Gap table, best point {number_text(table.upper)}{whose}"
+    rows = [_cells(record) for record in table._records()]
+    wrong = table.violations()
+    return Page(
+        f"{title}; WRONG: {wrong[0]}" if wrong else title,
+        columns=("formulation", "bound", "gap %", "s", "certificate"),
+        rows=rows,
+        more=".rows, .exact, .to_frame(), .to_latex()",
+    )
+
+
+def _cells(record: Mapping[str, Any]) -> tuple[str, ...]:
+    gap, bound = record["relative gap"], record["certified bound"]
+    return (
+        record["formulation"],
+        "-" if bound is None else bound_text(bound, math.inf),
+        "-" if gap is None else f"{100 * gap:.2g}",
+        f"{record['seconds']:.2g}",
+        str(record["certificate"]).partition(" (")[0],
+    )
+
+
+def bound_facts(row: Bound) -> list[tuple[str, str]]:
+    """What one row says."""
+    bound = "none" if row.bound is None else bound_text(row.bound, math.inf)
+    facts = [
+        ("value", value_text(row.value)),
+        ("bound", f"{bound} (proven)" if row.certified else bound),
+        ("verdict", mark(row) or str(row.verdict)),
+        ("solver", f"{row.solver}, {row.seconds:.2g} s"),
+        ("next", ".result, .parameters"),
+    ]
+    return [(word, text) for word, text in facts if text]
 
 
 def mark(row: Bound) -> str:

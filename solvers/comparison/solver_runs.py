@@ -8,6 +8,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.backends.preference import CLOCKLESS
 from tightmargin.solvers.backends.registry import SOLVERS, solver_named
 from tightmargin.solvers.canonical_form.classification import classify
@@ -45,8 +46,8 @@ _PHRASES: tuple[tuple[type[Exception], str], ...] = (
 _NEAR_THE_LIMIT = 0.9
 
 
-@dataclass(frozen=True)
-class Model:
+@dataclass(frozen=True, repr=False)
+class Model(Printed):
     """What is known of a model before it is solved.
 
     Attributes
@@ -59,9 +60,12 @@ class Model:
     problem_class: str
     sense: int
 
+    def _title(self) -> str:
+        return f"{self.label} ({self.problem_class})"
 
-@dataclass(frozen=True, eq=False)
-class SolverRun:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SolverRun(Printed):
     """What one solver made of one model.
 
     Attributes
@@ -85,6 +89,8 @@ class SolverRun:
     refusal: str = ""
     sentence: str = ""
     failed: bool = False
+
+    _shown = ("model", "solver", "version", "objective", "status", "certificate")
 
     @property
     def objective(self) -> float | None:

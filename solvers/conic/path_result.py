@@ -14,7 +14,7 @@ PROOF = "closed form of the strengthening that the low-rank point implies"
 LOW_RANK, HARD_MARGIN, INTERIOR = "low-rank", "hard margin", "interior point"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConicRow(Proven):
     """The SDP at one penalty, or with one budget.
 
@@ -82,7 +82,7 @@ class ConicRow(Proven):
         return self.factor.T @ self.factor
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConicPath(PathResult[ConicRow]):
     """Rows by rising penalty, which is falling budget.
 

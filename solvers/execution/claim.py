@@ -7,6 +7,7 @@ from typing import Any
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.execution.interrupts import Finished
 from tightmargin.solvers.execution.trace import Row
@@ -14,8 +15,8 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.result import Status
 
 
-@dataclass(frozen=True, eq=False)
-class Claim:
+@dataclass(frozen=True, eq=False, repr=False)
+class Claim(Printed):
     """What a solver says.
 
     Attributes

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
+from tightmargin.formulations.printing import Printed
+
 SHORTEST = 1e-3  # seconds: less is not worth starting for
 _LARGEST = 2**31 - 1  # solvers keep threads and seeds in 32 bits, and wrap or refuse the rest
 
@@ -65,8 +67,8 @@ def _is(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-@dataclass(frozen=True)
-class Limits:
+@dataclass(frozen=True, repr=False)
+class Limits(Printed):
     """Limits and switches common to all solvers; None leaves the solver's own default.
 
     `absolute_gap` is for certificates, not for the solver: a proven gap of so much is closed too.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-
+from tightmargin.formulations.printing import (
+    Page,
+    Printed,
+    count_text,
+    field_names,
+    value_text,
+    with_bound,
+)
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.printing.tables import Framed, fits_in_a_cell, table_page
 from tightmargin.solvers.proofs.gap import CLOSED
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PROOFS = ("attained", "below")
 WORDS = ("objective", "upper", "bound", "gap", "verdict", "stop", "seconds")
@@ -54,7 +58,7 @@ class Row(Protocol):
 RowT = TypeVar("RowT", bound=Row)
 
 
-class Proven:
+class Proven(Printed):
     """What follows from the proofs that a row holds, and from nothing else.
 
     Attributes
@@ -70,6 +74,13 @@ class Proven:
     objective: float
     attained: FeasiblePoint | None
     below: LowerBound | None
+
+    def _page(self) -> Page:
+        skipped = ("objective", "tolerance", "seconds", *PROOFS)
+        told = ((name, getattr(self, name)) for name in field_names(self) if name not in skipped)
+        small = [(name, value_text(part)) for name, part in told if fits_in_a_cell(part)]
+        facts = [("objective", with_bound(self.objective, self.bound)), ("verdict", self.verdict)]
+        return Page(self._title(), [*facts, *((word, text) for word, text in small if text)])
 
     @property
     def allowed(self) -> float:
@@ -102,7 +113,7 @@ class Proven:
         return self.judgement.verdict
 
 
-class PathResult(Generic[RowT]):
+class PathResult(Framed, Generic[RowT]):
     """Base of the results of paths, which are dataclasses with these fields among theirs.
 
     Attributes
@@ -135,20 +146,23 @@ class PathResult(Generic[RowT]):
         stopped = any(row.stop == StopReason.INTERRUPTED for row in self.rows)
         return bool(self.not_reached) or stopped
 
-    def to_frame(self) -> pd.DataFrame:
-        """Table with one line a row: the hyperparameter, WORDS, and the other numbers and words."""
-        import pandas as pd
+    def _title(self) -> str:
+        rows = count_text(len(self.rows), "row")
+        left = f", {len(self.not_reached)} not reached" if self.not_reached else ""
+        return f"{type(self).__name__}: {rows} over {self.parameter}, {self.verdict}{left}"
 
-        return pd.DataFrame([self._line(row) for row in self.rows])
+    def _page(self) -> Page:
+        columns = (self.parameter, "objective", "gap", "verdict", "seconds")
+        return table_page(self._title(), self._records(), columns, more=".rows, .to_frame()")
+
+    def _records(self) -> list[dict[str, Any]]:
+        """One line a row: the hyperparameter, WORDS, and the other numbers and words."""
+        return [self._line(row) for row in self.rows]
 
     def _line(self, row: RowT) -> dict[str, Any]:
         first = {name: getattr(row, name) for name in (self.parameter, *WORDS)}
-        own = {name: part for name, part in fields_of(row).items() if _fits_in_a_cell(part)}
+        own = {name: part for name, part in fields_of(row).items() if fits_in_a_cell(part)}
         return first | {"verdict": str(row.verdict)} | {k: own[k] for k in own if k not in first}
-
-
-def _fits_in_a_cell(part: Any) -> bool:
-    return np.isscalar(part) or part is None
 
 
 def fields_of(row: Row) -> dict[str, Any]:

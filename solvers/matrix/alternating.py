@@ -26,16 +26,19 @@ from tightmargin.formulations.matrix.shapes import (
     nearest_of_rank,
 )
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 
 SWEEPS = 100
 SETTLED = 1e-7  # relative decrease in a sweep below which a start has ended
 INCUMBENT_STARTS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixStart:
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixStart(Printed):
     """Where one start ended.
 
     Attributes
@@ -55,8 +58,8 @@ class MatrixStart:
     converged: bool
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixAlternating:
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixAlternating(Framed):
     """The best of several starts: an upper bound, with no proof that it is the optimum.
 
     Attributes
@@ -75,6 +78,17 @@ class MatrixAlternating:
     solutions: tuple[MatrixStart, ...]
     seed: int
     stop: StopReason
+    _table = "solutions"
+
+    def _page(self) -> Page:
+        return search_page(
+            f"MatrixAlternating: {count_text(len(self.w), 'entry', 'entries')} of bounded rank",
+            self.objective,
+            None,
+            ended=str(self.stop),
+            effort=count_text(len(self.solutions), "start"),
+            parts=".w, .b, .solutions, .to_frame()",
+        )
 
     @property
     def steps(self) -> int:

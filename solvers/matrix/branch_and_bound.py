@@ -28,17 +28,19 @@ from tightmargin.formulations.matrix.shapes import (
 )
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
 from tightmargin.solvers.matrix.direction_cells import COMPLEMENT, LINE, CellProblem
+from tightmargin.solvers.printing.results import search_page
 
 GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 CELL_LIMIT = 20_000
 EVERY, FEW = 50, 10  # points from this many first relaxations, then from one in ten
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixSearch(Printed):
     """The optimum of matrix_svc_bilinear, enclosed.
 
     Attributes
@@ -61,6 +63,16 @@ class MatrixSearch:
     bound: float
     cells: int
     stop: StopReason
+
+    def _page(self) -> Page:
+        return search_page(
+            f"MatrixSearch: {count_text(len(self.w), 'entry', 'entries')} of bounded rank",
+            self.objective,
+            self.bound,
+            ended=str(self.stop),
+            effort=search_name(self.cells),
+            parts=".w, .b",
+        )
 
 
 def search_name(cells: int) -> str:

@@ -27,9 +27,11 @@ from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import Space, hinge_multipliers, machine_space
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
+from tightmargin.solvers.printing.results import search_page
 
 States = NDArray[np.int8]
 
@@ -39,8 +41,8 @@ NODE_LIMIT = 20_000
 GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 
 
-@dataclass(frozen=True, eq=False)
-class TruncatedSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class TruncatedSearch(Printed):
     """The optimum of a truncated hinge problem, enclosed.
 
     Attributes
@@ -61,6 +63,16 @@ class TruncatedSearch:
     b: Array
     nodes: int
     stop: StopReason
+
+    def _page(self) -> Page:
+        return search_page(
+            f"TruncatedSearch: {len(self.b)} classes, {count_text(self.B.shape[1], 'feature')}",
+            self.objective,
+            self.bound,
+            ended=str(self.stop),
+            effort=count_text(self.nodes, "node"),
+            parts=".B, .b",
+        )
 
 
 def truncated_search(

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +27,20 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space, slope_of
 from tightmargin.solvers.multiclass.dca_starts import start_batches
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed, record_of
 
 ITERATIONS = 100
 STILL = 1e-8  # relative decrease of V below which a search has ended
 
 
-@dataclass(frozen=True, eq=False)
-class DcaRun:
+@dataclass(frozen=True, eq=False, repr=False)
+class DcaRun(Printed):
     """Where one search began and ended.
 
     Attributes
@@ -60,8 +64,8 @@ class DcaRun:
         return min(self.trace)
 
 
-@dataclass(frozen=True, eq=False)
-class TruncatedDca:
+@dataclass(frozen=True, eq=False, repr=False)
+class TruncatedDca(Framed):
     """The best of several searches: an upper bound, with no proof that it is the optimum.
 
     Attributes
@@ -95,6 +99,21 @@ class TruncatedDca:
     seconds: float
     complete: bool
     interrupted: bool = False
+    _table = "runs"
+
+    def _page(self) -> Page:
+        ended = "interrupted" if self.interrupted else "every start has converged"
+        return search_page(
+            f"TruncatedDca: {len(self.b)} classes, {count_text(self.B.shape[1], 'feature')}",
+            self.objective,
+            None,
+            ended=ended if self.complete or self.interrupted else "some starts did not converge",
+            effort=f"{count_text(self.starts, 'start')}, {self.seconds:.2g} s",
+            parts=".B, .b, .runs, .to_frame()",
+        )
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [record_of(run) | {"objective": run.objective} for run in self.runs]
 
     @property
     def starts(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.comparison.gap_table import order_tolerance
 from tightmargin.solvers.multiclass.dca import TruncatedDca
 from tightmargin.solvers.result import SolveResult
@@ -16,8 +17,8 @@ from tightmargin.solvers.result import SolveResult
 EXACT = "multiclass_truncated"
 
 
-@dataclass(frozen=True)
-class CertifiedGap:
+@dataclass(frozen=True, repr=False)
+class CertifiedGap(Printed):
     """Upper bounds and lower bounds of one truncated machine.
 
     Attributes
@@ -40,6 +41,7 @@ class CertifiedGap:
     bound: float | None
     bound_method: str
     claimed: float | None
+    _shown = ("upper", "bound", "gap", "bound_method", "exact", "hinge_start", "claimed")
 
     @property
     def gap(self) -> float | None:

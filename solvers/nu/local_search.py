@@ -34,8 +34,11 @@ from tightmargin.formulations.nu.support_function import (
     support_value,
 )
 from tightmargin.formulations.parameters import one_of
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.nu.nu_range import LINEAR, nu_range
 from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.result import Status
 
 UPDATES = ("algorithm_7", "damped")
@@ -55,8 +58,8 @@ NEGLIGIBLE = 1e-8  # relative: HiGHS would drop a smaller coefficient
 AGREES = 1e-6  # relative: the value of a facet by its program and by sorting
 
 
-@dataclass(frozen=True, eq=False)
-class LocalSolution:
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalSolution(Printed):
     """Where one search ended.
 
     Attributes
@@ -77,8 +80,8 @@ class LocalSolution:
     converged: bool
 
 
-@dataclass(frozen=True, eq=False)
-class LocalSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalSearch(Framed):
     """The best of several searches: an upper bound, with no proof that it is the optimum.
 
     Attributes
@@ -100,6 +103,18 @@ class LocalSearch:
     update: str
     seed: int
     remark: str
+    _table = "solutions"
+
+    def _page(self) -> Page:
+        done = sum(solution.converged for solution in self.solutions)
+        return search_page(
+            "LocalSearch: extended nu-SVC",
+            self.objective,
+            None,
+            ended=f"{done} of {count_text(len(self.solutions), 'start')} converged; {self.remark}",
+            effort=f"{sum(s.iterations for s in self.solutions)} LPs, update {self.update}",
+            parts=".w, .b, .rho, .solutions, .to_frame()",
+        )
 
     @property
     def iterations(self) -> int:

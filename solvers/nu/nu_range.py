@@ -25,6 +25,7 @@ from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import reduced_hulls
 from tightmargin.formulations.nu.weights import loss_weights, nu_max
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.backends import highs
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values
@@ -43,8 +44,8 @@ CLEARLY = 1e-6  # relative: more than rounding makes of a mean loss
 AT = 1e-8  # relative: the linear program behind nu_bar knows it no better
 
 
-@dataclass(frozen=True)
-class NuRange:
+@dataclass(frozen=True, repr=False)
+class NuRange(Printed):
     """Where nu-SVC and the extended nu-SVC change their nature.
 
     Attributes

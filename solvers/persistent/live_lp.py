@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Page, Readable, count_text
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.canonical_form.classification import classify
@@ -43,7 +44,7 @@ from tightmargin.solvers.standard_form.standard_form import standard_form
 FORMS = ("auto", "primal", "dual")
 
 
-class LiveLP:
+class LiveLP(Readable):
     """A linear program that stays in HiGHS between changes.
 
     Rows are named by number, added ones being numbered on, or by the name of the constraint or
@@ -112,6 +113,17 @@ class LiveLP:
         self._rows = RowNumbers(model, self._program)
         self._inside: PrimalSide | DualSide | None = None
         self._last: LpSolution | None = None
+
+    def _page(self) -> Page:
+        program = self._program
+        size = f"{count_text(program.m, 'row')}, {count_text(program.n, 'column')}"
+        facts = [
+            ("model", str(self.model.name)),
+            ("form", f"the {self.form_used}" + (f": {self.reason}" if self.reason else "")),
+            ("solved", "not yet" if self._last is None else str(self._last.status)),
+            ("next", ".resolve(), .add_cut(), .certificate()"),
+        ]
+        return Page(f"LiveLP: {size}", facts)
 
     # --- changes -------------------------------------------------------------------------------
 

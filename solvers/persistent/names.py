@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Printed, Readable
 from tightmargin.solvers.canonical_form.named_values import flat
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.persistent.program import Program
@@ -25,8 +26,8 @@ INFINITE_SIDE = 1e20
 SMALLEST_NUMBER = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
-class ScaledRow:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScaledRow(Printed):
     """A row as it is sent: lower <= numbers x[index] <= upper, multiplied by `scale`."""
 
     index: Index
@@ -36,12 +37,15 @@ class ScaledRow:
     scale: float
 
 
-class Directory:
+class Directory(Readable):
     """Columns of a live program by the names of its variables."""
 
     def __init__(self, model: pyo.ConcreteModel, program: Program) -> None:
         self._model, self._program = model, program
         self._known: dict[str, tuple[Any, Index, Array]] = {}
+
+    def _title(self) -> str:
+        return f"Directory of {self._model.name}: {self._program.n} columns"
 
     def find(self, variable: Any) -> tuple[Any, Index, Array]:
         """Component, columns (-1 where fixed) and values there, of a variable or its name.

@@ -23,7 +23,7 @@ POINTS, KERNEL = "points", "kernel"  # what the numbers of a row multiply
 SAME = 1e-9  # relative: values that are written and recomputed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassProbabilities(PathResult[WeightedMachine]):
     """Machines by rising pi, and the probabilities they stand for.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.probability.simplex_grid import (
     SimplexGrid,
     border_weights,
@@ -22,8 +23,8 @@ AT_ONCE = 2_000_000  # scores in one array
 EQUAL = 1e-9  # relative: probabilities that differ by less are equal
 
 
-@dataclass(frozen=True, eq=False)
-class DirectReading:
+@dataclass(frozen=True, eq=False, repr=False)
+class DirectReading(Printed):
     """What the machines say of m points.
 
     Attributes
@@ -50,8 +51,8 @@ class DirectReading:
     high: Array
 
 
-@dataclass(frozen=True, eq=False)
-class DirectProbabilities:
+@dataclass(frozen=True, eq=False, repr=False)
+class DirectProbabilities(Printed):
     """Fitted machines, one for each grid weight.
 
     Attributes

@@ -26,14 +26,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import positive
+from tightmargin.formulations.printing import Printed
 
 Signs = NDArray[np.int8]
 
 TIE = 1e-12  # of 1/2: sums of grid values this near it are 1/2
 
 
-@dataclass(frozen=True, eq=False)
-class SignReading:
+@dataclass(frozen=True, eq=False, repr=False)
+class SignReading(Printed):
     """What the signs say at m points.
 
     Attributes

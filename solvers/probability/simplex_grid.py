@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Printed
 
 Whole = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -35,8 +36,8 @@ LARGEST = 100_000  # grid points, and cells
 AT_ONCE = 4_000_000  # labels of corners in one array
 
 
-@dataclass(frozen=True, eq=False)
-class SimplexGrid:
+@dataclass(frozen=True, eq=False, repr=False)
+class SimplexGrid(Printed):
     """Grid points and cells.
 
     Attributes

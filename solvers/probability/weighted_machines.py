@@ -55,7 +55,7 @@ OF_CERTIFICATE = {"the model is this machine, and its bound a proof, not a solve
 TOLERANCE = 1e-7  # of libsvm: much below, it may go round in circles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WeightedMachine(Proven):
     """The weighted machine at one value of pi.
 

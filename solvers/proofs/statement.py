@@ -19,6 +19,7 @@ from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Page, Printed, bound_text
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -30,8 +31,8 @@ def relaxed(form: StandardForm) -> str:
     return " of the continuous relaxation" if form.integer.any() else ""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Proof:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Proof(Printed):
     """A proven statement.
 
     Attributes
@@ -51,6 +52,14 @@ class Proof:
     words: str
     seal: InitVar[object]
 
+    def _says(self) -> str:
+        """The statement in words."""
+        raise NotImplementedError
+
+    def _page(self) -> Page:
+        facts = [("says", self._says()), ("proof", self.words), ("next", ".to_dict()")]
+        return Page(self._title(), facts)
+
     def __post_init__(self, seal: object) -> None:
         """Refuse everybody who does not hold the seal."""
         if seal is not SEAL:
@@ -60,7 +69,7 @@ class Proof:
             )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LowerBound(Proof):
     """Every feasible point has an objective of at least `varying` + constant, without tolerance.
 
@@ -71,6 +80,10 @@ class LowerBound(Proof):
     """
 
     varying: float
+
+    def _says(self) -> str:
+        value = bound_text(self.varying, math.inf)
+        return f"no feasible point has an objective below {value}, constant aside"
 
     def __post_init__(self, seal: object) -> None:
         """Refuse a bound that is no number."""
@@ -83,7 +96,7 @@ class LowerBound(Proof):
         return rounded_down(Fraction(self.varying) + Fraction(constant))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class FeasiblePoint(Proof):
     """There is a feasible point with an objective of at most `varying` + constant.
 
@@ -109,6 +122,12 @@ class FeasiblePoint(Proof):
     worst: str = ""
     rational: Mapping[int, Fraction] = field(default_factory=dict)
 
+    def _says(self) -> str:
+        value = bound_text(self.varying, -math.inf)
+        if self.exact:
+            return f"a feasible point has an objective of at most {value}, constant aside"
+        return f"a point of {value}, constant aside, misses no row by more than {self.eps:.2g}"
+
     @property
     def exact(self) -> bool:
         """Whether a feasible point is proven to be there."""
@@ -119,7 +138,7 @@ class FeasiblePoint(Proof):
         return rounded_up(Fraction(self.varying) + Fraction(constant)) + 0.0  # never -0.0
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Infeasible(Proof):
     """There is no feasible point.
 
@@ -131,8 +150,11 @@ class Infeasible(Proof):
 
     multipliers: Array | None = None
 
+    def _says(self) -> str:
+        return "there is no feasible point"
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Unbounded(Proof):
     """The objective falls without end along a ray that starts at a feasible point.
 
@@ -147,3 +169,6 @@ class Unbounded(Proof):
     x: Array
     ray: Array
     eps: float = 0.0
+
+    def _says(self) -> str:
+        return "the objective falls without end along a ray"

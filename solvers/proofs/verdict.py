@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.proofs import gap as gaps
 from tightmargin.solvers.proofs.statement import (
     FeasiblePoint,
@@ -41,8 +42,8 @@ class Verdict(StrEnum):
         return self in (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)
 
 
-@dataclass(frozen=True)
-class Judgement:
+@dataclass(frozen=True, repr=False)
+class Judgement(Printed):
     """What proofs amount to.
 
     Attributes

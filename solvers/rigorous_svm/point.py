@@ -47,7 +47,7 @@ NORM_ROW = "norm: ||w||^2 <= H^2"
 NOTHING = 1e-12  # of the largest ||F'(y o alpha)|| there could be: multipliers that name no w
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RsvmPoint(Proven):
     """A point of the rigorous SVM at one norm bound, with its proof.
 

@@ -15,8 +15,11 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.soft_margin.sgd_rate import RULES, checked_steps
 from tightmargin.solvers.soft_margin.sgd_steps import Walk, walk_on
 
@@ -25,8 +28,8 @@ BLOCK = 4096  # steps between two looks at the clock
 MARKS = 25  # places of the trace, evenly spaced in the logarithm
 
 
-@dataclass(frozen=True)
-class SgdPoint:
+@dataclass(frozen=True, repr=False)
+class SgdPoint(Printed):
     """Where a run stands: f of its iterate, and the best bound on the optimum so far."""
 
     steps: int
@@ -34,8 +37,8 @@ class SgdPoint:
     bound: float
 
 
-@dataclass(frozen=True, eq=False)
-class Sgd:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sgd(Framed):
     """A run of stochastic gradient descent.
 
     Attributes
@@ -66,6 +69,16 @@ class Sgd:
     trace: tuple[SgdPoint, ...]
     steps: int
     stop: StopReason
+
+    def _page(self) -> Page:
+        return search_page(
+            f"Sgd: soft margin, {count_text(len(self.alpha), 'point')}",
+            self.objective,
+            self.bound,
+            ended=str(self.stop),
+            effort=count_text(self.steps, "step"),
+            parts=".w, .coefficients, .trace, .to_frame()",
+        )
 
     @property
     def gap(self) -> float:

@@ -17,6 +17,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
 from tightmargin.formulations.modeling.domains import is_integer
+from tightmargin.formulations.printing import Readable, count_text
 from tightmargin.solvers.errors import DomainError, NumberError
 
 Index = NDArray[np.int64]
@@ -39,7 +40,7 @@ class Elements:
     held: VarArrays
 
 
-class Columns(Sequence[Any]):
+class Columns(Sequence[Any], Readable):
     """Free variables of a model, one a column: those of the model first, then foreign ones."""
 
     def __init__(self, model: pyo.Block) -> None:
@@ -53,6 +54,9 @@ class Columns(Sequence[Any]):
         for component in model.component_objects(pyo.Var, descend_into=True):
             if not component.is_reference():
                 self._append(component)
+
+    def _title(self) -> str:
+        return f"Columns: {count_text(len(self), 'variable')}"
 
     def _append(self, component: Any) -> None:
         lazy = isinstance(component, ArrayVar)
@@ -171,12 +175,15 @@ class Columns(Sequence[Any]):
         return found + [variable.name for variable in self.foreign]
 
 
-class Rows(Sequence[Any]):
+class Rows(Sequence[Any], Readable):
     """Pyomo constraints of the linear rows: those kept as arrays, then single ones."""
 
     def __init__(self, arrays: list[tuple[AffineRows, Index]], single: list[Any]) -> None:
         self.arrays, self.single = arrays, single
         self._ends = np.cumsum([len(numbers) for _, numbers in arrays])
+
+    def _title(self) -> str:
+        return f"Rows: {count_text(len(self), 'linear row')}"
 
     def __len__(self) -> int:
         return (int(self._ends[-1]) if len(self._ends) else 0) + len(self.single)

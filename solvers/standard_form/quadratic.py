@@ -10,12 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Printed
 
 Index = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Quadratic:
+@dataclass(frozen=True, eq=False, repr=False)
+class Quadratic(Printed):
     """x'Qx + a'x + constant, with Q symmetric and both over all columns."""
 
     Q: sp.csr_matrix
@@ -31,8 +32,8 @@ class Quadratic:
         return float(x @ (self.Q @ x)) + float(self.a @ x)
 
 
-@dataclass(frozen=True, eq=False)
-class LocalQuadratic:
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalQuadratic(Printed):
     """x'Qx + a'x + constant over few columns: rows are many and short.
 
     Attributes
@@ -68,8 +69,8 @@ class LocalQuadratic:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class QuadraticRow:
+@dataclass(frozen=True, eq=False, repr=False)
+class QuadraticRow(Printed):
     """lower <= body <= upper with a quadratic body."""
 
     body: LocalQuadratic

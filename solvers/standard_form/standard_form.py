@@ -28,6 +28,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.modeling.semidefinite import order, psd_entries
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.standard_form.array_rows import ArrayRows, read_arrays
 from tightmargin.solvers.standard_form.columns import Columns, Rows, holding, side, value_of
 from tightmargin.solvers.standard_form.expressions import Polynomial, number, read
@@ -53,8 +54,8 @@ _READ = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class PsdRow:
+@dataclass(frozen=True, eq=False, repr=False)
+class PsdRow(Printed):
     """The matrix with row-wise lower triangle F x + g (k (k + 1) / 2 entries) is semidefinite."""
 
     F: sp.csr_matrix
@@ -67,8 +68,8 @@ class PsdRow:
         return order(len(self.g))
 
 
-@dataclass(frozen=True, eq=False)
-class StandardForm:
+@dataclass(frozen=True, eq=False, repr=False)
+class StandardForm(Printed):
     """Arrays of a model; see the module's docstring.
 
     Attributes
@@ -101,6 +102,21 @@ class StandardForm:
     quadratic: tuple[QuadraticRow, ...]
     psd: tuple[PsdRow, ...]
     nonlinear: tuple[Any, ...]
+
+    def _title(self) -> str:
+        goal = "minimise" if self.sense > 0 else "maximise"
+        return f"StandardForm: {goal} over {count_text(self.n, 'column')}"
+
+    def _page(self) -> Page:
+        counts = {
+            "whole": int(np.count_nonzero(self.integer)),
+            "linear rows": len(self.rows),
+            "quadratic rows": len(self.quadratic),
+            "semidefinite rows": len(self.psd),
+            "neither": len(self.nonlinear),
+        }
+        facts = [(word, str(count)) for word, count in counts.items() if count]
+        return Page(self._title(), facts)
 
     @property
     def n(self) -> int:

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from tightmargin.formulations.printing import Page, Printed
+from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.result import SolveResult
 
-SHOWN_LINES, SHOWN_CHARACTERS, LINE = 12, 600, 72
 PARTS_SHOWN = 5
 
 
@@ -48,8 +50,8 @@ def joined(answers: Iterable[Answer]) -> Answer:
     return Answer.UNASKED
 
 
-@dataclass(frozen=True, eq=False)
-class Change:
+@dataclass(frozen=True, eq=False, repr=False)
+class Change(Printed):
     """One row, bound, fixing, integrality, objective or Param that is not what it was.
 
     Attributes
@@ -91,6 +93,7 @@ class Change:
     multipliers: Mapping[str, float] = field(default_factory=dict)
     point: Mapping[str, float] = field(default_factory=dict)
     parts: tuple[Change, ...] = ()
+    _shown = ("kind", "name", "action", "effect", "before", "after", "words", "point", "parts")
 
     @property
     def effect(self) -> Effect:
@@ -129,7 +132,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelDifference:
+class ModelDifference(Framed):
     """What `tightmargin.diff` returns.
 
     Attributes
@@ -196,23 +199,29 @@ class ModelDifference:
         """What a proven point of the former model costs in the edited one, at most; or None."""
         return result.certificate.upper if self.relaxes and self.same_objective else None
 
-    def __repr__(self) -> str:
-        """At most a dozen lines."""
+    def _page(self) -> Page:
         counts = Counter(str(change.effect) for change in self.changes)
         told = ", ".join(f"{number} {word}" for word, number in counts.items())
-        lines = [f"ModelDifference: {self.effect}" + (f" ({told})" if told else "")]
-        for k, change in enumerate(self.changes):
-            sign = {"added": "+", "removed": "-", "changed": "~"}[change.action]
-            what = " ".join(filter(None, (change.kind, change.name)))
-            text = f" {sign} {what}: {change.after or change.before}"
-            line = f"{_short(text)}  {change.effect}"
-            left = f" ... {len(self.changes) - k} more: print() shows all"
-            size = sum(len(part) + 1 for part in lines) + len(line) + len(left) + 1
-            if len(lines) >= SHOWN_LINES - 1 or size > SHOWN_CHARACTERS:
-                lines.append(left)
-                break
-            lines.append(line)
-        return "\n".join(lines)
+        return Page(
+            f"ModelDifference: {self.effect}" + (f" ({told})" if told else ""),
+            columns=("", "change", "mathematics", "effect") if self.changes else (),
+            rows=[_cells(change) for change in self.changes],
+        )
+
+    def _records(self) -> list[dict[str, Any]]:
+        """One row a change, its mathematics before and after."""
+        return [
+            {
+                "kind": change.kind,
+                "name": change.name,
+                "action": change.action,
+                "before": change.before,
+                "after": change.after,
+                "effect": str(change.effect),
+                "words": change.words,
+            }
+            for change in self.changes
+        ]
 
     def __str__(self) -> str:
         """Every change with its mathematics."""
@@ -220,5 +229,7 @@ class ModelDifference:
         return "\n".join([head, *(str(change) for change in self.changes)])
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LINE else text[: LINE - 3] + "..."
+def _cells(change: Change) -> tuple[str, ...]:
+    sign = {"added": "+", "removed": "-", "changed": "~"}[change.action]
+    what = " ".join(filter(None, (change.kind, change.name)))
+    return sign, what, change.after or change.before, str(change.effect)

@@ -27,7 +27,10 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import fraction, positive
+from tightmargin.formulations.printing import Page, count_text
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.decomposition.run import Run, TracePoint
 from tightmargin.solvers.rigorous_svm.decomposition.start import (
@@ -43,8 +46,8 @@ TOLERANCE = 1e-9
 STEPS = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Decomposition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Decomposition(Framed):
     """Result of a run.
 
     Attributes
@@ -66,6 +69,16 @@ class Decomposition:
     stop: StopReason
     trace: tuple[TracePoint, ...]
     message: str = ""
+
+    def _page(self) -> Page:
+        return search_page(
+            f"Decomposition: rigorous SVM, H = {self.point.norm_bound:.6g}",
+            self.point.objective,
+            self.point.bound,
+            ended=f"{self.stop}, {self.point.verdict}" + (self.message and f": {self.message}"),
+            effort=count_text(self.steps, "working set"),
+            parts=".point, .trace, .to_frame()",
+        )
 
 
 def decomposition(

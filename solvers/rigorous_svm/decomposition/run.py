@@ -15,6 +15,7 @@ import numpy as np
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.point import ROUNDING, RsvmPoint, rsvm_point
@@ -26,8 +27,8 @@ SHRINKS = 0.9  # times the gap counts as less
 RISES = 0.05  # of the gap counts as a better bound
 
 
-@dataclass(frozen=True)
-class TracePoint:
+@dataclass(frozen=True, repr=False)
+class TracePoint(Printed):
     """State after some steps.
 
     Attributes

@@ -20,6 +20,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import (
@@ -45,8 +46,8 @@ STRETCHES = 3  # steps by which a hyperplane may become a rounding longer
 FAR = 10.0  # times the limit: how far a least loss is looked for where no proof covers all w
 
 
-@dataclass(frozen=True, eq=False)
-class NormLimit:
+@dataclass(frozen=True, eq=False, repr=False)
+class NormLimit(Printed):
     """The largest norm bound that matters.
 
     Attributes
@@ -87,6 +88,7 @@ class NormLimit:
     gamma_range: float
     alpha_at_limit: Array
     proof: str
+    _shown = ("value", "lower", "upper", "proven", "separable", "gamma_range", "proof")
 
     @property
     def proven(self) -> bool:

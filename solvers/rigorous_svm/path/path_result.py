@@ -8,6 +8,7 @@ import numpy as np
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept_interval
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
@@ -18,8 +19,8 @@ TRIVIAL, LIMIT = "trivial", "limit"  # methods that rows may name besides
 AT_BOUND = 1e-9  # of the box [0, 1]: a multiplier this near its end counts as there
 
 
-@dataclass(frozen=True, eq=False)
-class RsvmRow:
+@dataclass(frozen=True, eq=False, repr=False)
+class RsvmRow(Printed):
     """The rigorous SVM at one norm bound.
 
     Attributes
@@ -122,7 +123,7 @@ def rsvm_row(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RsvmPath(PathResult[RsvmRow]):
     """Rows by rising H.
 

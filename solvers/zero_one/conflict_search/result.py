@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.printing import Page, Printed, count_text
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.printing.results import search_page
+from tightmargin.solvers.printing.tables import Framed
 
 
-@dataclass(frozen=True)
-class TracePoint:
+@dataclass(frozen=True, repr=False)
+class TracePoint(Printed):
     """Bound and incumbent after some seconds."""
 
     seconds: float
@@ -18,8 +21,8 @@ class TracePoint:
     objective: float
 
 
-@dataclass(frozen=True, eq=False)
-class ConflictSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConflictSearch(Framed):
     """Result of a search.
 
     Attributes
@@ -47,6 +50,16 @@ class ConflictSearch:
     seconds: float
     stop: StopReason
     trace: tuple[TracePoint, ...]
+
+    def _page(self) -> Page:
+        return search_page(
+            f"ConflictSearch: 0-1 loss, {count_text(len(self.w), 'feature')}",
+            self.objective,
+            self.bound,
+            ended=str(self.stop),
+            effort=f"{count_text(self.nodes, 'node')}, {self.seconds:.2g} s",
+            parts=".w, .b, .trace, .to_frame()",
+        )
 
     @property
     def gap(self) -> float:

@@ -1,0 +1,346 @@
+"""How objects print: a few lines in a console, and the same as a small table in a notebook.
+
+A class says once what is worth reading, as a `Page`, and `Printed` makes both of it, neither longer
+than a screen can hold. What a class does not say is read off its fields; arrays and long lists are
+counted instead of printed. Everything there is comes from `to_dict`.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+
+LINES, CHARACTERS = 12, 600  # of what prints without being asked for more
+WIDTH, CELL = 84, 30  # characters of a line, and of a cell
+FACTS = 5  # that get a line each in a console; more of them share lines
+NUMBERS = 6  # of an array that is written out
+DIGITS, BOUND_DIGITS = 15, 9  # at most, to tell two proven ends apart; of a bound by itself
+
+
+@dataclass(frozen=True)
+class Page:
+    """What there is to read about an object.
+
+    Attributes
+    ----------
+    title : str
+        One line.
+    facts : sequence of (word, value)
+    columns, rows : sequences of str
+        A table; cells as they are printed.
+    more : str
+        Where there is more to look at.
+    """
+
+    title: str
+    facts: Sequence[tuple[str, str]] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    more: str = ""
+
+
+class Readable:
+    """Base of everything that prints as a page.
+
+    Attributes
+    ----------
+    _shown : tuple of str
+        Fields and properties that its page shows; empty for all fields.
+    """
+
+    __slots__ = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def _page(self) -> Page:
+        """What to read about it."""
+        names = self._shown or field_names(self)
+        told = [(name, value_text(getattr(self, name))) for name in names]
+        return Page(self._title(), [(word, text) for word, text in told if text])
+
+    def __repr__(self) -> str:
+        return text_of(self._page())
+
+    def __str__(self) -> str:
+        """The same with all rows of its table."""
+        return text_of(self._page(), whole=True)
+
+    def _repr_html_(self) -> str:
+        return html_of(self._page())
+
+
+class Printed(Readable):
+    """Base of the results that a user gets returned, which are dataclasses."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field by name, those of its parts as dictionaries of their own."""
+        return {name: plain_part(getattr(self, name)) for name in field_names(self)}
+
+
+def field_names(thing: Any) -> list[str]:
+    """Names of the public fields of a dataclass; of another object none."""
+    return [f.name for f in fields(thing) if f.name[0] != "_"] if is_dataclass(thing) else []
+
+
+def plain_part(part: Any) -> Any:
+    """A field with dictionaries and lists in the place of dataclasses and tuples."""
+    if is_dataclass(part) and not isinstance(part, type):
+        return {name: plain_part(getattr(part, name)) for name in field_names(part)}
+    if isinstance(part, Mapping):
+        return {key: plain_part(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [plain_part(each) for each in part]
+    return part
+
+
+# --- words for values -----------------------------------------------------------------------------
+
+
+def value_text(value: Any) -> str:
+    """A value in a few words; nothing for what is missing or empty."""
+    if value is None:
+        return ""
+    if isinstance(value, Enum | str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | float | np.number):
+        return number_text(value)
+    if isinstance(value, Readable):
+        return value._title()
+    if isinstance(value, Mapping):
+        words = all(isinstance(key, str) for key in value)
+        return _listed(list(value)) if words else count_text(len(value), "entry", "entries")
+    if hasattr(value, "shape"):
+        return _array_text(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return _items_text(list(value))
+    return "a function" if callable(value) else type(value).__name__
+
+
+def number_text(value: Any) -> str:
+    """A number to six digits; whole ones with all of theirs."""
+    return str(int(value)) if isinstance(value, int | np.integer) else f"{value:.6g}"
+
+
+def proven_ends(low: float, high: float) -> tuple[str, str]:
+    """Two ends of a proven interval as decimals, rounded outwards and told apart."""
+    scale, width = max(abs(low), abs(high)), high - low
+    digits = DIGITS
+    if 0 < width < math.inf:
+        digits = min(DIGITS, max(6, 2 - math.floor(math.log10(width / scale))))
+    ends = ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    below, above = (Context(digits, way).create_decimal(end) for end, way in ends)
+    return decimal_text(below), decimal_text(above)
+
+
+def bound_text(bound: float, objective: float | None = None) -> str:
+    """A proven bound, rounded away from the objective; with all its digits where there is none."""
+    if objective is None:
+        return repr(bound)
+    way = ROUND_FLOOR if bound <= objective else ROUND_CEILING
+    return decimal_text(Context(BOUND_DIGITS, way).create_decimal(bound))
+
+
+def with_bound(objective: float, bound: float | None) -> str:
+    """An objective beside its proven bound."""
+    if bound is None or not math.isfinite(bound):
+        return f"{number_text(objective)}, no proven bound"
+    gap = abs(objective - bound)
+    share = f", {100 * gap / abs(objective):.2g} % away" if objective else ""
+    return f"{number_text(objective)}, proven bound {bound_text(bound, objective)}{share}"
+
+
+def decimal_text(value: Decimal) -> str:
+    """A decimal without an exponent, where that is short."""
+    if not value.is_finite():
+        return "-inf" if value < 0 else "inf"
+    plain = -5 < value.adjusted() < DIGITS
+    if not plain:
+        return f"{value.normalize():e}"
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def count_text(count: int, word: str, words: str = "") -> str:
+    """`1 point`, `2 points`."""
+    return f"{count} {word if count == 1 else words or word + 's'}"
+
+
+def short(text: str, width: int = CELL) -> str:
+    """A text on one line, cut where it is too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 3].rstrip() + "..."
+
+
+def _array_text(value: Any) -> str:
+    shape = tuple(value.shape)
+    if not shape:
+        return value_text(value.item())
+    if isinstance(value, np.ndarray) and len(shape) == 1 and shape[0] <= NUMBERS:
+        return f"({', '.join(value_text(x) for x in value.tolist())})"
+    return f"{' x '.join(str(k) for k in shape)} numbers"
+
+
+def _items_text(items: list[Any]) -> str:
+    if not items:
+        return ""
+    if all(isinstance(item, str) for item in items):
+        return _listed(items)
+    if all(item is None or isinstance(item, int | float) for item in items):
+        if len(items) > NUMBERS:
+            return f"{len(items)} numbers"
+        return f"({', '.join(value_text(item) or 'none' for item in items)})"
+    if len(items) == 1:
+        return value_text(items[0])
+    kinds = {type(item).__name__ for item in items}
+    return f"{len(items)} {kinds.pop() + 's' if len(kinds) == 1 else 'entries'}"
+
+
+def _listed(words: list[str]) -> str:
+    left = len(words) - NUMBERS
+    return ", ".join(words[:NUMBERS]) + (f" and {left} more" if left > 0 else "")
+
+
+# --- text and HTML --------------------------------------------------------------------------------
+
+
+def text_of(page: Page, *, whole: bool = False) -> str:
+    """Lines for a console; `whole` for all rows of the table."""
+    if whole:
+        return "\n".join(_lines(page, page.rows, 0))
+    return "\n".join(short_line(line) for line in _limited(page, _rows_shown(page)))
+
+
+def short_line(line: str) -> str:
+    """A line that keeps its indentation, cut where it is too long."""
+    return line if len(line) <= WIDTH else line[: WIDTH - 3].rstrip() + "..."
+
+
+def html_of(page: Page) -> str:
+    """A small table, in the colours of whatever shows it."""
+    shown = _rows_shown(page)
+    parts = [f"<div><strong>{html.escape(short(page.title, WIDTH))}</strong>"]
+    facts = [f"{_cell('th', word)}{_cell('td', short(text, WIDTH))}" for word, text in _facts(page)]
+    parts += _table(facts)
+    if page.columns:
+        right = _numeric(page.rows[:shown], len(page.columns))
+        rows = ["".join(_cell("th", *pair) for pair in zip(page.columns, right, strict=True))]
+        rows += [
+            "".join(_cell("td", *pair) for pair in zip(row, right, strict=True))
+            for row in _cut(page.rows[:shown])
+        ]
+        parts += _table(rows)
+    parts += [
+        f"<div>{html.escape(short(line, WIDTH))}</div>"
+        for line in _last(page, len(page.rows) - shown)
+    ]
+    return "".join([*parts, "</div>"])
+
+
+def _table(rows: list[str]) -> list[str]:
+    return ["<table>", *(f"<tr>{row}</tr>" for row in rows), "</table>"] if rows else []
+
+
+def _cell(tag: str, text: str, right: bool = False) -> str:
+    side = "right" if right else "left"
+    return f'<{tag} style="text-align: {side}">{html.escape(text)}</{tag}>'
+
+
+def _facts(page: Page) -> list[tuple[str, str]]:
+    """Facts that a table may hold: not more lines, and not more letters, than a text has."""
+    found: list[tuple[str, str]] = []
+    room = CHARACTERS - len(short(page.title, WIDTH)) - WIDTH
+    for word, text in page.facts[: LINES - 2]:
+        room -= len(word) + len(short(text, WIDTH))
+        if room < 0:
+            break
+        found.append((word, text))
+    return found
+
+
+def _limited(page: Page, rows: int) -> list[str]:
+    return _lines(page, _cut(page.rows[:rows]), len(page.rows) - rows)
+
+
+def _lines(page: Page, rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    facts = page.facts
+    lines = [page.title]
+    if len(facts) > FACTS:
+        lines += _shared_lines([f"{word} {text}" for word, text in facts])
+    else:
+        width = max((len(word) for word, _ in facts), default=0)
+        lines += [f"  {word:<{width}}  {' '.join(text.split())}" for word, text in facts]
+    if page.columns:
+        lines += _aligned([page.columns, *rows])
+    return [*lines, *_last(page, left)]
+
+
+def _shared_lines(facts: list[str]) -> list[str]:
+    """Several facts to a line, and how many found no room."""
+    lines = ["  "]
+    for k, fact in enumerate(facts):
+        text = short(fact, WIDTH - 4)
+        if len(lines[-1]) + len(text) + 1 > WIDTH:
+            if len(lines) == FACTS - 1:
+                return [*lines, f"  ... {len(facts) - k} more: .to_dict()"]
+            lines.append("  ")
+        lines[-1] += text + ("; " if k < len(facts) - 1 else "")
+    return [line.rstrip() for line in lines]
+
+
+def _last(page: Page, left: int) -> list[str]:
+    told = [f"... {count_text(left, 'more row')}: print() shows all"] if left else []
+    return told + ([f"  next: {page.more}"] if page.more else [])
+
+
+def _rows_shown(page: Page) -> int:
+    """As many rows as there is room for."""
+    for rows in range(min(len(page.rows), LINES), 0, -1):
+        lines = [short_line(line) for line in _limited(page, rows)]
+        if len(lines) <= LINES and sum(len(line) + 1 for line in lines) <= CHARACTERS:
+            return rows
+    return 0
+
+
+def _cut(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [[short(cell) for cell in row] for row in rows]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    right = _numeric(rows[1:], len(rows[0]))
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    return [
+        "  "
+        + "  ".join(
+            cell.rjust(width) if end else cell.ljust(width)
+            for cell, width, end in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _numeric(rows: Sequence[Sequence[str]], columns: int) -> list[bool]:
+    """Which columns hold numbers alone."""
+    return [all(_is_number(row[j]) for row in rows) for j in range(columns)]
+
+
+def _is_number(cell: str) -> bool:
+    if cell in ("", "-"):
+        return True
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
