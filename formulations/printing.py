@@ -37,6 +37,10 @@ class Page:
         A table; cells as they are printed.
     more : str
         Where there is more to look at.
+    marked : sequence of sequences of str
+        The rows as HTML, where that shows more than their text.
+    cell : int
+        Characters of a cell.
     """
 
     title: str
@@ -44,6 +48,8 @@ class Page:
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     more: str = ""
+    marked: Sequence[Sequence[str]] = ()
+    cell: int = CELL
 
 
 class Readable:
@@ -234,13 +240,13 @@ def html_of(page: Page) -> str:
     parts = [f"<div><strong>{html.escape(short(page.title, WIDTH))}</strong>"]
     facts = [f"{_cell('th', word)}{_cell('td', short(text, WIDTH))}" for word, text in _facts(page)]
     parts += _table(facts)
-    if page.columns:
-        right = _numeric(page.rows[:shown], len(page.columns))
-        rows = ["".join(_cell("th", *pair) for pair in zip(page.columns, right, strict=True))]
-        rows += [
-            "".join(_cell("td", *pair) for pair in zip(row, right, strict=True))
-            for row in _cut(page.rows[:shown])
-        ]
+    if shown:
+        right = _numeric(page.rows[:shown], len(page.rows[0]))
+        rows = [_row("th", page.columns, right)] if page.columns else []
+        if page.marked:
+            rows += ["".join(map(_tagged, row)) for row in page.marked[:shown]]
+        else:
+            rows += [_row("td", row, right) for row in _cut(page, shown)]
         parts += _table(rows)
     parts += [
         f"<div>{html.escape(short(line, WIDTH))}</div>"
@@ -253,9 +259,16 @@ def _table(rows: list[str]) -> list[str]:
     return ["<table>", *(f"<tr>{row}</tr>" for row in rows), "</table>"] if rows else []
 
 
+def _row(tag: str, cells: Sequence[str], right: Sequence[bool]) -> str:
+    return "".join(_cell(tag, cell, end) for cell, end in zip(cells, right, strict=True))
+
+
 def _cell(tag: str, text: str, right: bool = False) -> str:
-    side = "right" if right else "left"
-    return f'<{tag} style="text-align: {side}">{html.escape(text)}</{tag}>'
+    return _tagged(html.escape(text), tag, "right" if right else "left")
+
+
+def _tagged(inside: str, tag: str = "td", side: str = "left") -> str:
+    return f'<{tag} style="text-align: {side}">{inside}</{tag}>'
 
 
 def _facts(page: Page) -> list[tuple[str, str]]:
@@ -271,7 +284,7 @@ def _facts(page: Page) -> list[tuple[str, str]]:
 
 
 def _limited(page: Page, rows: int) -> list[str]:
-    return _lines(page, _cut(page.rows[:rows]), len(page.rows) - rows)
+    return _lines(page, _cut(page, rows), len(page.rows) - rows)
 
 
 def _lines(page: Page, rows: Sequence[Sequence[str]], left: int) -> list[str]:
@@ -282,8 +295,8 @@ def _lines(page: Page, rows: Sequence[Sequence[str]], left: int) -> list[str]:
     else:
         width = max((len(word) for word, _ in facts), default=0)
         lines += [f"  {word:<{width}}  {' '.join(text.split())}" for word, text in facts]
-    if page.columns:
-        lines += _aligned([page.columns, *rows])
+    if rows:
+        lines += _aligned([page.columns] if page.columns else [], rows)
     return [*lines, *_last(page, left)]
 
 
@@ -314,13 +327,17 @@ def _rows_shown(page: Page) -> int:
     return 0
 
 
-def _cut(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    return [[short(cell) for cell in row] for row in rows]
+def _cut(page: Page, rows: int) -> list[list[str]]:
+    return [[short(cell, page.cell) for cell in row] for row in page.rows[:rows]]
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    right = _numeric(rows[1:], len(rows[0]))
-    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+def _aligned(heads: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> list[str]:
+    right = _numeric(body, len(body[0]))
+    rows = [*heads, *body]
+    widths = [
+        max((len(row[j]) for row in rows if right[j] or any(row[j + 1 :])), default=0)
+        for j in range(len(rows[0]))
+    ]  # the last cell of a row may run over
     return [
         "  "
         + "  ".join(

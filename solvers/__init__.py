@@ -38,6 +38,7 @@ from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm
+from tightmargin.solvers.showing.show import show
 from tightmargin.solvers.soft_margin.sgd import sgd
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 
@@ -92,6 +93,7 @@ __all__ = [
     "register_solver",
     "rsvm_path",
     "sgd",
+    "show",
     "solve",
     "solve_isolated",
     "solve_rsvm",

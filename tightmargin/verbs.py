@@ -17,6 +17,7 @@ from tightmargin.solvers import (
     diff,
     export,
     rederive,
+    show,
     solve,
     solve_isolated,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "load",
     "read_fitted",
     "rederive",
+    "show",
     "solve",
     "solve_isolated",
     "tighten",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from itertools import groupby
 
-from docs.generate.formula import MODES, Formula, formulas
-from docs.generate.latex import SYMBOLS, latex, letter
 from docs.generate.witnesses import ROOT, TRIALS, tests_naming, trial_line
 from tightmargin.formulations import CATALOGUE, Entry
+from tightmargin.formulations.formulas.formula import MODES, Formula, formulas
+from tightmargin.formulations.formulas.latex import SYMBOLS, latex, letter
 
 NAMES = {
     "bi_vapnik": "Bi & Vapnik 2003", "cepeda_gomez_han": "Cepeda, Gomez & Han 2024",

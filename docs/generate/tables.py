@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from docs.generate.entries import anchor, relation
-from docs.generate.formula import formulas
 from docs.generate.witnesses import ROOT
 from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.formulations.formulas.formula import formulas
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
 

@@ -75,18 +75,23 @@ class ArrayVar(IndexedVar, Readable):
         if first is None:
             return Page(self._title())
         name = f"{self.name}{index_repr(first)}"
-        made = self._data.get(first)
-        sides = made.bounds if made is not None else tuple(_bound(s, 0) for s in self._sides)
-        low, high = (
-            empty if side is None else pyo.value(side)
-            for side, empty in zip(sides, (-np.inf, np.inf), strict=True)
-        )
-        domain = self._rule_domain(self.parent_block(), None, self)
+        low, high, domain = self.limits_of(first)
         facts = [
             (name, f"{between_text(low, name, high)}, in {domain}"),
             ("edit", f"like any Pyomo variable: {name}.fix(0)"),
         ]
         return Page(self._title(), facts)
+
+    def limits_of(self, index: Any) -> tuple[float, float, str]:
+        """Bounds and domain of an element, which is not made for it."""
+        made, k = self._data.get(index), self.number_of(index)
+        sides = made.bounds if made is not None else tuple(_bound(s, k) for s in self._sides)
+        low, high = (
+            empty if side is None else float(pyo.value(side))
+            for side, empty in zip(sides, (-np.inf, np.inf), strict=True)
+        )
+        shared = self._rule_domain(self.parent_block(), None, self)
+        return low, high, str(shared if made is None else made.domain)
 
     def __len__(self) -> int:
         return len(self._index_set)

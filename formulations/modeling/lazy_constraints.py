@@ -46,13 +46,18 @@ class LazyRows(IndexedConstraint, Readable):
         if first is None:
             return Page(self._title())
         name = f"{self.name}{index_repr(first)}"
-        row = self._data.get(first)
-        kept = row is None or row._expr is self._pristine.get(first)
         facts = [
-            (name, self.row_text(self.row_number(first)) if kept else str(row.expr)),
+            (name, self.text_of(first) or str(self._data[first].expr)),
             ("edit", f"like any Pyomo constraint: {name}.deactivate(), del {name}"),
         ]
         return Page(self._title(), facts)
+
+    def text_of(self, index: Any) -> str:
+        """The row of an index as mathematics; empty where it is no longer what the arrays say."""
+        row = self._data.get(index)
+        if row is not None and row._expr is not self._pristine.get(index):
+            return ""
+        return self.row_text(self.row_number(index))
 
     def construct(self, data: Any = None) -> None:
         """Nothing to build: rows are made when touched."""

@@ -20,10 +20,10 @@ from docs.generate.api import NAMESPACES, names_of, thing_of
 from docs.generate.docstrings import converted, escaped
 from docs.generate.entries import NAMES, _program, anchor, paper_section
 from docs.generate.expand import expanded
-from docs.generate.formula import formulas, parsed
-from docs.generate.latex import latex
 from docs.generate.witnesses import TRIALS, trial_line
 from tests.support.command_line import run
+from tightmargin.formulations.formulas.formula import formulas, parsed
+from tightmargin.formulations.formulas.latex import latex
 from tightmargin.solvers.backends.registry import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[2]

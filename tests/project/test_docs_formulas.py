@@ -11,11 +11,11 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from docs.generate.formula import Formula, formulas, parsed
 from tests.project.test_catalogue_solvers import PENALTY, TRIALS, built
 from tests.support.formula_values import Values, bounds_of, slack_bound_names
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.conic.strengthened import ROOM
+from tightmargin.formulations.formulas.formula import Formula, formulas, parsed
 from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
 

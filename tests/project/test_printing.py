@@ -38,6 +38,7 @@ NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 LONG_ARRAY = re.compile(rf"{NUMBER}(?:\s*,?\s+{NUMBER}){{{NUMBERS},}}")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 MANY, WIDE = 569, 30
+TAGS = {"div", "strong", "table", "tr", "th", "td", "sub", "sup"}
 MEANT = ("parameter", "tolerance")  # fields that a computation reads
 
 
@@ -82,7 +83,7 @@ def refuse_long_pages(thing: Any) -> None:
     page = thing._repr_html_()
     shown = Cells(page)
     assert shown.open == []
-    assert shown.tags <= {"div", "strong", "table", "tr", "th", "td"}  # no script, nothing loaded
+    assert shown.tags <= TAGS  # no script, nothing loaded
     refuse_long(shown.text, shown.lines, len("".join(shown.text.split("\n"))))
 
 

@@ -1,4 +1,4 @@
-"""Formulas of docs/formulas evaluated with numpy at the values of a built model."""
+"""Formulas of formulations/formulas evaluated with numpy at the values of a built model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from docs.generate.formula import Formula
+from tightmargin.formulations.formulas.formula import Formula
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {

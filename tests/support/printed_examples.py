@@ -71,7 +71,7 @@ def _compared(data: tm.TrainingData) -> Any:
 def _edited(data: tm.TrainingData) -> Any:
     model = tm.zero_one_big_m(data, penalty=PENALTY, big_m="derived", intercept="penalised")
     model.cap = pyo.Constraint(expr=model.w[0] <= 0.1)
-    return tm.diff(model), tm.rederive(model)
+    return tm.diff(model), tm.rederive(model), tm.show(model)
 
 
 def _searches(data: tm.TrainingData) -> Any:

@@ -1,7 +1,8 @@
-"""Formulas of the catalogue as they stand in docs/formulas, one file a paper.
+"""Formulas of the catalogue as they stand in this folder, one file a paper.
 
 A formula is written once, in Python's syntax, and read twice: latex.py prints it on the page of
-its paper, and tests/project/test_docs.py evaluates it at random points beside the built model.
+its paper and in `tm.show`, and tests/project/test_docs_formulas.py evaluates it at random points
+beside the built model.
 
     x[i], B[k,j]         entries; an index runs over the set of its letter in capitals, or `ranges`
     sum(i, f), sum(i, f, condition)                     over all i, or those with the condition
@@ -21,7 +22,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "formulas"
+FOLDER = Path(__file__).resolve().parent
 MODES = ("free", "penalised", "none")
 _ROW = re.compile(
     r"(?P<name>\w+)(\[(?P<indices>[^]]*)\])?( \((?P<modes>[^)]*)\))?: (?P<text>[^|]*)"

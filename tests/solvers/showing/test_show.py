@@ -1,0 +1,252 @@
+"""tm.show: the formulation as its paper states it, every edit marked, foreign models by rows."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.project.test_catalogue_solvers import TRIALS, built
+from tests.support.printed_examples import points
+from tightmargin.formulations import CATALOGUE, ProblemClass, formulation
+from tightmargin.formulations.formulas.formula import formulas
+from tightmargin.solvers.showing.expressions import expression_node, relation_node
+from tightmargin.solvers.showing.statements import of_text
+
+DATA = tm.TrainingData([[0.5, -2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], [-1, 1, 1, -1])
+
+
+def c_svc() -> Any:
+    return tm.c_svc(DATA, C=2.0)
+
+
+def line(shown: Any, name: str) -> Any:
+    return next(found for found in shown.statements if found.name == name)
+
+
+def test_a_model_is_shown_as_its_paper_states_it() -> None:
+    assert str(tm.show(c_svc())).splitlines() == [
+        "c_svc (QP): C-SVC, the soft margin with a cost on every slack.",
+        "  min        1/2 ||w||^2 + C sum_i s_i xi_i",
+        "  margin[i]  y_i (<w, x_i> + b) + xi_i >= 1  for i in I (4)",
+        "  bounds     xi_i >= 0",
+        "  free       w, b",
+        "  data       TrainingData: 4 points, 2 features; C = 2; intercept = free",
+    ]
+
+
+def test_it_is_shown_in_latex_and_in_html() -> None:
+    shown = tm.show(c_svc())
+    row = r"y_{i}\,\left(\langle w, x_{i}\rangle + b\right) + \xi_{i} \ge 1"
+    assert row in shown.to_latex()
+    assert shown._repr_latex_() == f"${shown.to_latex()}$"
+    page = shown._repr_html_()
+    assert "y<sub>i</sub> (⟨w, x<sub>i</sub>⟩ + b) + ξ<sub>i</sub> ≥ 1" in page
+    assert "for i in I (4)" in page
+    assert line(shown, "min").latex == (
+        r"\tfrac{1}{2}\,\lVert w\rVert^2 + C\,\sum_{i} s_{i}\,\xi_{i}"
+    )
+
+
+def test_the_intercept_is_that_of_the_model() -> None:
+    none = tm.show(tm.c_svc(DATA, C=1.0, intercept="none"))
+    assert line(none, "margin[i]").text == "y_i <w, x_i> + xi_i >= 1"
+    priced = tm.show(tm.c_svc(DATA, C=1.0, intercept="penalised"))
+    assert line(priced, "min").text.startswith("1/2 ||(w, b)||^2 + C")
+    dual = tm.show(tm.c_svc_dual(DATA, C=1.0, intercept="penalised"))
+    assert {found.name for found in dual.statements} >= {"weight[j]", "weight_b"}
+    assert "balance" not in str(dual)
+
+
+def test_nothing_is_made_of_what_is_kept_as_arrays() -> None:
+    model = c_svc()
+    tm.show(model, rows=2)
+    assert len(model.margin._data) == len(model.xi.touched()) == 0
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_every_entry_is_shown(name: str) -> None:
+    model = built(name, TRIALS[name].intercepts[0])
+    shown = tm.show(model)
+    assert shown.edits == ()
+    assert shown.title.startswith(f"{name} ({CATALOGUE[name].problem_class})")
+    named = " ".join(found.name for found in shown.statements)
+    formula = formulas()[name]
+    stated = {row.name for row in formula.rows}
+    for family in model.component_objects(pyo.Constraint, active=True, descend_into=False):
+        if len(family) and formula.minimise:
+            assert family.local_name in named, "a family of rows is left out"
+            stated.discard(family.local_name)
+    for text in (repr(shown), *(found.text for found in shown.statements)):
+        assert "\\" not in text
+    assert len(repr(shown)) <= 600
+    assert shown.to_latex().count("{") == shown.to_latex().count("}")
+
+
+def test_every_edit_is_marked() -> None:
+    model = c_svc()
+    model.cap = pyo.Constraint(expr=model.w[0] <= 0.25)
+    for i in (1, 2):
+        model.margin[i].deactivate()
+    model.C = 5.0
+    model.xi[3].fix(0.0)
+    found = {(edit.mark, edit.name): edit for edit in tm.show(model).edits}
+    assert set(found) == {("+", "cap"), ("-", "margin[1]"), ("~", "C"), ("~", "xi[3]")}
+    assert found["+", "cap"].text == "w[0] <= 0.25"
+    assert found["+", "cap"].latex == r"w_{0} \le 0.25"
+    assert found["-", "margin[1]"].text == "w[0] + 3 w[1] + b + xi[1] >= 1"
+    assert found["-", "margin[1]"].where == "and 1 more"
+    assert (found["~", "C"].text, found["~", "C"].where) == ("C = 5", "was C = 2")
+    assert found["~", "xi[3]"].text == "xi[3] = 0"
+    text = str(tm.show(model)).splitlines()
+    assert "  +  cap        w[0] <= 0.25" in text
+    assert "C = 5" in line(tm.show(model), "data").text
+
+
+def test_another_objective_and_a_new_variable_are_marked() -> None:
+    model = c_svc()
+    model.extra = pyo.Var(bounds=(0, 1))
+    model.objective.set_value(model.objective.expr + model.extra)
+    marks = {edit.name: edit.mark for edit in tm.show(model).edits}
+    assert marks["extra"] == "+"
+    assert marks["objective"] == "~"
+
+
+def test_rows_are_written_out_on_request() -> None:
+    shown = tm.show(c_svc(), rows=2)
+    assert line(shown, "margin[0]").text == "-0.5 w[0] + 2 w[1] - b + xi[0] >= 1"
+    assert line(shown, "margin[1]").text == "w[0] + 3 w[1] + b + xi[1] >= 1"
+    assert line(shown, "margin[1]").where == "and 2 more"
+    assert "margin[2]" not in str(shown)
+
+
+def test_a_formulation_of_ones_own_is_shown_by_its_docstring() -> None:
+    @formulation(ProblemClass.QP, "here")
+    def shown_by_docstring(data: tm.TrainingData, *, intercept: str = "free") -> Any:
+        """The least norm at all.
+
+        min   ||w||^2
+        s.t.  floor   w_0 >= 1
+        """
+        model = pyo.ConcreteModel()
+        model.w = pyo.Var([0, 1])
+        model.floor = pyo.Constraint(expr=model.w[0] >= 1)
+        model.objective = pyo.Objective(expr=model.w[0] ** 2 + model.w[1] ** 2)
+        return model
+
+    try:
+        text = str(tm.show(shown_by_docstring(DATA)))
+    finally:
+        del CATALOGUE["shown_by_docstring"]
+    assert text.splitlines()[0] == "shown_by_docstring (QP): The least norm at all."
+    assert "  min   ||w||^2" in text
+    assert "  s.t.  floor w_0 >= 1" in text
+
+
+def foreign() -> Any:
+    model = pyo.ConcreteModel(name="mine")
+    model.I = pyo.RangeSet(30)
+    model.x = pyo.Var(model.I, bounds=(0, 1))
+    model.y = pyo.Var(within=pyo.Binary)
+    model.p = pyo.Param(initialize=3.5, mutable=True)
+    model.c = pyo.Constraint(
+        model.I, rule=lambda m, i: m.x[i] ** 2 + pyo.exp(m.y) * (m.x[1] - 2) <= 3 * i
+    )
+    model.r = pyo.Constraint(expr=(1, model.x[1] + model.p * model.x[2] / (model.x[3] + 1), 4))
+    model.e = pyo.Constraint(expr=model.x[1] == abs(model.x[2]) - 0.5 * model.y)
+    return model
+
+
+def test_a_foreign_model_is_shown_by_the_first_row_of_each_family() -> None:
+    model = foreign()
+    model.o = pyo.Objective(
+        expr=sum(model.x[i] for i in model.I) - 2 * model.y * model.x[1], sense=pyo.maximize
+    )
+    shown = tm.show(model)
+    assert shown.title == "mine: 31 variables, 32 rows"
+    assert line(shown, "max").text == ("x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + ... - 2 y x[1]")
+    assert line(shown, "c[1]").text == "x[1]^2 + exp(y) (x[1] - 2) <= 3"
+    assert line(shown, "c[1]").where == "and 29 more"
+    assert line(shown, "c[1]").latex == (
+        r"x_{1}^{2} + \operatorname{exp}\left(y\right)\,\left(x_{1} - 2\right) \le 3"
+    )
+    assert line(shown, "r").text == "1 <= x[1] + (p x[2])/(x[3] + 1) <= 4"
+    assert line(shown, "y").text == "0 <= y <= 1, in Binary"
+    assert line(shown, "data").text == "p = 3.5"
+    assert [found.name for found in tm.show(model, rows=2).statements if "c[" in found.name] == [
+        "c[1]", "c[2]",
+    ]  # fmt: skip
+
+
+def test_semidefinite_rows_and_empty_models_are_shown() -> None:
+    model = pyo.ConcreteModel()
+    model.s = pyo.Var()
+    tm.psd(model, "outer", [[model.s], [1.0, 2.0]])
+    assert line(tm.show(model), "outer").text == "matrix of order 2 is semidefinite"
+    assert tm.show(pyo.ConcreteModel(name="none")).statements == ()
+    assert repr(tm.show(pyo.ConcreteModel(name="none"))) == "none: 0 variables, 0 rows"
+
+
+class Meaning(dict):
+    """Names of a node with their values; indices are names too."""
+
+    def __missing__(self, name: str) -> Any:
+        return int(name)
+
+
+def evaluated(node: ast.expr, model: Any) -> Any:
+    values = {(i,): pyo.value(model.x[i]) for i in model.I}
+    names = Meaning(x=values, y=pyo.value(model.y), p=pyo.value(model.p))
+    names["unary"] = lambda name, at: getattr(math, name, abs)(at)
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name | ast.Subscript | ast.Tuple):
+            part.ctx = ast.Load()
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+    return eval(code, {"__builtins__": {}}, names)
+
+
+def test_nodes_have_the_value_of_the_expression() -> None:
+    model = foreign()
+    for i in model.I:
+        model.x[i].set_value(i / 40)
+    model.y.set_value(1)
+    x, y, p = model.x, model.y, model.p
+    for expression in (
+        x[1] - x[2] * 3 + (x[3] - 1) * (y - 2),
+        -x[1] / (p + x[2]) - x[3] ** (x[4] + 1),
+        pyo.exp(-x[5]) * pyo.log(x[6] + 2) - abs(x[7] - 2),
+        2 * (x[1] - (x[2] - x[3])) / 5 - (-x[4]),
+        p * x[1] + 0.125 * p,
+    ):
+        assert evaluated(expression_node(expression), model) == pytest.approx(pyo.value(expression))
+    assert evaluated(relation_node(model.r), model) == (1 <= pyo.value(model.r.body) <= 4)
+
+
+def test_what_is_no_expression_is_upright() -> None:
+    assert of_text("row", "a matrix of order 3").latex == r"\text{a matrix of order 3}"
+    assert of_text("row", "xi[0] >= 1").html == "ξ<sub>0</sub> ≥ 1"
+    assert "&lt;b&gt;" in of_text("row", "<b>").html
+
+
+def test_large_models_are_shown_at_once() -> None:
+    model = tm.c_svc(points(569, 30), C=1.0)
+    shown = tm.show(model, rows=3)
+    assert len(repr(shown).splitlines()) <= 12
+    assert re.search(r"\.\.\. \(\d+ terms\)", line(shown, "margin[0]").text)
+
+
+@pytest.mark.parametrize("model", [3, None, pyo.AbstractModel()])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(TypeError, match="show takes a constructed Pyomo model"):
+        tm.show(model)
+
+
+@pytest.mark.parametrize("rows", [-1, 1.5, True])
+def test_a_bad_number_of_rows_is_refused(rows: Any) -> None:
+    with pytest.raises(ValueError, match="rows must be a whole number"):
+        tm.show(c_svc(), rows=rows)
