@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -201,14 +203,25 @@ def test_every_notebook_is_a_page_with_its_title(pages: dict[str, Page]) -> None
         assert title.split()[0] in pages[f"notebooks/{path.stem}.html"].text
 
 
-def test_the_tutorial_runs() -> None:
+def without_digits(printed: str) -> list[str]:
+    """Words and signs: seconds and last digits are another machine's."""
+    return re.sub(r"\d[\d.]*(e-?\d+)?", "#", printed).split()
+
+
+def test_the_tutorial_runs_and_prints_what_it_shows() -> None:
     text = (ROOT / "docs" / "tutorial.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    assert len(blocks) == 8
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, flags=re.S)
+    assert sum(bool(shown) for _, shown in blocks) == 4
+    assert len(blocks) == 11
     space: dict[str, object] = {}
     known = dict(tm.catalogue)
     try:
-        exec(compile("\n".join(blocks), "tutorial.md", "exec"), space)
+        for code, shown in blocks:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(code, "tutorial.md", "exec"), space)
+            if shown:
+                assert without_digits(printed.getvalue()) == without_digits(shown)
     finally:
         tm.catalogue.clear()
         tm.catalogue.update(known)

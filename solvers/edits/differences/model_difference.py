@@ -13,6 +13,7 @@ from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.result import SolveResult
 
 PARTS_SHOWN = 5
+CELL = 44  # characters of a row's mathematics in a table
 
 
 class Effect(StrEnum):
@@ -206,6 +207,7 @@ class ModelDifference(Framed):
             f"ModelDifference: {self.effect}" + (f" ({told})" if told else ""),
             columns=("", "change", "mathematics", "effect") if self.changes else (),
             rows=[_cells(change) for change in self.changes],
+            cell=CELL,
         )
 
     def _records(self) -> list[dict[str, Any]]:
