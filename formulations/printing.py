@@ -8,20 +8,19 @@ counted instead of printed. Everything there is comes from `to_dict`.
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 
+from tightmargin.formulations.number_words import CELL, count_text, number_text, short
+
 LINES, CHARACTERS = 12, 600  # of what prints without being asked for more
-WIDTH, CELL = 84, 30  # characters of a line, and of a cell
+WIDTH = 84  # characters of a line
 FACTS = 5  # that get a line each in a console; more of them share lines
 NUMBERS = 6  # of an array that is written out
-DIGITS, BOUND_DIGITS = 15, 9  # at most, to tell two proven ends apart; of a bound by itself
 
 
 @dataclass(frozen=True)
@@ -133,61 +132,6 @@ def value_text(value: Any) -> str:
     if isinstance(value, list | tuple | set | frozenset):
         return _items_text(list(value))
     return "a function" if callable(value) else type(value).__name__
-
-
-def number_text(value: Any) -> str:
-    """A number to six digits; whole ones with all of theirs."""
-    return str(int(value)) if isinstance(value, int | np.integer) else f"{value:.6g}"
-
-
-def proven_ends(low: float, high: float) -> tuple[str, str]:
-    """Two ends of a proven interval as decimals, rounded outwards and told apart."""
-    scale, width = max(abs(low), abs(high)), high - low
-    digits = DIGITS
-    if 0 < width < math.inf:
-        digits = min(DIGITS, max(6, 2 - math.floor(math.log10(width / scale))))
-    ends = ((low, ROUND_FLOOR), (high, ROUND_CEILING))
-    below, above = (Context(digits, way).create_decimal(end) for end, way in ends)
-    return decimal_text(below), decimal_text(above)
-
-
-def bound_text(bound: float, objective: float | None = None) -> str:
-    """A proven bound, rounded away from the objective; with all its digits where there is none."""
-    if objective is None:
-        return repr(bound)
-    way = ROUND_FLOOR if bound <= objective else ROUND_CEILING
-    return decimal_text(Context(BOUND_DIGITS, way).create_decimal(bound))
-
-
-def with_bound(objective: float, bound: float | None) -> str:
-    """An objective beside its proven bound."""
-    if bound is None or not math.isfinite(bound):
-        return f"{number_text(objective)}, no proven bound"
-    gap = abs(objective - bound)
-    share = f", {100 * gap / abs(objective):.2g} % away" if objective else ""
-    return f"{number_text(objective)}, proven bound {bound_text(bound, objective)}{share}"
-
-
-def decimal_text(value: Decimal) -> str:
-    """A decimal without an exponent, where that is short."""
-    if not value.is_finite():
-        return "-inf" if value < 0 else "inf"
-    plain = -5 < value.adjusted() < DIGITS
-    if not plain:
-        return f"{value.normalize():e}"
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def count_text(count: int, word: str, words: str = "") -> str:
-    """`1 point`, `2 points`."""
-    return f"{count} {word if count == 1 else words or word + 's'}"
-
-
-def short(text: str, width: int = CELL) -> str:
-    """A text on one line, cut where it is too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 3].rstrip() + "..."
 
 
 def _array_text(value: Any) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tightmargin.formulations.printing import Page, Printed, count_text
+from tightmargin.formulations.number_words import count_text
+from tightmargin.formulations.printing import Page, Printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -17,14 +17,8 @@ from tightmargin.formulations.data.arrays import (
     real_array,
     refuse_non_finite,
 )
-from tightmargin.formulations.printing import (
-    Page,
-    Printed,
-    count_text,
-    number_text,
-    short,
-    value_text,
-)
+from tightmargin.formulations.number_words import count_text, number_text, short
+from tightmargin.formulations.printing import Page, Printed, value_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,8 +1,7 @@
 """Formulas of the catalogue as they stand in this folder, one file a paper.
 
 A formula is written once, in Python's syntax, and read twice: latex.py prints it on the page of
-its paper and in `tm.show`, and tests/project/test_docs_formulas.py evaluates it at random points
-beside the built model.
+its paper, and a test evaluates it at random points beside the built model. `tm.show` prints it too.
 
     x[i], B[k,j]         entries; an index runs over the set of its letter in capitals, or `ranges`
     sum(i, f), sum(i, f, condition)                     over all i, or those with the condition

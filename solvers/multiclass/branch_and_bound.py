@@ -28,6 +28,8 @@ from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs, 
 from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
 from tightmargin.formulations.printing import Page, Printed, count_text
+from tightmargin.formulations.number_words import count_text
+from tightmargin.formulations.printing import Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import Space, hinge_multipliers, machine_space
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tightmargin.formulations.printing import (
-    Page,
+from tightmargin.formulations.number_words import (
     bound_text,
     count_text,
     number_text,
     proven_ends,
     short,
-    value_text,
     with_bound,
 )
+from tightmargin.formulations.printing import Page, value_text
 from tightmargin.solvers.proofs.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -19,15 +19,14 @@ import pytest
 import tightmargin as tm
 from tests.support.printed_examples import PENALTY, examples, points
 from tests.support.public_classes import public_classes
+from tightmargin.formulations.number_words import bound_text, proven_ends
 from tightmargin.formulations.printing import (
     CHARACTERS,
     LINES,
     NUMBERS,
     Page,
     Printed,
-    bound_text,
     html_of,
-    proven_ends,
     text_of,
 )
 from tightmargin.solvers.printing.tables import Framed

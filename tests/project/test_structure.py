@@ -353,10 +353,12 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         scripts = archive.read(f"{about}/entry_points.txt").decode()
     modules = {name for name in names if not name.startswith(f"{about}/")}
     written = {installed_path(path).as_posix() for path in source_files()}
-    # Beside the modules: the prints of the papers, and the mark that the code is typed.
+    # Beside the modules: the prints of the papers, their formulas, and the mark of typed code.
     prints = {path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("published.toml")}
-    assert len(prints) == 5
-    data = {installed_path(path).as_posix() for path in prints} | {f"{FRONT_DOOR}/py.typed"}
+    formulas = {path.relative_to(ROOT) for path in (ROOT / "formulations").rglob("*.toml")}
+    assert len(prints) == len(formulas) == 5
+    data = {installed_path(path).as_posix() for path in prints | formulas}
+    data |= {f"{FRONT_DOOR}/py.typed"}
     assert modules == written | data
     assert f"{about}/licenses/LICENSE" in names
     assert "License-Expression: BSD-3-Clause" in metadata
