@@ -21,6 +21,7 @@ LINES, CHARACTERS = 12, 600  # of what prints without being asked for more
 WIDTH = 84  # characters of a line
 FACTS = 5  # that get a line each in a console; more of them share lines
 NUMBERS = 6  # of an array that is written out
+_TABLE = '<table style="color: inherit">'  # of a dark page, which old browsers' tables leave
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def html_of(page: Page) -> str:
 
 
 def _table(rows: list[str]) -> list[str]:
-    return ["<table>", *(f"<tr>{row}</tr>" for row in rows), "</table>"] if rows else []
+    return [_TABLE, *(f"<tr>{row}</tr>" for row in rows), "</table>"] if rows else []
 
 
 def _row(tag: str, cells: Sequence[str], right: Sequence[bool]) -> str:

@@ -64,7 +64,12 @@ class Mathematics(Printed):
         first = 0 if self.edits else 1  # no column for marks that nothing has
         rows = [(line.mark, line.name, line.text, line.where) for line in self.statements]
         marked = [
-            (line.mark, html.escape(line.name), line.html, html.escape(line.where))
+            (
+                f"<strong>{line.mark}</strong>",
+                html.escape(line.name),
+                line.html,
+                html.escape(line.where),
+            )
             for line in self.statements
         ]
         return Page(

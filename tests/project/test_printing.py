@@ -54,7 +54,7 @@ class Cells(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.open.append(tag)
         self.tags.add(tag)
-        self.lines += tag in ("tr", "strong") or (tag == "div" and len(self.open) > 1)
+        self.lines += tag == "tr" or (tag == "div" and len(self.open) > 1)
         assert all(name == "style" and "url" not in (value or "") for name, value in attrs)
 
     def handle_endtag(self, tag: str) -> None:
@@ -83,7 +83,7 @@ def refuse_long_pages(thing: Any) -> None:
     shown = Cells(page)
     assert shown.open == []
     assert shown.tags <= TAGS  # no script, nothing loaded
-    refuse_long(shown.text, shown.lines, len("".join(shown.text.split("\n"))))
+    refuse_long(shown.text, shown.lines + 1, len("".join(shown.text.split("\n"))))
 
 
 def larger(thing: Any) -> Any:
