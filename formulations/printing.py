@@ -156,7 +156,7 @@ def _items_text(items: list[Any]) -> str:
     if len(items) == 1:
         return value_text(items[0])
     kinds = {type(item).__name__ for item in items}
-    return f"{len(items)} {kinds.pop() + 's' if len(kinds) == 1 else 'entries'}"
+    return f"{len(items)} {kinds.pop().removesuffix('s') + 's' if len(kinds) == 1 else 'entries'}"
 
 
 def _listed(words: list[str]) -> str:

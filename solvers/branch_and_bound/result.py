@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tightmargin.formulations.printing import Printed
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.trace import Row
@@ -12,8 +13,8 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, Lowe
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 
 
-@dataclass(frozen=True, eq=False)
-class TreeSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeSearch(Printed):
     """Where a search ended.
 
     Attributes
@@ -39,6 +40,7 @@ class TreeSearch:
     stop: StopReason
     trace: tuple[Row, ...]
     falls: bool = False
+    _shown = ("point", "bound", "nodes", "stop", "trace")
 
 
 @dataclass(frozen=True, eq=False)

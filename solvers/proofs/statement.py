@@ -57,9 +57,12 @@ class Proof(Printed):
         """The statement in words."""
         raise NotImplementedError
 
+    def _title(self) -> str:
+        return self._says()
+
     def _page(self) -> Page:
         facts = [("says", self._says()), ("proof", self.words), ("next", ".to_dict()")]
-        return Page(self._title(), facts)
+        return Page(type(self).__name__, facts)
 
     def __post_init__(self, seal: object) -> None:
         """Refuse everybody who does not hold the seal."""

@@ -119,7 +119,7 @@ def show(model: pyo.ConcreteModel, rows: int = 0) -> Mathematics:
     TypeError
         Something that is no constructed Pyomo model.
     ValueError
-        A negative number of rows.
+        A negative number of rows; a variable of another model in one of the catalogue's.
 
     Examples
     --------

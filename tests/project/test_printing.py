@@ -29,9 +29,15 @@ from tightmargin.formulations.printing import (
     html_of,
     text_of,
 )
+from tightmargin.solvers.branch_and_bound.result import TreeSearch
 from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.proofs.statement import Infeasible, Unbounded
+from tightmargin.solvers.proofs.tree.tree import TreeProof
 
-PUBLIC = sorted(public_classes(), key=lambda kind: f"{kind.__module__}.{kind.__qualname__}")
+BESIDES = {Infeasible, Unbounded, TreeProof, TreeSearch}  # held where annotations do not say so
+PUBLIC = sorted(
+    public_classes() | BESIDES, key=lambda kind: f"{kind.__module__}.{kind.__qualname__}"
+)
 NAMES = [kind.__name__ for kind in PUBLIC]
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 LONG_ARRAY = re.compile(rf"{NUMBER}(?:\s*,?\s+{NUMBER}){{{NUMBERS},}}")

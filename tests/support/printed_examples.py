@@ -15,8 +15,14 @@ from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Finding, Status, methods
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.branch_and_bound.search import tree_search
 from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.farkas import proven_infeasible
+from tightmargin.solvers.proofs.feasible_point import proven_point
+from tightmargin.solvers.proofs.rays import proven_unbounded
+from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 NU, RIDGE, PENALTY = 0.1, 0.1, 1.0
@@ -35,6 +41,7 @@ def returned() -> Iterator[Any]:
     yield from (_data_objects(data), _solved(data), _compared(data), _edited(data))
     yield from (_searches(data), _paths(data), _theory(data), _drawn_and_studied())
     yield _read_by_solvers(data)
+    yield from (_without_optimum(), _tree(data))
 
 
 def _data_objects(data: tm.TrainingData) -> Any:
@@ -157,6 +164,29 @@ def _read_by_solvers(data: tm.TrainingData) -> Any:
         (model.margin, model.xi, model.xi.arrays(), cones.inside, cones.W, form),
         (claim, limits, methods()[0], Finding(values, Status.OPTIMAL, "made"), SOLVERS["highs"]),
     )
+
+
+def _without_optimum() -> Any:
+    """What the kernel says of a model without a point, and of one without a least value."""
+    empty, endless = pyo.ConcreteModel(), pyo.ConcreteModel()
+    for model in (empty, endless):
+        model.x = pyo.Var()
+        model.objective = pyo.Objective(expr=model.x)
+    empty.low, empty.high = pyo.Constraint(expr=empty.x >= 1), pyo.Constraint(expr=empty.x <= 0)
+    endless.row = pyo.Constraint(expr=endless.x <= 0)
+    form = standard_form(endless)
+    point = proven_point(form, np.zeros(1))
+    assert point is not None
+    infeasible = proven_infeasible(standard_form(empty), np.array([1.0, -1.0]))
+    return infeasible, proven_unbounded(form, point, [-1])
+
+
+def _tree(data: tm.TrainingData) -> Any:
+    """What branch and bound finds of an edited model."""
+    model = tm.zero_one_big_m(data, penalty=PENALTY, big_m=10.0, intercept="penalised")
+    model.cap = pyo.Constraint(expr=model.w[0] <= 0.5)
+    subject = Subject(standard_form(model))
+    return tree_search(Case(model, subject, None, Limits(time_limit=20.0, threads=1)))
 
 
 @functools.cache

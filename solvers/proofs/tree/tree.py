@@ -22,6 +22,8 @@ from functools import lru_cache
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.number_words import count_text, number_text
+from tightmargin.formulations.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
@@ -52,8 +54,8 @@ class Leaf:
     certificate: int
 
 
-@dataclass(frozen=True, eq=False)
-class TreeProof:
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeProof(Printed):
     """What the module's docstring describes.
 
     Attributes
@@ -70,6 +72,9 @@ class TreeProof:
     rounds: tuple[tuple[Step, ...], ...]
     certificates: tuple[SparseMultipliers, ...]
     nodes: tuple[Branch | Leaf, ...]
+
+    def _title(self) -> str:
+        return f"TreeProof: {count_text(len(self.nodes), 'node')} below {number_text(self.cutoff)}"
 
 
 def tree_bound(subject: Subject, proof: TreeProof) -> LowerBound | Infeasible | None:
