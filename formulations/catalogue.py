@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.number_words import count_text
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.formulations.printing import Page, Printed, Readable, value_text
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed, Readable, value_text
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]

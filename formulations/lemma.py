@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ from tightmargin.formulations.catalogue import CATALOGUE, INTEGER_CLASSES, Entry
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 

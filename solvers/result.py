@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
 from tightmargin.solvers.printing.results import certificate_page, result_page, result_title
 from tightmargin.solvers.proofs.verdict import Verdict

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.model_rows import elements_of, level_of
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.number_words import number_text
-from tightmargin.formulations.printing import Page, Printed, value_text
+from tightmargin.number_words import number_text
+from tightmargin.printing import Page, Printed, value_text
 
 SCHEMA = "tightmargin/cuts/1"
 

@@ -26,7 +26,7 @@ from tightmargin.formulations.nu.support_function import (
     support_value,
 )
 from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.nu.nu_range import POLAR, nu_range
 
 ROUNDING = 1e-14

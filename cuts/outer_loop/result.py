@@ -10,8 +10,8 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.search.result import Incumbent
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed

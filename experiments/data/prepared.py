@@ -20,7 +20,7 @@ from tightmargin.formulations.data.kernels import cross_gram
 from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
 
 Raw = TrainingData | MulticlassData

@@ -25,7 +25,7 @@ from tightmargin.experiments.plots.style import (
     tidy,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 

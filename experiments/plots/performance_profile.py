@@ -23,7 +23,7 @@ from tightmargin.experiments.plots.style import (
     tidy,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.comparison.agreement import Agreement
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status

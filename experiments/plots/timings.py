@@ -18,7 +18,7 @@ from tightmargin.experiments.plots.style import (
     plain_logarithm,
     tidy,
 )
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 SPREAD = 0.6  # of the distance of two groups: how wide its methods stand
 ABOVE = 2.5  # times the limit: where the axis ends

@@ -16,8 +16,8 @@ from tightmargin.experiments.saved_results.verification_facts import (
 )
 from tightmargin.formulations.catalogue import PaperCheck
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed, value_text
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed, value_text
 from tightmargin.solvers.canonical_form.named_values import is_triangle, point_with, variables
 from tightmargin.solvers.certificates.case import (
     CLAIM_TOLERANCE,

@@ -39,7 +39,7 @@ from tightmargin.experiments.statistics.margin_errors import (
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.formulations.parameters import positive
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 Side = Literal["upper", "lower"]
 

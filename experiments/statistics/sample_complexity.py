@@ -32,7 +32,7 @@ import math
 from dataclasses import dataclass
 
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 PRINTED, DERIVED = "printed", "derived"
 FORMS = (PRINTED, DERIVED)

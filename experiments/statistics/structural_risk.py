@@ -24,8 +24,8 @@ import numpy as np
 
 from tightmargin.experiments.statistics.vc_bound import FORMS, VcBound, vc_bound
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.printing.tables import Framed, table_page
 from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint

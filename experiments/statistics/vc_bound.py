@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 VAPNIK, PRINTED, PRINTED_H_FIXED = "vapnik", "printed", "printed_h_fixed"
 FORMS = (VAPNIK, PRINTED, PRINTED_H_FIXED)

@@ -18,7 +18,7 @@ from tightmargin.formulations.data.arrays import (
     refuse_non_finite,
 )
 from tightmargin.formulations.data.training_data import GramData
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 ROUNDING = 100 * np.finfo(float).eps  # of the kernel values that a squared distance is made of
 MISFIT = 1e-6  # of |phi(x)| |phi(x_j)|: an inner product beyond it comes from other points

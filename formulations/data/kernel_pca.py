@@ -36,7 +36,7 @@ from tightmargin.formulations.data.arrays import (
 from tightmargin.formulations.data.kernel_centring import centred_rows
 from tightmargin.formulations.data.kernels import cross_gram, gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 TOLERANCE = 1e-10  # of the largest eigenvalue: below it a component is taken for rounding
 EQUAL = 1e-8  # eigenvalues this near to each other, relatively, have no directions of their own

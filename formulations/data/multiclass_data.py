@@ -16,8 +16,8 @@ from tightmargin.formulations.data.arrays import (
     refuse_non_finite,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.number_words import count_text, short
-from tightmargin.formulations.printing import NUMBERS, Page, Printed
+from tightmargin.number_words import count_text, short
+from tightmargin.printing import NUMBERS, Page, Printed
 
 Labels = NDArray[np.int64]
 

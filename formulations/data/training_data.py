@@ -17,8 +17,8 @@ from tightmargin.formulations.data.arrays import (
     real_array,
     refuse_non_finite,
 )
-from tightmargin.formulations.number_words import count_text, number_text, short
-from tightmargin.formulations.printing import Page, Printed, value_text
+from tightmargin.number_words import count_text, number_text, short
+from tightmargin.printing import Page, Printed, value_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -38,7 +38,7 @@ from tightmargin.formulations.modeling.row_terms import (
     numbers_of,
     times,
 )
-from tightmargin.formulations.printing import NUMBERS
+from tightmargin.printing import NUMBERS
 
 __all__ = [
     "AffineRows",

@@ -19,8 +19,8 @@ from pyomo.core.base.var import IndexedVar, VarData
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.domains import is_integer
 from tightmargin.formulations.modeling.mathematics import between_text
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed, Readable
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed, Readable
 
 
 @dataclass(frozen=True, eq=False, repr=False)

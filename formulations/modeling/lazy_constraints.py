@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 from pyomo.core.base.constraint import Constraint, ConstraintData, IndexedConstraint
 
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Readable
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Readable
 
 Index = NDArray[np.int64]
 

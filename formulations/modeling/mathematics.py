@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tightmargin.formulations.number_words import number_text
+from tightmargin.number_words import number_text
 
 TERMS = 12  # of a sum that is printed whole
 

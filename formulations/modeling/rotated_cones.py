@@ -14,7 +14,7 @@ from pyomo.core.expr.relational_expr import InequalityExpression
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.formulations.modeling.mathematics import sum_text
-from tightmargin.formulations.number_words import number_text
+from tightmargin.number_words import number_text
 
 Index = NDArray[np.int64]
 

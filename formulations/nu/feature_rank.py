@@ -18,7 +18,7 @@ from scipy.linalg import qr, solve_triangular
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 # Relative to features of length 1: below it, a combination of features is taken for constant.
 TOLERANCE = 1e-10

@@ -31,7 +31,7 @@ from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu, loss_weights
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 Index = NDArray[np.int64]
 

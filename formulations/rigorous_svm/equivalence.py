@@ -32,8 +32,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import nu_max
 from tightmargin.formulations.parameters import positive
-from tightmargin.formulations.printing import Printed
 from tightmargin.formulations.rigorous_svm.checks import NO_NAME
+from tightmargin.printing import Printed
 
 OUTSIDE = 1e-6  # of the box: multipliers this far beyond it are those of another problem
 FREE = (

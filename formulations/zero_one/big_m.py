@@ -24,8 +24,8 @@ from scipy.spatial.distance import cdist
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
-from tightmargin.formulations.printing import Printed
 from tightmargin.formulations.zero_one.loss import EPS, trivial_points
+from tightmargin.printing import Printed
 
 CHUNK_DISTANCES = 2**22  # 32 MiB of distances at a time, whatever n is
 

@@ -18,10 +18,10 @@ from tightmargin.formulations.common.hyperplane import augmented, norm_of
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import finite_hyperplane, positive
-from tightmargin.formulations.printing import Printed
 from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM, big_m_below
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_below
 from tightmargin.formulations.zero_one.loss import margins, trivial_points, zero_one_objective
+from tightmargin.printing import Printed
 
 Mask = NDArray[np.bool_]
 Hyperplane = tuple[ArrayLike, float]

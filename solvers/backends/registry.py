@@ -13,7 +13,7 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 UNSUPPORTED: tuple[tuple[str, str], ...] = (

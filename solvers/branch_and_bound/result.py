@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tightmargin.formulations.printing import Printed
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.printing import Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.trace import Row
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound

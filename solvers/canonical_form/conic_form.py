@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.standard_form.standard_form import StandardForm

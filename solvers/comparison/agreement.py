@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page
 from tightmargin.solvers.comparison.solver_runs import SolverRun
 from tightmargin.solvers.printing.tables import Framed, table_page
 from tightmargin.solvers.proofs.verdict import Verdict

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tightmargin.formulations.number_words import bound_text, number_text
-from tightmargin.formulations.printing import Page, Printed, value_text
+from tightmargin.number_words import bound_text, number_text
+from tightmargin.printing import Page, Printed, value_text
 from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.backends.preference import CLOCKLESS
 from tightmargin.solvers.backends.registry import SOLVERS, solver_named
 from tightmargin.solvers.canonical_form.classification import classify

@@ -7,7 +7,7 @@ from typing import Any
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.execution.interrupts import Finished
 from tightmargin.solvers.execution.trace import Row

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 SHORTEST = 1e-3  # seconds: less is not worth starting for
 _LARGEST = 2**31 - 1  # solvers keep threads and seeds in 32 bits, and wrap or refuse the rest

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Generic, Protocol, TypeVar
 
-from tightmargin.formulations.number_words import count_text, with_bound
-from tightmargin.formulations.printing import Page, Printed, field_names, value_text
+from tightmargin.number_words import count_text, with_bound
+from tightmargin.printing import Page, Printed, field_names, value_text
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.tables import Framed, fits_in_a_cell, table_page
 from tightmargin.solvers.proofs.gap import CLOSED

@@ -25,9 +25,9 @@ from tightmargin.formulations.matrix.shapes import (
     checked_shape,
     nearest_of_rank,
 )
-from tightmargin.formulations.number_words import count_text
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.printing.results import search_page

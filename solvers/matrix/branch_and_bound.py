@@ -26,11 +26,10 @@ from tightmargin.formulations.matrix.shapes import (
     checked_shape,
     nearest_of_rank,
 )
-from tightmargin.formulations.number_words import count_text
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
-from tightmargin.formulations.printing import Page, Printed, count_text
-from tightmargin.formulations.printing import Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
 from tightmargin.solvers.matrix.direction_cells import COMPLEMENT, LINE, CellProblem

@@ -26,10 +26,9 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
-from tightmargin.formulations.printing import Page, Printed, count_text
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import Space, hinge_multipliers, machine_space
 from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach

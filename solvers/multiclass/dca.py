@@ -27,8 +27,8 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space, slope_of

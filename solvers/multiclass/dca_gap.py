@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.comparison.gap_table import order_tolerance
 from tightmargin.solvers.multiclass.dca import TruncatedDca
 from tightmargin.solvers.result import SolveResult

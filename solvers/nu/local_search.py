@@ -33,9 +33,9 @@ from tightmargin.formulations.nu.support_function import (
     reduced_hulls,
     support_value,
 )
-from tightmargin.formulations.number_words import count_text
 from tightmargin.formulations.parameters import one_of
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.nu.nu_range import LINEAR, nu_range
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.printing.results import search_page

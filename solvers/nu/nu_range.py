@@ -25,7 +25,7 @@ from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import reduced_hulls
 from tightmargin.formulations.nu.weights import loss_weights, nu_max
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.backends import highs
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Readable
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Readable
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.canonical_form.classification import classify

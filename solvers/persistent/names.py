@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.printing import Printed, Readable
+from tightmargin.printing import Printed, Readable
 from tightmargin.solvers.canonical_form.named_values import flat
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.persistent.program import Program

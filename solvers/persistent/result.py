@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.canonical_form.named_values import shaped
 from tightmargin.solvers.persistent.names import Directory
 from tightmargin.solvers.result import Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tightmargin.formulations.number_words import (
+from tightmargin.number_words import (
     bound_text,
     count_text,
     number_text,
@@ -13,7 +13,7 @@ from tightmargin.formulations.number_words import (
     short,
     with_bound,
 )
-from tightmargin.formulations.printing import Page, value_text
+from tightmargin.printing import Page, value_text
 from tightmargin.solvers.proofs.verdict import Verdict
 
 if TYPE_CHECKING:

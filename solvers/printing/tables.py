@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tightmargin.formulations.printing import Page, Printed, field_names, value_text
+from tightmargin.printing import Page, Printed, field_names, value_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.probability.simplex_grid import (
     SimplexGrid,
     border_weights,

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import positive
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 Signs = NDArray[np.int8]
 

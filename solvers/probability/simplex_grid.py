@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 Whole = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -19,8 +19,8 @@ from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.number_words import bound_text
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import bound_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

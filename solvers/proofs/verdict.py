@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.proofs import gap as gaps
 from tightmargin.solvers.proofs.statement import (
     FeasiblePoint,

@@ -16,7 +16,7 @@ from pyomo.core.expr.relational_expr import (
 
 from tightmargin.formulations.modeling.linear_sums import lazy_terms
 from tightmargin.formulations.modeling.semidefinite import order, psd_entries
-from tightmargin.formulations.printing import NUMBERS
+from tightmargin.printing import NUMBERS
 
 # Pyomo's own LaTeX printer stops at constants such as 3 * 2, refuses single rows, escapes no name.
 _BINARY: dict[type, Callable[[], ast.operator]] = {

@@ -12,8 +12,8 @@ from pyomo.gdp import Disjunction
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.formulations.modeling.mathematics import between_text
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import NUMBERS, value_text
+from tightmargin.number_words import count_text
+from tightmargin.printing import NUMBERS, value_text
 from tightmargin.solvers.showing.expressions import expression_node, relation_node
 from tightmargin.solvers.showing.statements import Statement, in_words, of_nodes, of_text
 from tightmargin.solvers.standard_form.columns import row_name

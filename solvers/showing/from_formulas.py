@@ -11,7 +11,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.formulas.formula import Formula, Row
 from tightmargin.formulations.formulas.modes import at_mode
-from tightmargin.formulations.printing import value_text
+from tightmargin.printing import value_text
 from tightmargin.solvers.showing.statements import Statement, in_words, of_nodes, of_text
 
 _WRITTEN = re.compile(r"[A-Za-z_]\w*")

@@ -13,8 +13,8 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.formulas.formula import formulas
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.edits.differences.diff import diff
 from tightmargin.solvers.edits.differences.model_difference import Change
 from tightmargin.solvers.showing.from_components import (

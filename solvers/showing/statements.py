@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tightmargin.formulations.formulas.latex import SYMBOLS, Latex, letter
 from tightmargin.formulations.formulas.plain import Html, Text
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 
 ADDED, REMOVED, CHANGED = "+", "-", "~"
 MARKS = {"added": ADDED, "removed": REMOVED, "changed": CHANGED}

@@ -14,9 +14,9 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.number_words import count_text
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page

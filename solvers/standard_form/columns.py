@@ -17,8 +17,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
 from tightmargin.formulations.modeling.domains import is_integer
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Readable
+from tightmargin.number_words import count_text
+from tightmargin.printing import Readable
 from tightmargin.solvers.errors import DomainError, NumberError
 
 Index = NDArray[np.int64]

@@ -28,8 +28,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.modeling.semidefinite import order, psd_entries
-from tightmargin.formulations.number_words import count_text
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.standard_form.array_rows import ArrayRows, read_arrays
 from tightmargin.solvers.standard_form.columns import Columns, Rows, holding, side, value_of
 from tightmargin.solvers.standard_form.expressions import Polynomial, number, read

@@ -19,8 +19,8 @@ import pytest
 import tightmargin as tm
 from tests.support.printed_examples import PENALTY, examples, points
 from tests.support.public_classes import public_classes
-from tightmargin.formulations.number_words import bound_text, proven_ends
-from tightmargin.formulations.printing import (
+from tightmargin.number_words import bound_text, proven_ends
+from tightmargin.printing import (
     CHARACTERS,
     LINES,
     NUMBERS,

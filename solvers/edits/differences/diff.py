@@ -15,7 +15,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
-from tightmargin.formulations.number_words import number_text
+from tightmargin.number_words import number_text
 from tightmargin.solvers.edits.differences.form_changes import Sides, form_changes
 from tightmargin.solvers.edits.differences.model_difference import Change, ModelDifference, joined
 from tightmargin.solvers.standard_form.standard_form import standard_form

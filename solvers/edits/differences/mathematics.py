@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tightmargin.formulations.modeling.mathematics import Term, between_text, sum_text
-from tightmargin.formulations.number_words import number_text
+from tightmargin.number_words import number_text
 from tightmargin.solvers.edits.row_changes import RowKind
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm

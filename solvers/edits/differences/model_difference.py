@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from tightmargin.formulations.printing import Page, Printed
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.result import SolveResult
 

@@ -22,8 +22,8 @@ from functools import lru_cache
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.number_words import count_text, number_text
-from tightmargin.formulations.printing import Printed
+from tightmargin.number_words import count_text, number_text
+from tightmargin.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound
 from tightmargin.solvers.proofs.subject import Subject

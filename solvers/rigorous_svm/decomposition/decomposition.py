@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.number_words import count_text
 from tightmargin.formulations.parameters import fraction, positive
-from tightmargin.formulations.printing import Page
+from tightmargin.number_words import count_text
+from tightmargin.printing import Page
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed

@@ -15,7 +15,7 @@ import numpy as np
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.point import ROUNDING, RsvmPoint, rsvm_point

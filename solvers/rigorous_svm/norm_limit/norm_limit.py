@@ -20,7 +20,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.printing import Printed
+from tightmargin.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import (

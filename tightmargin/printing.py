@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tightmargin.formulations.number_words import CELL, count_text, number_text, short
+from tightmargin.number_words import CELL, count_text, number_text, short
 
 LINES, CHARACTERS = 12, 600  # of what prints without being asked for more
 WIDTH = 84  # characters of a line
