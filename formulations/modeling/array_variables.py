@@ -84,9 +84,11 @@ class ArrayVar(IndexedVar, Readable):
         return Page(self._title(), facts)
 
     def limits_of(self, index: Any) -> tuple[float, float, str]:
-        """Bounds and domain of an element, which is not made for it."""
+        """Bounds (or the value that it is fixed at) and domain of an element, which is not made."""
         made, k = self._data.get(index), self.number_of(index)
-        sides = made.bounds if made is not None else tuple(_bound(s, k) for s in self._sides)
+        sides = tuple(_bound(side, k) for side in self._sides)
+        if made is not None:
+            sides = (made.value, made.value) if made.fixed else made.bounds
         low, high = (
             empty if side is None else float(pyo.value(side))
             for side, empty in zip(sides, (-np.inf, np.inf), strict=True)

@@ -45,7 +45,7 @@ NEAR = 0.3  # of the largest score: by how much scores may err, by what the gap 
 BOUND = "weak duality at repaired multipliers of an interior point method for many costs"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HingeMachine(Proven):
     """The hinge machine at one cost, or what was found of it.
 

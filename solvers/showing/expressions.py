@@ -127,6 +127,8 @@ def _product(left: ast.expr, right: ast.expr) -> ast.expr:
             return right
         case ast.UnaryOp(operand=ast.Constant(value=1)):
             return ast.UnaryOp(ast.USub(), right)
+    if isinstance(right, ast.Constant) and not isinstance(left, ast.Constant):
+        left, right = right, left
     return ast.BinOp(left, ast.Mult(), right)
 
 

@@ -80,5 +80,5 @@ def _bounds(variable: Any, first: Any) -> tuple[float, float, str]:
     if isinstance(variable, ArrayVar):
         return variable.limits_of(first)
     element = variable[first]
-    low, high = element.bounds
+    low, high = (element.value, element.value) if element.fixed else element.bounds
     return -np.inf if low is None else low, np.inf if high is None else high, str(element.domain)

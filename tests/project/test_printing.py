@@ -26,6 +26,7 @@ from tightmargin.printing import (
     NUMBERS,
     Page,
     Printed,
+    Readable,
     html_of,
     text_of,
 )
@@ -253,6 +254,16 @@ def test_cones_print_as_products() -> None:
     model = tm.conic_sdp(points(), penalty=PENALTY, intercept="none")
     assert "inside[0]" in repr(model.inside)
     assert "^2 <= " in repr(model.inside)
+
+
+def test_no_dataclass_writes_a_page_of_its_own_over_ours() -> None:
+    """@dataclass makes a __repr__ unless it is told repr=False."""
+    waiting, own = [Readable], []
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        own += [kind] if kind.__repr__ is not Readable.__repr__ else []
+    assert own == []
 
 
 def test_a_subclass_of_a_result_without_fields_prints_its_name() -> None:

@@ -183,6 +183,20 @@ def test_a_foreign_model_is_shown_by_the_first_row_of_each_family() -> None:
     ]  # fmt: skip
 
 
+def test_fixed_variables_and_prices_before_variables() -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([0, 1], bounds=(0, 9))
+    model.q = pyo.Param(initialize=2.0, mutable=True)
+    model.x[0].fix(3.0)
+    model.row = pyo.Constraint(expr=model.x[1] * 2 + model.q * 3 >= model.x[0])
+    shown = tm.show(model)
+    assert line(shown, "x").text == "x[0] = 3, in Reals"
+    assert line(shown, "row").text == "x[0] <= 2 x[1] + 3 q"
+    edited = c_svc()
+    edited.xi[0].fix(2.0)
+    assert "xi[0] = 2, in Reals" in repr(edited.xi)
+
+
 def test_semidefinite_rows_and_empty_models_are_shown() -> None:
     model = pyo.ConcreteModel()
     model.s = pyo.Var()
