@@ -47,6 +47,8 @@ def with_bound(objective: float, bound: float | None) -> str:
 
 def decimal_text(value: Decimal) -> str:
     """A decimal without an exponent, where that is short."""
+    if value.is_nan():
+        return "nan"
     if not value.is_finite():
         return "-inf" if value < 0 else "inf"
     plain = -5 < value.adjusted() < DIGITS

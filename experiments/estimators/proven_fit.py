@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tightmargin.number_words import bound_text
+from tightmargin.printing import Page, Printed
+from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_SHARE = 1e-6
 FEW = 4
@@ -19,8 +20,8 @@ MANY = 10**6  # numbers from which on powers of ten are shorter
 OPTIMAL = "optimal, proven to 0.0001 % of the objective"
 
 
-@dataclass(frozen=True)
-class ProblemStatement:
+@dataclass(frozen=True, repr=False)
+class ProblemStatement(Printed):
     """What is minimised, in words.
 
     Attributes
@@ -46,8 +47,8 @@ class ProblemStatement:
     remark: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class FittedPart:
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedPart(Printed):
     """One binary problem of an estimator.
 
     Attributes
@@ -66,6 +67,7 @@ class FittedPart:
     statement: ProblemStatement
     attained: FeasiblePoint | None
     below: LowerBound | None
+    _shown = ("classes", "objective", "bound", "gap", "verdict")
 
     @property
     def objective(self) -> float:
@@ -111,7 +113,7 @@ class FittedPart:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProvenFit:
+class ProvenFit(Framed):
     """How far an estimator is from the optimum of the problem that it says it solves.
 
     Numbers are those of its worst part: the binary problem of largest gap, and of two classes the
@@ -190,23 +192,23 @@ class ProvenFit:
             return ""
         return f"{two_digits(self.objective / self.bound)} times the optimum"
 
-    def __repr__(self) -> str:
-        """At most six lines."""
+    def _title(self) -> str:
+        return f"{self.sentence} ({self.verdict})"
+
+    def _page(self) -> Page:
         said, worst = self.statement, self.worst
         given = ", ".join(
             f"{name} = {_short(value)}" for name, value in said.hyperparameters.items()
         )
-        lines = [
-            f"{self.sentence} ({self.verdict})",
-            f"  objective {worst.objective:.8g}, no machine below {worst.bound:.8g}",
-            f"  {said.problem}",
-            f"  {', '.join(part for part in (said.formulation, given, said.kernel) if part)}",
+        least = bound_text(worst.bound, math.inf)
+        facts = [
+            ("objective", f"{bound_text(worst.objective, -math.inf)}, no machine below {least}"),
+            ("problem", said.problem),
+            ("model", ", ".join(part for part in (said.formulation, given, said.kernel) if part)),
+            ("worst of", f"{len(self.parts)}: {worst.classes}" if len(self.parts) > 1 else ""),
+            ("remark", said.remark),
         ]
-        if len(self.parts) > 1:
-            lines.append(f"  the worst of {len(self.parts)} problems: {worst.classes}")
-        if said.remark:
-            lines.append(f"  {said.remark}")
-        return "\n".join(lines)
+        return Page(self._title(), [(word, text) for word, text in facts if text])
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words of the whole and of its parts, as JSON takes them."""
@@ -215,11 +217,9 @@ class ProvenFit:
         whole |= {"verdict": str(self.verdict), "stopped_early": self.stopped_early}
         return {**whole, "seconds": self.seconds, "parts": [p.to_dict() for p in self.parts]}
 
-    def to_frame(self) -> pd.DataFrame:
-        """Table with one line a binary problem."""
-        import pandas as pd
-
-        return pd.DataFrame([part.to_dict() for part in self.parts])
+    def _records(self) -> list[dict[str, Any]]:
+        """One line a binary problem."""
+        return [part.to_dict() for part in self.parts]
 
 
 def _short(value: Any) -> str:
