@@ -327,11 +327,11 @@ def _load(case: Case, found: Certified, model: pyo.ConcreteModel) -> None:
             copy_values(case.model, model)
 
 
-def _refuse_unknown_words(solvers: Iterable[str | None], method: str) -> None:
+def _refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
     """Raise ValueError for a name that is none, before anything is sought for an edited model."""
     for name in solvers:
         if name not in (AUTO, None):
-            solver_named(str(name))
+            solver_named(name)
     if method not in (AUTO, DIRECT, BRANCH_AND_BOUND):
         method_of_any(method)
 
