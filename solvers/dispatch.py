@@ -16,7 +16,6 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
@@ -26,20 +25,20 @@ from tightmargin.solvers.branch_and_bound.method import (
     with_tree,
 )
 from tightmargin.solvers.branch_and_bound.proof_first import goes_first, proof_first
-from tightmargin.solvers.canonical_form.named_values import load_start, load_values
-from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.canonical_form.named_values import load_start
+from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.disjunctive.transformation import (
-    copy_values,
     is_disjunctive,
     transformation_of,
     transformed,
 )
-from tightmargin.solvers.edits.as_solved import as_solved
+from tightmargin.solvers.edits.as_solved import as_solved, as_written
 from tightmargin.solvers.edits.derived import Edit, about_the_problem
+from tightmargin.solvers.edits.searched import searched_edit
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.trace import in_sense
-from tightmargin.solvers.findings import certified_finding
+from tightmargin.solvers.findings import by_method, load
 from tightmargin.solvers.methods import (
     AUTO,
     BRANCH_AND_BOUND,
@@ -96,7 +95,8 @@ def solve(
         formulation as it is built, such as "conflict-search" or "branch-and-cut"; they need no
         solver. "auto" takes the method that was measured to be best there, unless a solver,
         options of one, a start or a second solver is named, and says so in `message`; models that
-        are edited or foreign go to a solver. "branch-and-bound" takes every mixed-integer model
+        are edited or foreign go to a solver, but for edits that a method takes along, such as rows
+        of w and b in a 0-1 model. "branch-and-bound" takes every mixed-integer model
         that is convex once integrality is dropped, edited and foreign ones too, and proves what it
         finds; "auto" uses it before or behind a solver's claim, see `prove`.
     time_limit : float, optional
@@ -156,16 +156,24 @@ LicenceError
         _refuse_bad_params(model)
     target = transformed(model, transformation_of(model)) if disjunctive else model
     began = time.perf_counter()
-    ready = as_solved(without_quotients(without_gaps(target)), limits)
-    origin, edit = ready.origin, ready.edit
+    written = as_written(without_quotients(without_gaps(target)))
     free = method == AUTO and not (named or limits.options or warm_start)
+    left = limits
+    asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
+    if written.origin is None and (asked or (free and proof is None and prove is None)):
+        searched = searched_edit(written, model, method, limits)
+        if searched is not None:
+            return with_proof(proof, *searched, None, prove)
+        left = limits.without(time.perf_counter() - began)
+    ready = as_solved(written, left)
+    origin, edit = ready.origin, ready.edit
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
     own, why = _method(method, ready.model, origin, free=free)
-    left = limits.without(time.perf_counter() - began) if ready.words else limits
+    left = limits.without(time.perf_counter() - began) if ready.words else left
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
     if own is not None:
-        result, tree = _by_method(own, why, model, case), None
+        result, tree = by_method(own, why, model, case), None
     elif method == BRANCH_AND_BOUND or (not named and case.classification.mixed_semidefinite):
         result, tree = _own(model, case, edit, by_tree(case))  # no solver takes the latter
     else:
@@ -198,43 +206,6 @@ def _method(
     if refusal:
         raise ValueError(f"method {word} does not take this model: {refusal}; take {DIRECT}")
     return own, ""
-
-
-def _by_method(own: Method, why: str, model: pyo.ConcreteModel, case: Case) -> SolveResult:
-    """Run a method of ours and judge what it found like a solver's claim."""
-    for name in case.limits.options:
-        if name not in own.options:
-            raise unknown_option(f"method {own.name}", name, own.options)
-    if own.draws and case.limits.seed is None:
-        case = replace(case, limits=replace(case.limits, seed=0))
-    assert case.origin is not None
-    said = remark_on(case.origin)
-    began = time.perf_counter()
-    finding = own.run(case.origin, case.limits)
-    claim, found = certified_finding(case, finding)
-    _load(case, found, model)
-    message = finding.message if found.objective is not None else finding.no_point
-    known = versions()
-    result = result_of(case.model, case.form, case.classification, claim, found)
-    notes = remarks_on(
-        case.model,
-        result.values,
-        integer=bool(case.form.integer.any()),
-        solver=finding.solver,
-        options=case.limits.options,
-    )
-    facts = {**result.certificate.facts, **notes.facts}
-    parts = (*notes.sentences, why, said, message or finding.message)
-    return replace(
-        result,
-        certificate=replace(result.certificate, facts=facts),
-        solver=finding.solver,
-        version=finding.version or known[OWN],
-        seconds=time.perf_counter() - began,
-        options=finding.options or case.limits.options,
-        message="; ".join(part for part in parts if part),
-        **settings_of(case.limits),
-    )
 
 
 def _by_solver(
@@ -294,7 +265,7 @@ def _described(
     """What of an outcome is said of the problem, with everything that a reader must know."""
     target, form, limits, claim = case.model, case.form, case.limits, outcome.claim
     found = about_the_problem(case, outcome.found, edit)
-    _load(case, found, model)
+    load(case, found, model)
     result = result_of(target, form, case.classification, claim, found)
     notes = remarks_on(
         target,
@@ -318,13 +289,6 @@ def _described(
         log=claim.log,
         **settings_of(limits),
     )
-
-
-def _load(case: Case, found: Certified, model: pyo.ConcreteModel) -> None:
-    if found.x is not None:
-        load_values(case.form, found.x)
-        if case.model is not model:
-            copy_values(case.model, model)
 
 
 def _refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:

@@ -1,17 +1,22 @@
-"""What a method of ours found, as a claim that is checked like that of a solver."""
+"""What a method of ours found, as a claim that is checked like that of a solver, and a result."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyomo.environ as pyo
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.named_values import (
+    load_values,
     multipliers_by_name,
     named_values,
     point_with,
@@ -19,9 +24,15 @@ from tightmargin.solvers.canonical_form.named_values import (
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.model_bound import BOUND_POINT
+from tightmargin.solvers.disjunctive.transformation import copy_values
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.methods import Finding
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.methods import OWN, Finding, Method, remark_on
 from tightmargin.solvers.plain_json import plain
+from tightmargin.solvers.records import result_of, settings_of
+from tightmargin.solvers.remarks import remarks_on
+from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.versions import versions
 
 
 def certified_finding(case: Case, finding: Finding) -> tuple[Claim, Certified]:
@@ -66,3 +77,68 @@ def _of_cone(cone: Cone, rest: Array) -> Array:
     if not cone.A[0].any():
         z[0] = np.linalg.norm(z[1:])
     return z
+
+
+def by_method(own: Method, why: str, model: pyo.ConcreteModel, case: Case) -> SolveResult:
+    """Run a method of ours on a model as it was built, and judge what it found."""
+    refuse_other_options(own, case.limits)
+    if own.draws and case.limits.seed is None:
+        case = replace(case, limits=replace(case.limits, seed=0))
+    assert case.origin is not None
+    said = (why, remark_on(case.origin))
+    began = time.perf_counter()
+    finding = own.run(case.origin, case.limits)
+    result = result_of_finding(finding, said, model, case)
+    return replace(result, seconds=time.perf_counter() - began)
+
+
+def refuse_other_options(own: Method, limits: Limits) -> None:
+    """Raise ValueError for options that a method does not have."""
+    for name in limits.options:
+        if name not in own.options:
+            raise unknown_option(f"method {own.name}", name, own.options)
+
+
+def result_of_finding(
+    finding: Finding, said: Sequence[str], model: pyo.ConcreteModel, case: Case
+) -> SolveResult:
+    """A finding judged like a solver's claim; its point is loaded into the model.
+
+    Parameters
+    ----------
+    said : sequence of str
+        For the message, before what the finding says itself.
+    """
+    began = time.perf_counter()
+    claim, found = certified_finding(case, finding)
+    load(case, found, model)
+    message = finding.message if found.objective is not None else finding.no_point
+    known = versions()
+    result = result_of(case.model, case.form, case.classification, claim, found)
+    notes = remarks_on(
+        case.model,
+        result.values,
+        integer=bool(case.form.integer.any()),
+        solver=finding.solver,
+        options=case.limits.options,
+    )
+    facts = {**result.certificate.facts, **notes.facts}
+    parts = (*notes.sentences, *said, message or finding.message)
+    return replace(
+        result,
+        certificate=replace(result.certificate, facts=facts),
+        solver=finding.solver,
+        version=finding.version or known[OWN],
+        seconds=time.perf_counter() - began,
+        options=finding.options or case.limits.options,
+        message="; ".join(part for part in parts if part),
+        **settings_of(case.limits),
+    )
+
+
+def load(case: Case, found: Certified, model: pyo.ConcreteModel) -> None:
+    """Put a point into the variables of a model, and of the copy of it that was solved."""
+    if found.x is not None:
+        load_values(case.form, found.x)
+        if case.model is not model:
+            copy_values(case.model, model)

@@ -43,10 +43,16 @@ class AsSolved:
         return replace(result, message="; ".join(part for part in parts if part))
 
 
-def as_solved(model: pyo.ConcreteModel, limits: Limits) -> AsSolved:
-    """A model without disjunctions and quotients, ready to be solved."""
+def as_written(model: pyo.ConcreteModel) -> AsSolved:
+    """A model without disjunctions and quotients, with the M that it has."""
     form = standard_form(model)
     origin = unedited_origin(model, form)
+    return AsSolved(model, form, origin, edit=None)
+
+
+def as_solved(written: AsSolved, limits: Limits) -> AsSolved:
+    """A model ready to be solved, with M derived again where that is asked for and possible."""
+    model, form, origin = written.model, written.form, written.origin
     again = rederived(model, form, origin, limits)
     if not isinstance(again, Rederived):
         words = f"big_m was not derived again for the edited model: {again}" if again else ""

@@ -24,7 +24,7 @@ from tightmargin.formulations.reliances import (
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.edits.difference import Difference, difference
-from tightmargin.solvers.edits.kept_bounds import with_kept_bound
+from tightmargin.solvers.edits.kept_bounds import is_of_the_edited, with_kept_bound
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
@@ -143,6 +143,8 @@ def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certif
         doubt = "" if found.status is Status.INFEASIBLE else found.certificate.unproven
         return _without_bound(found, f"{doubt}: build the model again") if doubt else found
     found = with_kept_bound(case, found, edit.difference)
+    if is_of_the_edited(found):
+        return found
     lost = [(r, why) for r in edit.reliances if (why := _lost(case, found, edit.difference, r))]
     words = [why for _, why in lost]
     words += [f"{block}: the result is about the model as written" for block in edit.blocks]

@@ -4,6 +4,7 @@ Every point of a model to which rows, bounds, fixings or integrality were added 
 model before; with the same objective, or one that is proven to be nowhere lower, what bounds the
 former bounds the latter. So the searches of a family, which know the unedited problem alone, say
 something of an edited model too: a bound, and a proof of the optimum where the edit leaves it in.
+A search that takes the edit along says more, and is asked first.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.edits.difference import Difference
 from tightmargin.solvers.edits.differences.decided import Ground
 from tightmargin.solvers.edits.differences.model_difference import Answer
+from tightmargin.solvers.edits.searches import bound_beside
 from tightmargin.solvers.methods import closing_bound
 from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.statement import LowerBound
@@ -29,6 +31,7 @@ from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 WORDS = "of the model as it is built, which the edit restricts"
+BESIDE = "of the edited problem"
 PATIENCE = 5.0  # seconds for the proof that the objective is nowhere lower
 
 
@@ -42,8 +45,17 @@ def never_lower(model: pyo.ConcreteModel, form: StandardForm, what: Difference) 
     return ground.decide(what.more, Fraction(0)).answer is Answer.IMPLIED
 
 
+def is_of_the_edited(found: Certified) -> bool:
+    """Whether a proven optimum rests on a search beside the edit, in which no M occurs."""
+    closed = found.certificate.verdict.closed and found.lower is not None
+    return closed and found.lower is not None and found.lower.words.endswith(BESIDE)
+
+
 def with_kept_bound(case: Case, found: Certified, what: Difference) -> Certified:
-    """A result with the bound of the unedited model, where that is valid and better."""
+    """A result with the bound of the unedited model, where that is valid and better.
+
+    Or with that of a search that takes the edit along.
+    """
     if found.certificate.verdict.closed or found.objective is None:
         return found
     if found.point is None or found.status is Status.INTERRUPTED:
@@ -77,7 +89,12 @@ def _of_the_unedited(case: Case, found: Certified, what: Difference) -> LowerBou
     }
     if not all(hypotheses.values()):
         return None
-    lemma = closing_bound(origin_now(case.model), named_values(case.model, case.form, found.x))
+    values = named_values(case.model, case.form, found.x)
+    own = None if what.objective else bound_beside(case.model, case.form, values)
+    if own is not None:
+        beside = Lemma(own.value, f"{own.words}, {BESIDE}", own.hypotheses)
+        return by_lemma(case.form, beside, case.constant)
+    lemma = closing_bound(origin_now(case.model), values)
     if lemma is None:
         return None
     kept = Lemma(lemma.value, f"{lemma.words}, {WORDS}", {**lemma.hypotheses, **hypotheses})

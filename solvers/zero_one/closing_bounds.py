@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.enumeration.enumeration import count_sets, zero_one_enumeration
 
 SET_LIMIT = 2_000_000
@@ -18,6 +21,7 @@ CONFLICTS = "conflict search over"
 # What the two searches rest on.
 SETS = {"every optimum is that of one of the active sets, and each was solved": True}
 TREE = {"no leaf of the tree, open ones included, holds a better point": True}
+ONLY_ADDED = "the edit adds rows of w and b, decided points and upper counts, and is no more"
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
@@ -48,22 +52,45 @@ def zero_one_bound(origin: Origin, values: Mapping[str, Array] | None = None) ->
 
 
 def _bound_by_conflicts(origin: Origin, values: Mapping[str, Array] | None) -> Lemma | None:
-    data, parameters = origin.data.points, origin.parameters
-    if data.n > POINT_LIMIT_OF_CONFLICTS or data.d > FEATURE_LIMIT_OF_CONFLICTS:
-        return None
     known = None
     if values is not None and "w" in values:
         known = best_exact_point(origin, values)
+    return conflict_bound(origin, None if known is None else (known[1], known[2]))
+
+
+def conflict_bound(
+    origin: Origin, known: tuple[Array, float] | None, side: SideRows | None = None
+) -> Lemma | None:
+    """Bound of a short conflict search; None where the points are too many.
+
+    Parameters
+    ----------
+    known : (w, b) or None
+        A hyperplane to start from.
+    side : SideRows, optional
+        All that an edit adds to the problem.
+    """
+    data, parameters = origin.data.points, origin.parameters
+    if data.n > POINT_LIMIT_OF_CONFLICTS or data.d > FEATURE_LIMIT_OF_CONFLICTS:
+        return None
     found = conflict_search(
         data,
         penalty=parameters["penalty"],
         intercept=parameters["intercept"],
-        incumbent=None if known is None else (known[1], known[2]),
+        incumbent=known,
         gap=CONFLICT_GAP,
         step_limit=STEP_LIMIT,
+        side=side,
     )
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    if found.stop is StopReason.PROVEN:
-        return Lemma(found.bound, f"{CONFLICTS} {found.nodes:,} nodes", TREE)
-    return Lemma(found.bound, f"unfinished {CONFLICTS} {found.nodes:,} nodes", TREE)
+    more = {} if side is None else {ONLY_ADDED: isinstance(side, SideRows)}
+    return conflict_lemma(found, "" if found.stop is StopReason.PROVEN else "unfinished ", more)
+
+
+def conflict_lemma(
+    found: ConflictSearch, opening: str = "", more: Mapping[str, bool] = MappingProxyType({})
+) -> Lemma:
+    """What a conflict search proves, and beside what."""
+    words = f"{opening}{CONFLICTS} {found.nodes:,} nodes"
+    return Lemma(found.bound, words, {**TREE, **more})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.formulations.zero_one.loss import margins
 from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.conic.relaxation_bound import (
@@ -22,6 +21,8 @@ from tightmargin.solvers.conic.relaxation_bound import (
     relaxation_bound,
 )
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.edits.searches import EditedSearch, register_edited_search
+from tightmargin.solvers.edits.variables import Added
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
@@ -35,9 +36,18 @@ from tightmargin.solvers.methods import (
     register_method,
 )
 from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS, ENUMERATION, TREE, zero_one_bound
+from tightmargin.solvers.zero_one.closing_bounds import (
+    CONFLICTS,
+    ENUMERATION,
+    ONLY_ADDED,
+    conflict_bound,
+    conflict_lemma,
+    zero_one_bound,
+)
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
+from tightmargin.solvers.zero_one.edited import side_rows
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_bound
 
@@ -45,6 +55,8 @@ CONFLICT_SEARCH = "conflict-search"
 SEARCHED = ("zero_one_big_m", "zero_one_bilinear")
 POINTS = 1000
 NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
+OUT_OF_BOUNDS = "the best hyperplane is no point of this model: its bounds of w and b cut it off"
+NONE_FOUND = "the search found no point that meets what the edit adds"
 GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
@@ -62,13 +74,48 @@ def _by_conflicts(origin: Origin, limits: Limits) -> Finding:
         gap=GAP,
         time_limit=limits.time_limit,
     )
-    data = origin.data.points
-    z = margins(data, found.w, found.b) < 1
+    return _finding(found, conflict_lemma(found))
+
+
+def _by_conflicts_beside(origin: Origin, added: Sequence[Added], limits: Limits) -> Finding:
+    """The same beside what an edit adds: every node keeps it."""
+    side = side_rows(origin, added)
+    assert isinstance(side, SideRows)
+    found = conflict_search(
+        origin.data.points,
+        penalty=origin.parameters["penalty"],
+        intercept=origin.parameters["intercept"],
+        incumbent=origin.parameters.get("incumbent"),
+        gap=GAP,
+        time_limit=limits.time_limit,
+        side=side,
+    )
+    no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
+    return _finding(
+        found, conflict_lemma(found, more={ONLY_ADDED: isinstance(side, SideRows)}), no_point
+    )
+
+
+def _bound_beside(
+    origin: Origin, added: Sequence[Added], values: Mapping[str, Array]
+) -> Lemma | None:
+    side = side_rows(origin, added)
+    assert isinstance(side, SideRows)
+    b = float(values["b"]) if "b" in values else 0.0
+    return conflict_bound(origin, (values["w"], b), side)
+
+
+def _refuses(origin: Origin, added: Sequence[Added]) -> str:
+    found = side_rows(origin, added)
+    return found if isinstance(found, str) else ""
+
+
+def _finding(found: ConflictSearch, lemma: Lemma, no_point: str = NO_POINT) -> Finding:
     return Finding(
-        {"w": found.w, "b": np.asarray(found.b), "z": z.astype(float)},
+        {"w": found.w, "b": np.asarray(found.b), "z": found.given_up.astype(float)},
         STATUS.get(found.stop, Status.FEASIBLE),
         CONFLICT_SEARCH,
-        bound=Lemma(found.bound, f"{CONFLICTS} {found.nodes:,} nodes", TREE),
+        bound=lemma,
         facts={
             "no_duals": "no multipliers: a search over kept points has none of the model's rows",
             "stop": str(found.stop),
@@ -77,11 +124,13 @@ def _by_conflicts(origin: Origin, limits: Limits) -> Finding:
             "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
         },
         message=_message(found),
-        no_point=NO_POINT,
+        no_point=no_point if np.isfinite(found.objective) else NONE_FOUND,
     )
 
 
 def _message(found: ConflictSearch) -> str:
+    if not np.isfinite(found.objective):
+        return NONE_FOUND
     if found.stop is StopReason.PROVEN:
         return ""
     ended = found.stop.replace("_", " ")
@@ -102,6 +151,16 @@ register_method(
         SEARCHED,
         _by_conflicts,
         "branch and bound over kept points, which proves the optimum without a solver",
+        automatic=_leaves_to_conflicts,
+    )
+)
+register_edited_search(
+    EditedSearch(
+        CONFLICT_SEARCH,
+        SEARCHED,
+        _refuses,
+        _by_conflicts_beside,
+        _bound_beside,
         automatic=_leaves_to_conflicts,
     )
 )

@@ -6,17 +6,20 @@ Shares nothing with the active sets of solvers/algorithms: rows go straight to C
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import clarabel
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import null_space
+from scipy.optimize import nnls
 
 from tightmargin.formulations.data.training_data import TrainingData
 
 Array = NDArray[np.float64]
 
+NEXT_TO_NOTHING = 1e-9  # the price of what has none
 INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 
 
@@ -57,6 +60,63 @@ def zero_one_optima(data: TrainingData, penalties: Sequence[float], intercept: s
             norm2 = least(price, np.zeros(len(price)), rows[list(kept)], np.ones(len(kept)))
             best = [min(b, norm2 + p * violations) for p, b in zip(penalties, best, strict=True)]
     return best
+
+
+def zero_one_beside(
+    data: TrainingData,
+    penalty: float,
+    intercept: str,
+    sides: tuple[Array, Array, Array],
+    allowed: Callable[[Array], bool] = lambda z: True,
+) -> float:
+    """Optimum with low <= G v <= high besides, over every z that is allowed; inf if none is.
+
+    v = (w, b), or w where there is no intercept.
+    """
+    rows, price = signed_rows(data, intercept)
+    G, low, high = sides
+    equal = low == high
+    over, under = ~equal & (low > -np.inf), ~equal & (high < np.inf)
+    system = np.vstack([rows, G[over], -G[under]])
+    right = np.r_[np.ones(data.n), low[over], -high[under]]
+    best = np.inf
+    for choice in itertools.product((0.0, 1.0), repeat=data.n):
+        z = np.array(choice)
+        if penalty * z.sum() >= best or not allowed(z):
+            continue
+        asked = np.r_[z == 0, np.ones(len(right) - data.n, dtype=bool)]
+        norm2 = _least_beside(price, system[asked], right[asked], G[equal], high[equal])
+        best = min(best, norm2 + penalty * z.sum())
+    return best
+
+
+def _least_beside(price: Array, rows: Array, right: Array, G: Array, equal: Array) -> float:
+    """Least sum price v^2 with rows @ v >= right and G v = equal; inf if there is no such v.
+
+    Least distance programming by non-negative least squares (Lawson & Hanson 1974, chapter 23): it
+    ends in finitely many steps where an interior-point method has no interior.
+    """
+    one = np.linalg.lstsq(G, equal, rcond=None)[0]
+    if len(equal) and abs(G @ one - equal).max() > 1e-9:
+        return np.inf
+    along = null_space(G) if len(equal) else np.eye(len(price))
+    if not along.shape[1]:
+        return float(price @ one**2) if (rows @ one >= right - 1e-9).all() else np.inf
+    size = np.sqrt(np.maximum(price, NEXT_TO_NOTHING))
+    Q, R = np.linalg.qr(size[:, None] * along)
+    # With x = R t + shift and v = one + along t the objective is ||x||^2 and a constant.
+    shift = Q.T @ (size * one)
+    turned = rows @ along @ np.linalg.inv(R)
+    least_x = right - rows @ one + turned @ shift
+    system, target = np.vstack([turned.T, least_x]), np.r_[np.zeros(len(R)), 1.0]
+    if not len(least_x):
+        return float(price @ (one - along @ np.linalg.solve(R, shift)) ** 2)
+    multipliers, residual = nnls(system, target)
+    rest = system @ multipliers - target
+    if residual < 1e-7:
+        return np.inf
+    v = one + along @ np.linalg.solve(R, -rest[:-1] / rest[-1] - shift)
+    return float(price @ v**2)
 
 
 def big_m_optimum(data: TrainingData, penalty: float, intercept: str, big_m: Array) -> float:

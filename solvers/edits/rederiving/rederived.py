@@ -122,6 +122,44 @@ def rederived(
     return Rederived(copy, written, found.big_m, words)
 
 
+def with_room_for(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> Rederived | None:
+    """A copy whose M let in one point, which is known to be an optimum of the edited problem.
+
+    They are those of the family's statement at its objective, which a restriction leaves true, and
+    where that says nothing what the point itself needs: no point is better.
+
+    Parameters
+    ----------
+    model, form
+        Edited, by rows, bounds and fixings alone.
+    x : array (n,)
+        Its indicators say what it gives up.
+
+    Returns
+    -------
+    Rederived or None
+        None where M is not derived, and what is asked about is the model as it is written; or
+        where the rows with M are not those of the builder.
+    """
+    if not _is_derived(model):
+        return None
+    now = origin_now(model)
+    rule = big_m_rule(now)
+    assert rule is not None
+    rows = switched_rows(model, form, rule)
+    if rows is None:
+        return None
+    value = form.value(x)
+    below = rule.everywhere(value * (1 + NEARLY))
+    room = rows.room_for(x)
+    values = np.where(np.isfinite(below), np.maximum(below, room), room)
+    values.setflags(write=False)
+    big_m = BigM(values, f"from the edited problem's optimum {value:.9g}", value)
+    copy = model.clone()
+    _put(copy, big_m)
+    return Rederived(copy, standard_form(copy), big_m, _words(now, big_m))
+
+
 def _hyperplane(
     model: pyo.ConcreteModel, form: StandardForm, origin: Origin, point: FeasiblePoint
 ) -> tuple[Array, Any]:

@@ -89,13 +89,23 @@ class SwitchedRows:
 
     def missed(self, x: Array) -> Mask:
         """Which points a hyperplane would have to give up."""
+        return self._bodies(x) < self.sides() - NEARLY
+
+    def room_for(self, x: Array) -> Array:
+        """M, raised where the rows of what a point gives up need it."""
+        bodies, sides = self._bodies(x), self.sides()
+        z = np.where(self.column >= 0, np.append(x, 0)[self.column], self.held)
+        needed = sides - bodies + ROOM * (np.abs(sides) + np.abs(bodies))
+        return np.where((z > 0.5) & (self.row >= 0), np.maximum(self.big_m, needed), self.big_m)
+
+    def _bodies(self, x: Array) -> Array:
+        """The rows at a point without their M; infinite where the edit took a row out."""
         form = self.form
         there = self.row >= 0
         z = np.where(self.column >= 0, np.append(x, 0)[self.column], self.held)
         body = np.full(len(self.row), np.inf)
         body[there] = (form.A @ x)[self.row[there]]
-        body -= np.where(self.column >= 0, self.big_m * z, 0.0)
-        return body < self.sides() - NEARLY
+        return body - np.where(self.column >= 0, self.big_m * z, 0.0)
 
     def sides(self) -> Array:
         """What a body must reach where its point is kept; what is fixed is moved over."""
@@ -114,6 +124,7 @@ class SwitchedRows:
         return replace(self.form, row_lower=low)
 
 
+ROOM = 1e-3  # beyond what a point needs, so that its rows do not look held by M
 NEARLY = 1e-9  # of a margin of 1: who misses it by less is kept, and the solve that follows decides
 
 

@@ -1,8 +1,8 @@
 """Least norm over many sets of points at a time, by the dual active-set method.
 
-Each row of a batch is one problem,  min ||v||^2 : <a_i, v> >= 1 for the allowed points i.  Its
-working set W holds v = sum_{i in W} alpha_i a_i with margin 1 on W and alpha >= 0. A violated
-point enters; its multiplier grows until its margin reaches 1 or another multiplier reaches 0 and
+Each row of a batch is one problem,  min ||v||^2 : <a_i, v> >= r_i for the allowed points i.  Its
+working set W holds v = sum_{i in W} alpha_i a_i with equality on W and alpha >= 0. A violated
+point enters; its multiplier grows until its margin reaches r_i or another multiplier reaches 0 and
 leaves (Goldfarb & Idnani 1983, Mathematical Programming 27). Every step is a proof: the bound of
 `certified_norm2` holds for whatever multipliers are reached, and a row ends as soon as it proves
 its target.
@@ -24,7 +24,7 @@ from tightmargin.solvers.zero_one.conflict_search.signed_points import (
 
 Mask = NDArray[np.bool_]
 
-VIOLATED = 1e-7  # of the margin 1
+VIOLATED = 1e-7  # of the margin 1, beside which side rows are scaled
 DEPENDENT = 1e-10  # of the squared length of a point
 STEPS = 400
 NOBODY = -1
@@ -83,8 +83,8 @@ def empty_sets(points: SignedPoints, rows: int) -> WorkingSets:
 def refreshed(points: SignedPoints, members: Index, count: Index) -> WorkingSets:
     """Working sets with multipliers solved for again from their members."""
     sets = WorkingSets(members, count, np.zeros(members.shape))
-    ones = np.where(sets.filled, 1.0, 0.0)
-    alpha = np.linalg.solve(kept_gram(points, sets), ones[:, :, None])[:, :, 0]
+    right = np.where(sets.filled, points.right[members], 0.0)
+    alpha = np.linalg.solve(kept_gram(points, sets), right[:, :, None])[:, :, 0]
     return WorkingSets(members, count, np.where(sets.filled, np.maximum(alpha, 0.0), 0.0))
 
 
@@ -162,7 +162,8 @@ class _State:
             return active
         sets = self._sets(free)
         v = np.einsum("rm,rmk->rk", sets.alpha, self.points.rows[sets.members])
-        violation = np.where(allowed[free], 1 - v @ self.points.rows.T, -1.0)
+        lack = self.points.right - v @ self.points.rows.T
+        violation = np.where(allowed[free], lack, -1.0)
         row, place = np.nonzero(sets.filled)
         violation[row, sets.members[row, place]] = -1.0
         best = violation.argmax(axis=1)
@@ -203,7 +204,8 @@ class _State:
         own = points.gram[entering, entering]
         r = np.linalg.solve(kept_gram(points, sets), toward[:, :, None])[:, :, 0]
         curvature = own - (r * toward).sum(axis=1)
-        lack = 1 - (sets.alpha * toward).sum(axis=1) - self.entered[active] * own
+        lack = points.right[entering] - (sets.alpha * toward).sum(axis=1)
+        lack -= self.entered[active] * own
         dependent = (curvature <= DEPENDENT * own) | (sets.count >= points.rows.shape[1])
         full = np.where(dependent, np.inf, lack / np.where(dependent, 1.0, curvature))
         falling = filled & (r > 1e-12)

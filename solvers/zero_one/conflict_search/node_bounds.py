@@ -9,6 +9,9 @@ So with exactly k of the sets hit, norm2 >= h_{k+1}, and the objective is at lea
 
     c + max_k min( h_1, h_2 + penalty, ..., h_k + (k - 1) penalty, h(K) + k penalty ).
 
+Where no more than r free points may be violated, one of S_1, ... S_{r+1} is kept whole, and the
+last term of k = r + 1 is not needed. Side rows are kept by every node.
+
 The sets are found greedily, by letting points enter until the norm proves T - c - (j - 1) penalty,
 which is what it takes to prune the node at the target T.
 """
@@ -39,7 +42,7 @@ PROBES = 3
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """R nodes: kept and violated (R, n) of bool, and the working sets of their kept points."""
+    """R nodes: kept and violated (R, n + m) of bool, and the working sets of their kept points."""
 
     kept: Mask
     violated: Mask
@@ -84,10 +87,11 @@ def bounded(
     ----------
     target : float
         Objectives from here on are of no interest.
-    suspects : array (n,) of bool
+    suspects : array (n + m,) of bool
         Points the best known hyperplane violates; a good conflict has one of them.
     """
     work = _Work(points, nodes, penalty, target)
+    work.count()
     work.keep()
     work.probe()
     work.pack(suspects)
@@ -121,8 +125,27 @@ class _Work:
         """Rows that are not pruned."""
         return np.flatnonzero(np.isfinite(self.bound))
 
+    @property
+    def room(self) -> Array:
+        """How many more points may be violated, wherever they are."""
+        given_up = self.violated.sum(axis=1)
+        most = [c.most for c in self.points.counts if c.points.all()]
+        return np.full(len(given_up), np.inf) if not most else min(most) - given_up
+
     def _prune(self, rows: Index) -> None:
         self.bound[rows] = np.inf
+
+    def count(self) -> None:
+        """Keep what no count allows to be violated any more."""
+        for count in self.points.counts:
+            free = ~self.kept[:, : self.points.n] & ~self.violated[:, : self.points.n]
+            full = (self.violated[:, : self.points.n] & count.points).sum(axis=1) >= count.most
+            self.kept[:, : self.points.n] |= full[:, None] & free & count.points
+
+    def _prune_crowded(self) -> None:
+        for count in self.points.counts:
+            given_up = (self.violated[:, : self.points.n] & count.points).sum(axis=1)
+            self._prune(np.flatnonzero(given_up > count.most))
 
     def keep(self) -> None:
         """The least norm of the kept points."""
@@ -131,6 +154,7 @@ class _Work:
         self.sets, self.norm2 = found.sets, found.norm2
         self.bound = self.paid + self.norm2
         self._prune(np.flatnonzero(self.bound >= self.target))
+        self._prune_crowded()
 
     def probe(self) -> None:
         """Violate the points that cannot be kept: one step of their multiplier proves it."""
@@ -146,6 +170,7 @@ class _Work:
             self.violated[rows] |= fixed
             self.bound[rows] = self.paid[rows] + self.norm2[rows]
             self._prune(rows[self.bound[rows] >= self.target])
+            self._prune_crowded()
 
     def pack(self, suspects: Mask) -> None:
         """Disjoint conflicts of every open row, their bound, a point to branch on."""
@@ -153,12 +178,12 @@ class _Work:
         heights: dict[int, list[float]] = {int(row): [] for row in rows}
         smallest = dict.fromkeys(heights, len(suspects) + 1)
         available = ~self.kept & ~self.violated
-        paid = self.paid
+        paid, room = self.paid, self.room
         running = rows
         while running.size:
             found_so_far = np.array([len(heights[int(row)]) for row in running])
             wanted = self.target - paid[running] - self.penalty * found_so_far
-            chain = self.norm2[running] >= wanted
+            chain = (self.norm2[running] >= wanted) | (found_so_far > room[running])
             self._prune(running[chain])
             running, wanted = running[~chain], wanted[~chain]
             if not running.size:
@@ -187,7 +212,7 @@ class _Work:
                         self.branch[row] = first if first in members else members[-1]
             running = np.array(on, dtype=np.intp)
         for row in self.open.tolist():
-            self._conclude(row, heights[row], available[row], float(paid[row]))
+            self._conclude(row, heights[row], available[row], float(paid[row]), float(room[row]))
 
     def _free_members(self, found: Grown, k: int, row: int) -> Index:
         """Free points of a set that its proof needs."""
@@ -195,14 +220,17 @@ class _Work:
         members = found.sets.members[k, :count][found.sets.alpha[k, :count] > 0]
         return members[~self.kept[row, members]]
 
-    def _conclude(self, row: int, heights: list[float], left: Mask, paid: float) -> None:
+    def _conclude(
+        self, row: int, heights: list[float], left: Mask, paid: float, room: float
+    ) -> None:
         """The bound of a packing; the last height is that of all points left over."""
         own = float(self.norm2[row])
-        self.bound[row] = paid + packed(heights, own, self.penalty)
+        self.bound[row] = paid + packed(heights, own, self.penalty, room)
         if self.branch[row] == NOBODY and left.any():
             self.branch[row] = int(np.flatnonzero(left)[0])
         # A point outside the packing that is violated is paid for on top of it.
-        if paid + self.penalty + packed(heights[:-1], own, self.penalty) >= self.target:
+        rest = packed(heights[:-1], own, self.penalty, room - 1)
+        if paid + self.penalty + rest >= self.target:
             self.kept[row] |= left
             if self.branch[row] != NOBODY and left[self.branch[row]]:
                 self.branch[row] = NOBODY  # without a conflict all free points are left over
@@ -210,18 +238,26 @@ class _Work:
             self._prune(np.array([row]))
 
 
-def packed(heights: list[float], own: float, penalty: float) -> float:
-    """The bound of the module's docstring without c, from heights h_j in any order and h(K)."""
+def packed(heights: list[float], own: float, penalty: float, room: float = np.inf) -> float:
+    """The bound of the module's docstring without c, from heights h_j in any order and h(K).
+
+    Infinite where not even `room` = 0 points may be violated, and one would have to be.
+    """
+    if room < 0:
+        return np.inf
     if not heights:
         return own
     ordered = np.sort(heights)[::-1]
     hit = penalty * np.arange(len(ordered))
-    chains = np.minimum(np.minimum.accumulate(ordered + hit), own + hit + penalty)
+    whole = np.minimum.accumulate(ordered + hit)
+    chains = np.minimum(whole, own + hit + penalty)
+    if room < len(ordered):
+        chains[int(room)] = whole[int(room)]
     return max(own, float(chains.max()))
 
 
 def probed_norm2(points: SignedPoints, sets: WorkingSets) -> Array:
-    """Proven least norm2 with each single point kept as well, (R, n).
+    """Proven least norm2 with each single point kept as well, (R, n + m).
 
     The multiplier of the point grows by one step of the active-set method.
     """
@@ -230,7 +266,7 @@ def probed_norm2(points: SignedPoints, sets: WorkingSets) -> Array:
     r = np.linalg.solve(kept_gram(points, sets), toward)
     own = np.diag(points.gram)
     curvature = own - (r * toward).sum(axis=1)
-    lack = 1 - np.einsum("rm,rmn->rn", sets.alpha, toward)
+    lack = points.right - np.einsum("rm,rmn->rn", sets.alpha, toward)
     dependent = curvature <= 1e-10 * own
     full = np.where(dependent, np.inf, lack / np.where(dependent, 1.0, curvature))
     falling = r > 1e-12

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
@@ -29,9 +32,12 @@ class ConflictSearch(Framed):
     Attributes
     ----------
     w, b : array (d,), float
-        The best hyperplane found; the points it keeps have margin 1 or more in floating point.
+        The best hyperplane found; the points it keeps have margin 1 or more in floating point,
+        beside side rows nearly so.
+    given_up : array (n,) of bool
+        Points that are paid for: those it violates, and those that side rows say are paid for.
     objective : float
-        Its objective, violations counted strictly.
+        Its objective, violations counted strictly; infinite where no point was found.
     bound : float
         Proven; no hyperplane has a smaller objective.
     nodes, steps : int
@@ -44,6 +50,7 @@ class ConflictSearch(Framed):
 
     w: Array
     b: float
+    given_up: NDArray[np.bool_]
     objective: float
     bound: float
     nodes: int
@@ -65,4 +72,6 @@ class ConflictSearch(Framed):
     @property
     def gap(self) -> float:
         """(objective - bound) / objective."""
+        if not np.isfinite(self.objective):
+            return np.inf
         return (self.objective - self.bound) / self.objective if self.objective else 0.0

@@ -20,6 +20,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import (
+    EPS,
     margins,
     scale_onto_margin,
     trivial_points,
@@ -27,14 +28,16 @@ from tightmargin.formulations.zero_one.loss import (
 )
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, refreshed
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Nodes, bounded
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    SignedPoints,
-    hyperplane,
-    signed_points,
+from tightmargin.solvers.zero_one.conflict_search.packed_nodes import packed_node, unpacked_nodes
+from tightmargin.solvers.zero_one.conflict_search.planes_beside import (
+    planes_beside,
+    with_best_intercept,
 )
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
+from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
+from tightmargin.solvers.zero_one.conflict_search.signed_points import hyperplane, signed_points
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
 Index = NDArray[np.intp]
@@ -45,6 +48,8 @@ NUMBERS = 8_000_000  # of the largest array of a batch
 ENTRIES = 150_000  # of all Gram matrices of a batch, which a time limit waits for
 GAP = 1e-6
 NEAR = 1e-9
+ROUNDED = 8 * EPS  # of the sums of a node and of its target; norms are rounded down already
+RAISED, RAISES = 16.0, 8  # of a cutoff that no point is below, and how often
 FIRST_RESTART = 4000  # nodes; the heuristic is run again whenever their number has doubled
 TRACED = 400
 
@@ -58,6 +63,7 @@ def conflict_search(
     gap: float = GAP,
     time_limit: float | None = None,
     step_limit: int | None = None,
+    side: SideRows | None = None,
     clock: Callable[[], float] = time.monotonic,
     progress: Callable[[TracePoint], None] = lambda point: None,
 ) -> ConflictSearch:
@@ -68,11 +74,14 @@ def conflict_search(
     incumbent : (w, b), optional
         A known hyperplane; a heuristic finds one otherwise.
     gap : float
-        Relative gap at which a node is not split any further.
+        Relative gap at which a node is not split any further, of what side rows leave open.
     time_limit : float, optional
         Seconds of `clock`, measured from the call; a batch of nodes is finished first.
     step_limit : int, optional
         Steps of the active-set method: a limit that gives the same result on any machine.
+    side : SideRows, optional
+        What a hyperplane has to meet besides. It is met, and points are kept, to NEAR; where no
+        point is found, the objective is infinite.
     clock : callable
         time.process_time counts processor time instead.
     progress : callable(TracePoint)
@@ -88,16 +97,13 @@ def conflict_search(
     positive("gap", gap)
     if time_limit is not None:
         positive("time_limit", time_limit)
-    points = signed_points(data, penalty=cost, intercept=intercept)
-    if incumbent is None:
-        found = zero_one_incumbent(data, penalty=cost, intercept=intercept)
-        incumbent = (found.w, found.b)
-    search = _KeptSearch(data, cost, intercept, gap, points, incumbent)
+    search = _KeptSearch(data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d))
+    search.start(incumbent)
     stop = StopReason.PROVEN
     try:
         with live_line("conflict search") as line:
             search.root()
-            while search.select():
+            while search.select() or search.raise_cutoff():
                 elapsed = clock() - started
                 search.note(elapsed, progress)
                 if line.is_due:
@@ -112,13 +118,13 @@ def conflict_search(
                 search.restart()
     except KeyboardInterrupt:
         stop = StopReason.INTERRUPTED
-    if stop is StopReason.PROVEN and search.bound < search.target:
+    if stop is StopReason.PROVEN and search.bound < search.target * (1 - 2 * search.rounded):
         stop = StopReason.NUMERICAL
     seconds = clock() - started
     search.note(seconds, progress, last_one=True)
     return ConflictSearch(
-        search.w, search.b, search.objective, search.bound, search.nodes, search.steps,
-        seconds, stop, tuple(search.trace),
+        search.w, search.b, search.given_up, search.objective, search.bound, search.nodes,
+        search.steps, seconds, stop, tuple(search.trace),
     )  # fmt: skip
 
 
@@ -130,22 +136,17 @@ class _KeptSearch:
     """
 
     def __init__(
-        self,
-        data: TrainingData,
-        penalty: float,
-        intercept: str,
-        gap: float,
-        points: SignedPoints,
-        incumbent: tuple[Array, float],
+        self, data: TrainingData, penalty: float, intercept: str, gap: float, side: SideRows
     ) -> None:
         self.data, self.penalty, self.intercept = data, penalty, intercept
-        self.gap, self.points = gap, points
-        # The search itself meets only hyperplanes with points on their margin.
-        trivial = trivial_points(data, penalty=penalty, intercept=intercept)[0]
-        self.w, self.b, self.objective = trivial.w, trivial.b, np.inf
-        self._take(trivial.w, trivial.b)
-        self._take(np.asarray(incumbent[0], dtype=float), float(incumbent[1]))
-        largest = points.largest
+        self.gap, self.side = gap, side
+        # A model adds up what points that are paid for cost, one by one.
+        self.rounded = ROUNDED + EPS * int(side.paid.sum())
+        self.points = signed_points(data, intercept=intercept, side=side)
+        self.w, self.b, self.objective = np.zeros(data.d), 0.0, np.inf
+        self.given_up = np.ones(data.n, dtype=bool)
+        self.cutoff, self.raised = np.inf, 0
+        largest = self.points.largest
         most = min(NUMBERS // (largest * max(largest, data.n)), ENTRIES // largest**2)
         self.width = max(1, min(BATCH, most))
         self.heap: list[tuple[float, int, int, bytes]] = []
@@ -156,13 +157,52 @@ class _KeptSearch:
         self.seed, self.next_restart = 0, FIRST_RESTART
         self.trace: list[TracePoint] = []
 
-    def _value(self, w: Array, b: float) -> float:
-        return zero_one_objective(self.data, w, b, penalty=self.penalty, intercept=self.intercept)
+    def start(self, incumbent: tuple[Array, float] | None) -> None:
+        """Take the best hyperplane that is known, or a cutoff where there is none."""
+        if incumbent is None:
+            incumbent = self._heuristic()
+        plane = np.asarray(incumbent[0], dtype=float), float(incumbent[1])
+        if self.side.empty:
+            # The search itself meets only hyperplanes with points on their margin.
+            trivial = trivial_points(self.data, penalty=self.penalty, intercept=self.intercept)[0]
+            self._take(trivial.w, trivial.b)
+            self._take(*plane)
+            return
+        self._start_beside(*plane)
+        if np.isinf(self.objective):
+            self.cutoff = self.penalty * self.data.n + float(plane[0] @ plane[0])
+        elif self.intercept == "free":
+            # The square that b costs while multipliers are sought is then small at the optimum.
+            shift = self.b + float(self.points.centre @ self.w)
+            self.points = signed_points(
+                self.data, intercept=self.intercept, side=self.side, shift=shift
+            )
+
+    def _heuristic(self) -> tuple[Array, float]:
+        found = zero_one_incumbent(
+            self.data, penalty=self.penalty, intercept=self.intercept, seed=self.seed
+        )
+        return found.w, found.b
+
+    def _start_beside(self, w: Array, b: float) -> None:
+        """Hyperplanes that meet the side rows, improved from those that may not."""
+        kept = margins(self.data, w, b) >= 1 - NEAR
+        for point in trivial_points(self.data, penalty=self.penalty, intercept=self.intercept):
+            missed = margins(self.data, point.w, point.b) < 1
+            self._take_beside(point.w, point.b, missed | self.side.paid)
+        for members in planes_beside(self.points, self.side, kept, self.penalty):
+            self._offer(members)
 
     @property
     def target(self) -> float:
         """Bounds from here on close a node."""
-        return self.objective * (1 - self.gap)
+        least = min(self.objective, self.cutoff)
+        return least - self.gap * (least - self.side.constant)
+
+    @property
+    def suspects(self) -> Mask:
+        """Points that the best hyperplane violates; side rows are none."""
+        return np.r_[self.given_up, np.zeros(len(self.points.right) - self.data.n, dtype=bool)]
 
     @property
     def bound(self) -> float:
@@ -170,7 +210,7 @@ class _KeptSearch:
         if self.rooted:
             waiting = [node[0] for node in (*self.batch, *self.heap[:1])]
             self.proven = max(self.proven, min([self.target, self.leaves, *waiting]))
-        return min(self.proven, self.objective)
+        return min(self.proven, self.objective) * (1 - self.rounded)
 
     def note(
         self, seconds: float, progress: Callable[[TracePoint], None], *, last_one: bool = False
@@ -186,10 +226,24 @@ class _KeptSearch:
         progress(now)
 
     def root(self) -> None:
-        """Bound the node without any decision."""
-        nobody = np.zeros((1, self.data.n), bool)
-        self._add(Nodes(nobody, nobody.copy(), empty_sets(self.points, 1)), np.zeros(1))
+        """Bound the node without any decision of the search."""
+        rows = len(self.points.right) - self.data.n
+        kept = np.r_[self.side.kept, np.ones(rows, dtype=bool)][None, :]
+        violated = np.r_[self.side.paid, np.zeros(rows, dtype=bool)][None, :]
+        self._add(Nodes(kept, violated, empty_sets(self.points, 1)), np.zeros(1))
         self.rooted = True
+
+    def raise_cutoff(self) -> bool:
+        """Search again below a higher cutoff where no point below the last one is known."""
+        found = np.isfinite(self.objective)
+        if self.cutoff >= self.objective or (self.raised == RAISES and not found):
+            return False
+        self.proven, self.rooted = self.bound, False
+        self.raised += 1
+        self.cutoff = np.inf if found else self.cutoff * RAISED
+        self.leaves = np.inf
+        self.root()
+        return self.select() or self.raise_cutoff()
 
     def select(self) -> bool:
         """Take the open nodes with the least bounds; False when none is left below the target."""
@@ -249,49 +303,38 @@ class _KeptSearch:
             return
         self.next_restart *= 2
         self.seed += 1
-        found = zero_one_incumbent(
-            self.data, penalty=self.penalty, intercept=self.intercept, seed=self.seed
-        )
-        self._take(found.w, found.b)
+        if self.side.empty:
+            self._take(*self._heuristic())
+        else:
+            self._start_beside(*self._heuristic())
 
     def _offer(self, members: Index) -> None:
         """Take the hyperplane through these members if it is better than the best."""
         plane = hyperplane(self.points, members)
+        if plane is None and self.intercept == "free" and not self.side.empty:
+            plane = with_best_intercept(self.points, self.data, self.side, members)
         if plane is None:
             return
         kept = margins(self.data, *plane) >= 1 - NEAR
+        if not self.side.empty:
+            self._take_beside(*plane, ~kept | self.side.paid)
+            return
         stretched = scale_onto_margin(self.data, *plane, kept)
         if stretched is None:
             return
         self._take(*stretched)
 
     def _take(self, w: Array, b: float) -> None:
-        value = self._value(w, b)
+        value = zero_one_objective(self.data, w, b, penalty=self.penalty, intercept=self.intercept)
         if value < self.objective:
             self.w, self.b, self.objective = w, b, value
-            self.suspects = margins(self.data, w, b) < 1
+            self.given_up = margins(self.data, w, b) < 1
 
-
-def packed_node(nodes: Nodes, k: int) -> bytes:
-    """Kept and violated points of one node as bits, then the members of its working set."""
-    count = nodes.sets.count[k]
-    parts = (
-        np.packbits(nodes.kept[k]), np.packbits(nodes.violated[k]),
-        nodes.sets.members[k, :count].astype(np.uint16).view(np.uint8),
-    )  # fmt: skip
-    return np.concatenate(parts).tobytes()
-
-
-def unpacked_nodes(points: SignedPoints, records: list[bytes]) -> Nodes:
-    """Nodes again from their bytes, with the multipliers of their working sets."""
-    n = len(points.y)
-    width = -(-n // 8)
-    bits = np.array([np.frombuffer(r, np.uint8, 2 * width) for r in records])
-    kept = np.unpackbits(bits[:, :width], axis=1, count=n).astype(bool)
-    violated = np.unpackbits(bits[:, width:], axis=1, count=n).astype(bool)
-    members = np.zeros((len(records), points.largest), np.intp)
-    count = np.zeros(len(records), np.intp)
-    for k, record in enumerate(records):
-        own = np.frombuffer(record, np.uint16, offset=2 * width)
-        members[k, : len(own)], count[k] = own, len(own)
-    return Nodes(kept, violated, refreshed(points, members, count))
+    def _take_beside(self, w: Array, b: float, given_up: Mask) -> None:
+        """A stretched hyperplane would leave its side rows: what it misses by NEAR, it keeps."""
+        norm2 = float(w @ w) + (b * b if self.intercept == "penalised" else 0.0)
+        value = norm2 + self.penalty * int(given_up.sum())
+        if value >= self.objective or not self.side.allows(given_up):
+            return
+        if self.side.admits(w, b, NEAR):
+            self.w, self.b, self.objective, self.given_up = w, b, value, given_up

@@ -1,9 +1,10 @@
-"""Signed points in the coordinates of the search, and norms that multipliers prove.
+"""Signed points and side rows in the coordinates of the search, and norms that multipliers prove.
 
 A hyperplane v keeps point i when <a_i, v> >= 1, with a_i = y_i (x_i, column). The column is 1 for
 a penalised intercept and absent without one. A free intercept gets a column of size COLUMN, so
 that b costs (b / COLUMN)^2 while the search looks for multipliers; what they prove is evaluated
-for a b that costs nothing (`certified_norm2`).
+for a b that costs nothing (`certified_norm2`). A side row <g, (w, b)> <= h is one row more,
+<-g, v> >= -h, that every hyperplane keeps.
 """
 
 from __future__ import annotations
@@ -15,52 +16,63 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
+from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.zero_one.loss import EPS
+from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
 
 Index = NDArray[np.intp]
 
 LARGEST = 5000  # points; their Gram matrix takes 200 MB
 COLUMN = 1e3
 LEAST = 1e-100  # stands for a length of 0
-ROUNDING = 1e-14  # relative, of sums over a working set: about 40 times the unit roundoff
+ROUNDING = 1e-14  # relative, of sums over a small working set: about 90 times the unit roundoff
 
 
 @dataclass(frozen=True, eq=False)
 class SignedPoints:
-    """The points of one 0-1 problem, centred when the intercept is free, in units of their size.
+    """The n points of one 0-1 problem and its m side rows, in units of the points' size.
+
+    The points are centred when the intercept is free.
 
     Attributes
     ----------
-    rows : array (n, k)
+    rows : array (n + m, k)
         a_i.
-    counted : array (n, k or k - 1)
+    counted : array (n + m, k or k - 1)
         The part of a_i that counts in the norm.
-    gram : array (n, n)
+    gram : array (n + m, n + m)
         <a_i, a_j>.
-    y : array (n,)
-        Labels.
-    reach : array (n,)
-        Size of a_i before centring, for rounding errors.
-    centre : array (d,)
-        What was subtracted.
+    right : array (n + m,)
+        What <a_i, v> must reach: 1 for a point, where no `shift` was moved over.
+    pull : array (n + m,)
+        Coefficient of b: the label of a point.
+    reach, doubt : array (n + m,)
+        Sizes of what a_i and its right side were summed from, for rounding errors.
+    n : int
+        Points; the rows behind them are side rows.
+    counts : tuple of Count
+        How many points may be violated.
+    centre, shift : array (d,), float
+        What was subtracted from the points, and from b.
     scale : float
         What was divided by: norm2 of the data is norm2 here over its square.
     intercept : str
         "penalised", "free" or "none".
-    intercept_limit : float
-        A bound on |b| at some optimum, with a free intercept.
     """
 
     rows: Array
     counted: Array
     gram: Array
-    y: Array
+    right: Array
+    pull: Array
     reach: Array
+    doubt: Array
+    n: int
+    counts: tuple[Count, ...]
     centre: Array
+    shift: float
     scale: float
     intercept: str
-    intercept_limit: float
 
     @property
     def largest(self) -> int:
@@ -68,44 +80,70 @@ class SignedPoints:
         return self.rows.shape[1] + 2
 
 
-def signed_points(data: TrainingData, *, penalty: float, intercept: str) -> SignedPoints:
+def signed_points(
+    data: TrainingData, *, intercept: str, side: SideRows | None = None, shift: float = 0.0
+) -> SignedPoints:
     """Coordinates of the search for one problem.
+
+    Parameters
+    ----------
+    side : SideRows, optional
+        What a hyperplane has to meet besides.
+    shift : float
+        A free intercept is searched near <centre, w> + b = shift.
 
     Raises
     ------
     ValueError
-        More than 5000 points.
+        More than 5000 points, a bad intercept, a shift of one that is not free.
     """
+    one_of("intercept", intercept, INTERCEPTS)
+    if shift and intercept != "free":
+        raise ValueError(f"a shift belongs to intercept=free, not {intercept}")
     if data.n > LARGEST:
         raise ValueError(
             f"the conflict search holds the inner products of all points and takes at most "
             f"{LARGEST}, got {data.n}: solve zero_one_big_m with SCIP instead"
         )
+    if side is None:
+        side = SideRows.nothing(data.n, data.d)
     free = intercept == "free"
     centre = data.X.mean(axis=0) if free else np.zeros(data.d)
     X = data.X - centre
     scale = float(np.sqrt((X * X).sum(axis=1).mean())) or 1.0
-    signed = data.y[:, None] * X / scale
-    column = data.y[:, None] * (COLUMN if free else 1.0 / scale)
+    offset = float(np.linalg.norm(centre)) / scale
+    weights = side.weights - side.of_b[:, None] * centre
+    unit = _units(weights / scale, side.of_b, side.most)
+    signed = np.vstack([data.y[:, None] * X, -unit[:, None] * weights]) / scale
+    pull = np.r_[data.y, -unit * side.of_b]
+    column = (COLUMN if free else 1.0 / scale) * pull[:, None]
     rows = signed if intercept == "none" else np.hstack([signed, column])
     counted = signed if free else rows
-    offset = float(np.linalg.norm(centre)) / scale
-    limit = 0.0
-    if free:
-        limit = derive_intercept_bound(data, penalty=penalty)
+    sizes = unit * (np.linalg.norm(side.weights, axis=1) / scale + np.abs(side.of_b) * offset)
+    reach = np.linalg.norm(counted, axis=1) + np.r_[np.full(data.n, offset), sizes]
+    right = np.r_[np.ones(data.n), -unit * side.most]
+    doubt = np.abs(right) + np.r_[side.moved, np.zeros(len(unit))] + np.abs(pull * shift)
     return SignedPoints(
-        rows, counted, rows @ rows.T, data.y, np.linalg.norm(counted, axis=1) + offset,
-        centre, scale, intercept, limit,
+        rows, counted, rows @ rows.T, right - pull * shift, pull, reach, doubt, data.n,
+        side.counts, centre, shift, scale, intercept,
     )  # fmt: skip
+
+
+def _units(weights: Array, of_b: Array, most: Array) -> Array:
+    """Powers of two that bring the numbers of each side row near 1."""
+    sizes = np.column_stack([np.abs(weights), np.abs(of_b), np.abs(most)]).max(axis=1)
+    return np.asarray(2.0 ** -np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))
 
 
 def certified_norm2(points: SignedPoints, members: Index, alpha: Array) -> Array:
     """Lower bounds on norm2 of every hyperplane that keeps all members of a set.
 
-    With multipliers alpha >= 0, s = sum_i alpha_i a_i (without the column of a free intercept,
-    for which sum_i alpha_i y_i = 0) and A = sum_i alpha_i:
-    A <= sum_i alpha_i <a_i, v> = <s, v>, so ||v||^2 >= A^2 / ||s||^2, whatever alpha is. With a
-    free intercept the multipliers of the heavier class are first scaled down.
+    With multipliers alpha >= 0, right sides r, s = sum_i alpha_i a_i (without the column of a free
+    intercept, for which sum_i alpha_i pull_i = 0) and A = sum_i alpha_i r_i:
+    A <= sum_i alpha_i <a_i, v> = <s, v>, so ||v||^2 >= A^2 / ||s||^2 where A > 0, whatever alpha
+    is. With a free intercept the multipliers that pull more are first scaled down. What rounding
+    leaves of their sum is balanced by numbers that differ from them by a few units of roundoff,
+    and those are what A and s are evaluated for: their difference is part of what is given away.
 
     Parameters
     ----------
@@ -120,21 +158,22 @@ def certified_norm2(points: SignedPoints, members: Index, alpha: Array) -> Array
     """
     alpha = np.maximum(alpha, 0.0)
     if points.intercept == "free":
-        positive = points.y[members] > 0
-        heavy = np.where(positive, alpha, 0.0).sum(axis=-1)
-        light = alpha.sum(axis=-1) - heavy
-        common = np.minimum(heavy, light)
+        pull = points.pull[members]
+        up = (alpha * np.maximum(pull, 0.0)).sum(axis=-1)
+        down = (alpha * np.maximum(-pull, 0.0)).sum(axis=-1)
+        common = np.minimum(up, down)
         share = np.where(
-            positive,
-            _ratio(common, heavy)[..., None],
-            _ratio(common, light)[..., None],
+            pull > 0,
+            _ratio(common, up)[..., None],
+            np.where(pull < 0, _ratio(common, down)[..., None], 1.0),
         )
         alpha = alpha * share
-    total = alpha.sum(axis=-1)
+    rounding = max(ROUNDING, 2 * EPS * (members.shape[-1] + points.rows.shape[1]))
+    total = (alpha * points.right[members]).sum(axis=-1)
     s = np.einsum("...m,...mk->...k", alpha, points.counted[members])
-    slack = ROUNDING * (alpha * points.reach[members]).sum(axis=-1)
+    slack = rounding * (alpha * points.reach[members]).sum(axis=-1)
     length = np.sqrt((s * s).sum(axis=-1)) + slack
-    certain = total * (1 - ROUNDING * (1 + points.intercept_limit))
+    certain = total - rounding * (alpha * points.doubt[members]).sum(axis=-1)
     # An empty or one-sided set proves 0. A set that nothing keeps has a length of about `slack`,
     # and of exactly 0 for a point at 0 without an intercept.
     bound = np.maximum(certain, 0.0) / np.maximum(length, LEAST) / points.scale
@@ -142,24 +181,33 @@ def certified_norm2(points: SignedPoints, members: Index, alpha: Array) -> Array
 
 
 def hyperplane(points: SignedPoints, members: Index) -> tuple[Array, float] | None:
-    """The hyperplane of least norm with margin 1 at all members, in the coordinates of the data.
+    """The hyperplane of least norm with equality at all members, in the coordinates of the data.
 
-    None when the members are empty, or of one class with a free intercept.
+    None when the members are empty, or say nothing of a free intercept.
     """
     if not members.size:
         return None
-    y = points.y[members]
+    right = points.right[members]
     if points.intercept != "free":
-        v = _least_solution(points.rows[members], np.ones(len(members)))
+        v = _least_solution(points.rows[members], right)
         if points.intercept == "none":
             return v / points.scale, 0.0
         return v[:-1] / points.scale, float(v[-1]) / points.scale
-    if abs(y.sum()) == len(y):
+    A, pull = points.counted[members], points.pull[members]
+    size = float(pull @ pull)
+    if size == 0:
         return None
-    X = y[:, None] * points.counted[members]
-    v = _least_solution(X[1:] - X[0], y[1:] - y[0])
+    # The part of the equations that b has no say in.
+    v = _least_solution(A - np.outer(pull, pull @ A) / size, right - pull * (pull @ right) / size)
     w = v / points.scale
-    return w, float(y[0] - X[0] @ v - points.centre @ w)
+    b = float(pull @ (right - A @ v)) / size
+    return w, b + points.shift - float(points.centre @ w)
+
+
+def least_weights(points: SignedPoints, members: Index) -> Array:
+    """The least w with equality at members in which a free intercept does not occur."""
+    A, right = points.counted[members], points.right[members]
+    return _least_solution(A, right) / points.scale
 
 
 def _least_solution(A: Array, right: Array) -> Array:

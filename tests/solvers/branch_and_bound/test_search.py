@@ -221,7 +221,8 @@ def test_without_clarabel_it_is_refused_and_auto_keeps_the_claim(
     with pytest.raises(SolverNotInstalledError, match="clarabel, which is not installed"):
         proven(separating(10, 2))
     model = separating(20, 2)
-    model.floor = pyo.Constraint(expr=model.w[1] >= 0.2)
+    # A row of z beside w: the conflict search does not take it along.
+    model.floor = pyo.Constraint(expr=model.w[1] + 0.01 * model.z[0] >= 0.2)
     found = tm.solve(model)
     assert found.solver == "scip"
     assert found.certificate.verdict is Verdict.SOLVER_BOUND
@@ -285,7 +286,8 @@ def test_names_that_are_none_are_refused_before_m_is_derived_again(
 
 def floored() -> pyo.ConcreteModel:
     model = separating(20, 2)
-    model.floor = pyo.Constraint(expr=model.w[1] >= 0.2)
+    # A row of z beside w: the conflict search does not take it along.
+    model.floor = pyo.Constraint(expr=model.w[1] + 0.01 * model.z[0] >= 0.2)
     return model
 
 

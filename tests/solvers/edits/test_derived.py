@@ -164,7 +164,6 @@ def test_so_does_a_machine_of_several_classes_unless_its_violations_are_held(nam
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("zero_one_bilinear", {"penalty": 0.6}),
         ("zero_one_disjunctive", {"penalty": 0.6}),
         ("conic_sdp", {"penalty": 0.6, "intercept_bound": "derived"}),
         ("conic_sdp_literal", {"penalty": 0.6, "intercept_bound": "derived"}),
@@ -179,6 +178,17 @@ def test_what_holds_at_some_optimum_is_lost_with_any_edit(
     model = build(name, **settings, intercept="free")
     hold_w(model)
     assert says_nothing(solve(model, time_limit=30))
+
+
+def test_products_lose_their_bounds_where_no_search_takes_the_edit_along() -> None:
+    """Those of (w, b) hold at some optimum; the conflict search rests on nothing of the kind."""
+    model = build("zero_one_bilinear", penalty=0.6, intercept="free")
+    model.pair = pyo.Constraint(expr=model.z[0] + model.z[1] >= 1)
+    assert says_nothing(solve(model, time_limit=30))
+    taken = build("zero_one_bilinear", penalty=0.6, intercept="free")
+    hold_w(taken)
+    for solver in ("auto", "scip"):
+        assert solve(taken, solver).certificate.verdict is Verdict.CERTIFIED
 
 
 @pytest.mark.parametrize("intercept", ["penalised", "none"])

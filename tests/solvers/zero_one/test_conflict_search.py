@@ -294,7 +294,7 @@ def least_norm2(data: TrainingData, kept: list[int], intercept: str) -> float:
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_growing_ends_at_the_least_norm_that_another_solver_finds(intercept: str) -> None:
     data = overlapping(12, 3, 11)
-    points = signed_points(data, penalty=1.0, intercept=intercept)
+    points = signed_points(data, intercept=intercept)
     rng = np.random.default_rng(0)
     allowed = np.array([rng.permutation(12) < 5 for _ in range(6)])
     found = grow(points, empty_sets(points, 6), allowed, np.full(6, 1e6))
@@ -312,7 +312,7 @@ def test_growing_ends_at_the_least_norm_that_another_solver_finds(intercept: str
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_any_multipliers_prove_a_norm_that_is_not_too_large(intercept: str) -> None:
     data = overlapping(12, 3, 12)
-    points = signed_points(data, penalty=1.0, intercept=intercept)
+    points = signed_points(data, intercept=intercept)
     rng = np.random.default_rng(1)
     best = 0.0
     for _ in range(40):
@@ -327,7 +327,7 @@ def test_any_multipliers_prove_a_norm_that_is_not_too_large(intercept: str) -> N
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_probing_proves_no_more_than_the_least_norm_with_the_point(intercept: str) -> None:
     data = overlapping(14, 3, 13)
-    points = signed_points(data, penalty=1.0, intercept=intercept)
+    points = signed_points(data, intercept=intercept)
     kept = np.zeros((1, 14), bool)
     kept[0, :4] = True
     sets = grow(points, empty_sets(points, 1), kept, np.full(1, 1e6)).sets
@@ -344,7 +344,7 @@ def test_probing_proves_no_more_than_the_least_norm_with_the_point(intercept: st
 def test_the_hyperplane_of_a_set_has_margin_one_on_it() -> None:
     data = overlapping(12, 3, 14)
     for intercept in INTERCEPTS:
-        points = signed_points(data, penalty=1.0, intercept=intercept)
+        points = signed_points(data, intercept=intercept)
         plane = hyperplane(points, np.array([0, 1, 2]))
         assert plane is not None
         assert margins(data, *plane)[:3] == pytest.approx(np.ones(3), abs=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -73,11 +74,13 @@ def test_a_time_limit_is_exit_code_4() -> None:
     assert met_its_limit(result)
 
 
-def test_only_models_of_the_0_1_loss_as_they_were_built() -> None:
+def test_only_models_of_the_0_1_loss_and_edits_that_it_takes_along() -> None:
     model = zero_one_big_m(DATA, penalty=1.0, big_m="derived")
-    model.z[0].fix(0)
-    with pytest.raises(ValueError, match="as it was built"):
+    model.margin[0].deactivate()
+    with pytest.raises(ValueError, match="does not take this edit"):
         solve(model, method="conflict-search")
+    with pytest.raises(ValueError, match="as it was built"):
+        solve(pyo.ConcreteModel(), method="conflict-search")
     with pytest.raises(ValueError, match="c_svc has no method 'conflict-search'"):
         solve(tm.catalogue["c_svc"].build(DATA, C=1.0), method="conflict-search")
 

@@ -1,0 +1,149 @@
+"""Searches of the families on edited models: what an edit adds, for those that can take it along.
+
+A search of a family knows the problem as it is built. Where an edit only adds statements (rows,
+bounds, fixings) a family may have registered a search that keeps them as well; it reads them here
+as they stand in the model, or says why they are none of its.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyomo.environ as pyo
+
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.edits.difference import Difference, difference
+from tightmargin.solvers.edits.row_changes import column_names
+from tightmargin.solvers.edits.variables import Added
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.findings import refuse_other_options
+from tightmargin.solvers.methods import AUTO, Finding, Values, method_named
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+Statements: TypeAlias = Sequence[Added]
+
+
+@dataclass(frozen=True, eq=False)
+class EditedSearch:
+    """A method of ours that takes some edited models.
+
+    Attributes
+    ----------
+    method : str
+        The word after method=.
+    entries : tuple of str
+    refuses : callable(origin, statements) -> str
+        Why it does not take an edit; empty when it does.
+    run : callable(origin, statements, limits) -> Finding
+        Its bound holds for every point of the built model that meets the statements, whatever M
+        it has.
+    bound : callable(origin, statements, values) -> Lemma or None
+        Such a bound behind a solver's point, within moments; None where it would take longer.
+    automatic : callable(origin) -> str
+        Why method="auto" leaves an edited model to it; empty when it does not.
+    """
+
+    method: str
+    entries: tuple[str, ...]
+    refuses: Callable[[Origin, Statements], str]
+    run: Callable[[Origin, Statements, Limits], Finding]
+    bound: Callable[[Origin, Statements, Values], Lemma | None]
+    automatic: Callable[[Origin], str]
+
+
+_SEARCHES: list[EditedSearch] = []
+
+
+def register_edited_search(search: EditedSearch) -> None:
+    """Offer a search for edited models."""
+    _SEARCHES.append(search)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadEdit:
+    """An edited model as the search takes it."""
+
+    search: EditedSearch
+    origin: Origin
+    statements: Statements
+    why: str  # "auto" leaves it to the search
+
+    def run(self, limits: Limits) -> Finding:
+        """Search."""
+        refuse_other_options(method_named(self.search.method, self.origin.entry), limits)
+        return self.search.run(self.origin, self.statements, limits)
+
+
+def read_edit(model: pyo.ConcreteModel, form: StandardForm, word: str) -> ReadEdit | None:
+    """What an edited model is to the search that takes it; None without one.
+
+    Parameters
+    ----------
+    model, form
+        Edited, without disjunctions and quotients.
+    word : str
+        A method, or "auto" for any that was measured to be the best.
+
+    Raises
+    ------
+    ValueError
+        The search takes other edits than this; the message says why.
+    """
+    written = getattr(model, "origin", None)
+    if not isinstance(written, Origin):
+        return None
+    found = next((s for s in _SEARCHES if _is_for(s, written.entry, word)), None)
+    if found is None:
+        return None
+    # As it was written: "derived" says that an M keeps the problem, and its numbers do not.
+    why = found.automatic(written) if word == AUTO else ""
+    if word == AUTO and not why:
+        return None
+    origin = origin_now(model)
+    statements = _statements(model, form, origin)
+    refusal = found.refuses(origin, statements)
+    if refusal:
+        raise ValueError(refusal)
+    return ReadEdit(found, origin, statements, why)
+
+
+def bound_beside(model: pyo.ConcreteModel, form: StandardForm, values: Values) -> Lemma | None:
+    """A search's bound on an edited model; None where no search takes the edit."""
+    written = getattr(model, "origin", None)
+    found = [s for s in _SEARCHES if isinstance(written, Origin) and written.entry in s.entries]
+    if not found:
+        return None
+    try:
+        read = read_edit(model, form, found[0].method)
+    except ValueError:
+        return None
+    return None if read is None else found[0].bound(read.origin, read.statements, values)
+
+
+def _is_for(search: EditedSearch, entry: str, word: str) -> bool:
+    return entry in search.entries and word in (AUTO, search.method)
+
+
+def _statements(model: pyo.ConcreteModel, form: StandardForm, origin: Origin) -> Statements:
+    """What an edit adds, where it does nothing else; a ValueError says what else it does."""
+    if form.nonlinear:
+        raise ValueError("a row or the objective is beyond degree two")
+    if None in column_names(form):
+        raise ValueError("a variable of another model occurs in it")
+    fresh = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
+    own = {component.name for component in fresh.component_objects(pyo.Constraint)}
+    what: Difference = difference(
+        model, form, fresh, origin.parameters.get("transformation", "bigm")
+    )
+    if not what.is_restriction:
+        raise ValueError(what.loosened or what.objective)
+    for part in what.added:
+        if part.statement is None:
+            raise ValueError(f"{part.name} cannot be read")
+        # With an indicator fixed such a row may look like one of w and b alone, and rest on M.
+        if part.statement[0] == "row" and part.name.partition("[")[0] in own:
+            raise ValueError(f"row {part.name} was changed")
+    return what.added

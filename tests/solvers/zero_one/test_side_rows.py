@@ -1,0 +1,391 @@
+"""The conflict search on edited 0-1 models: brute force over z, odd scales, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tests.references.reference_solutions import points
+from tests.support.edited_models import build
+from tests.support.side_edits import SideEdit, side_edit
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.zero_one import methods
+from tightmargin.solvers.zero_one.conflict_search import search as searching
+from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
+from tightmargin.solvers.zero_one.conflict_search.signed_points import (
+    certified_norm2,
+    signed_points,
+)
+
+SEARCH = "conflict-search"
+SEEDS = range(45)
+DATA = points("overlapping", 4, n=8)
+Edit = Callable[[pyo.ConcreteModel], Any]
+
+
+def side_by_side(edit: SideEdit, result: SolveResult, optimum: float) -> None:
+    """A proven optimum that another computation finds too; or none where there is none."""
+    if np.isinf(optimum):
+        assert result.objective is None
+        assert result.certificate.verdict is not Verdict.CERTIFIED
+        return
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.solver == "tightmargin"
+    assert result.certificate.unproven == ""
+    assert result.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
+    assert result.bound <= optimum * (1 + 1e-7) + 1e-9
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_optimum_is_that_of_brute_force(seed: int) -> None:
+    edit = side_edit(seed)
+    side_by_side(edit, solve(edit.model(), method=SEARCH), edit.optimum())
+
+
+def test_the_random_edits_matter() -> None:
+    """Most change the optimum, and so does many a single row: one that is lost is missed."""
+    changed = lost = impossible = 0
+    for seed in SEEDS:
+        edit = side_edit(seed)
+        optimum = edit.optimum()
+        impossible += np.isinf(optimum)
+        bare = SideEdit(edit.data, edit.penalty, edit.intercept, ())
+        changed += optimum > bare.optimum() * (1 + 1e-5)
+        lost += sum(edit.optimum(without=k) < optimum * (1 - 1e-5) for k in range(len(edit.rows)))
+    assert changed > 25
+    assert lost > 20
+    assert impossible >= 2
+
+
+@pytest.mark.parametrize("seed", [s for s in range(45, 75) if not side_edit(s).counts][:12])
+def test_products_in_the_place_of_m_give_the_same(seed: int) -> None:
+    """Where the bounds of (w, b), which hold of points as good as w = 0, leave the optimum in."""
+    edit = side_edit(seed)
+    result, optimum = solve(edit.model("zero_one_bilinear"), method=SEARCH), edit.optimum()
+    if result.objective is None:
+        assert np.isinf(optimum) or "no point of this model" in result.message
+    else:
+        side_by_side(edit, result, optimum)
+
+
+# --- lost, doubled and turned statements ---------------------------------------------------------
+
+
+def _without(side: SideRows, k: int) -> SideRows:
+    rest = np.arange(len(side.most)) != k
+    return replace(side, weights=side.weights[rest], of_b=side.of_b[rest], most=side.most[rest])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_lost_statement_is_no_verdict(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search may lose any one of them: the kernel knows the model, and the bound is lower."""
+    edit = side_edit(seed)
+    model, optimum, real = edit.model(), edit.optimum(), methods.side_rows
+    read = []
+
+    def noted(*args: Any) -> Any:
+        read.append(real(*args))
+        return read[-1]
+
+    monkeypatch.setattr(methods, "side_rows", noted)
+    solve(model, method=SEARCH)
+    for k in range(len(read[-1].most)):
+        monkeypatch.setattr(methods, "side_rows", lambda *args, k=k: _without(real(*args), k))
+        found = solve(edit.model(), method=SEARCH)
+        assert found.bound is None or found.bound <= optimum * (1 + 1e-7) + 1e-9
+        if found.certificate.verdict is Verdict.CERTIFIED:
+            assert found.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
+
+
+def test_a_turned_row_would_be_seen() -> None:
+    """What the comparison with brute force rests on: a wrong sign gives another optimum."""
+    seen = 0
+    for seed in range(12):
+        edit = side_edit(seed)
+        turned = [(row, -high, -low, kind) for row, low, high, kind in edit.rows]
+        other = replace(edit, rows=turned)
+        seen += abs(other.optimum() - edit.optimum()) > 1e-5 * edit.optimum()
+    assert seen > 5
+
+
+# --- what a node proves --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "free", "none"])
+def test_any_multipliers_prove_a_norm_that_is_not_too_large(intercept: str) -> None:
+    rng, shift = np.random.default_rng(3), 0.7 * (intercept == "free")
+    best = 0.0
+    for _ in range(30):
+        G = rng.normal(size=(2, 2))
+        of_b = rng.normal(size=2) if intercept != "none" else np.zeros(2)
+        most = rng.normal(size=2)
+        base = SideRows.nothing(DATA.n, 2)
+        side = replace(base, weights=G, of_b=of_b, most=most)
+        kept = rng.permutation(DATA.n)[:3]
+        rows = [(np.r_[g, b], -np.inf, h, "row") for g, b, h in zip(G, of_b, most, strict=True)]
+        decided = {int(i): 0 if i in kept else 1 for i in range(DATA.n)}
+        edit = SideEdit(DATA, 1.0, intercept, (), rows, decided)
+        least = edit.optimum() - (DATA.n - 3)
+        points_and_rows = signed_points(DATA, intercept=intercept, side=side, shift=shift)
+        members = np.r_[kept, DATA.n, DATA.n + 1]
+        for _ in range(20):
+            alpha = np.maximum(rng.normal(size=5), 0.0)
+            proven = float(certified_norm2(points_and_rows, members, alpha))
+            assert proven <= least * (1 + 1e-6) + 1e-9
+            if np.isfinite(least) and least > 1e-6:
+                best = max(best, proven / least)
+    assert best > 0.5  # the bound is not trivial
+
+
+@pytest.mark.parametrize("room", range(4))
+def test_a_packing_with_little_room_is_worth_no_more_than_it_says(room: int) -> None:
+    """By trying which sets are violated: at most `room` of them, and nothing else is kept."""
+    rng = np.random.default_rng(room)
+    raised = 0
+    for _ in range(200):
+        heights, own, penalty = rng.uniform(0, 10, 3), float(rng.uniform(0, 4)), 1.5
+        values = [
+            max(own, *(h for h, hit in zip(heights, hits, strict=True) if not hit), 0.0)
+            + penalty * sum(hits)
+            for hits in np.ndindex(2, 2, 2)
+            if sum(hits) <= room
+        ]
+        bound = packed(heights.tolist(), own, penalty, float(room))
+        assert bound <= min(values) + 1e-9
+        raised += bound > packed(heights.tolist(), own, penalty) + 1e-9
+    assert (raised > 0) == (room < 3)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_counts_that_are_dear_to_keep(seed: int) -> None:
+    """Cheap violations and few of them: what the room of a node proves decides."""
+    rng = np.random.default_rng(seed)
+    n, most = 9, seed % 4
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    data = TrainingData(rng.normal(size=(n, 2)) + 0.6 * y[:, None], y)
+    intercept = ("penalised", "free", "none")[seed % 3]
+    edit = SideEdit(data, 0.02, intercept, (), counts=[(list(range(n)), most)])
+    everybody = np.ones(n, dtype=bool)
+    side = replace(SideRows.nothing(n, 2), counts=(Count(everybody, most),))
+    found = conflict_search(data, penalty=0.02, intercept=intercept, side=side)
+    optimum = edit.optimum()
+    if np.isinf(optimum):
+        assert np.isinf(found.objective)
+    else:
+        assert found.objective == pytest.approx(optimum, rel=2e-6)
+        assert found.bound == pytest.approx(optimum, rel=2e-6)
+
+
+def test_a_point_beyond_the_cutoff_is_searched_below() -> None:
+    side = replace(SideRows.nothing(8, 2), counts=(Count(np.ones(8, dtype=bool), 3),))
+    search = searching._KeptSearch(DATA, 0.6, "penalised", 1e-6, side)
+    search.start(None)
+    assert np.isfinite(search.objective)
+    search.cutoff = search.objective / 50
+    search.root()
+    while search.select() or search.raise_cutoff():
+        search.expand()
+    assert search.cutoff == np.inf
+    edit = SideEdit(DATA, 0.6, "penalised", (), counts=[(list(range(8)), 3)])
+    assert search.bound == pytest.approx(edit.optimum(), rel=2e-6)
+
+
+def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
+    data = points("overlapping", 4, n=8)
+    nobody = np.zeros(8, dtype=bool)
+    side = replace(SideRows.nothing(8, data.d), counts=(Count(~nobody, 0),), kept=nobody.copy())
+    apart = TrainingData(data.X + 4.0 * data.y[:, None], data.y)
+    found = conflict_search(apart, penalty=1e-4, intercept="penalised", side=side)
+    none = np.full(data.d, -1.0)
+    edit = SideEdit(apart, 1e-4, "penalised", (), counts=[(list(range(8)), 0)])
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(edit.optimum(), rel=2e-6)
+    ends = replace(side, weights=np.array([none]), of_b=np.zeros(1), most=np.array([-1e4]))
+    far = conflict_search(apart, penalty=1e-4, intercept="penalised", side=ends)
+    rows = [(np.r_[none, 0.0], -np.inf, -1e4, "row")]
+    assert far.objective == pytest.approx(replace(edit, rows=rows).optimum(), rel=2e-6)
+
+
+# --- edits by hand -------------------------------------------------------------------------------
+
+
+def row(expression: Callable[[pyo.ConcreteModel], Any]) -> Edit:
+    return lambda m: m.add_component("edit", pyo.Constraint(expr=expression(m)))
+
+
+EDITS: dict[str, Edit] = {
+    "w_0 <= .3": row(lambda m: m.w[0] <= 0.3),
+    "w_0 >= 3": row(lambda m: m.w[0] >= 3.0),
+    "w_0 = w_1": row(lambda m: m.w[0] == m.w[1]),
+    "a range": row(lambda m: pyo.inequality(0.1, m.w[0] + m.b, 0.2)),
+    "b": row(lambda m: m.b == 4.0),
+    "b fixed": lambda m: m.b.fix(-2.0),
+    "bounds": lambda m: [m.w[j].setlb(0.0) for j in m.w],
+    "at most one": row(lambda m: sum(m.z.values()) <= 1),
+    "z fixed": lambda m: (m.z[0].fix(1), m.z[3].fix(0)),
+    "z bounded": lambda m: (m.z[0].setlb(1), m.z[3].setub(0)),
+    "redundant": row(lambda m: m.w[0] <= 1e6),
+    "a price": lambda m: (m.penalty.set_value(2.0), row(lambda m: m.w[1] <= 0.1)(m)),
+}
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+@pytest.mark.parametrize("name", EDITS)
+def test_the_optimum_is_that_of_scip_with_a_large_m(name: str, intercept: str) -> None:
+    found, paid = (
+        build("zero_one_big_m", DATA, penalty=0.6, big_m=big_m, intercept=intercept)
+        for big_m in ("derived", 100.0)
+    )
+    EDITS[name](found)
+    EDITS[name](paid)
+    result = solve(found)
+    witness = solve(paid, "scip", time_limit=60, options={"numerics/feastol": 1e-9})
+    assert witness.status is Status.OPTIMAL
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(witness.objective, rel=1e-5)
+    assert result.certificate.facts["engine"] == SEARCH
+    assert result.message.endswith("it proves in seconds what a big-M leaves open")
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1e5])
+def test_the_optimum_follows_a_change_of_units(unit: float) -> None:
+    edit = side_edit(4)
+    assert edit.intercept == "free"
+    own = solve(edit.model(), method=SEARCH)
+    rows = [
+        (np.r_[row[:-1] * unit, row[-1]], low, high, kind if kind == "row" else "row")
+        for row, low, high, kind in edit.rows
+    ]
+    scaled = replace(
+        edit, data=TrainingData(edit.data.X * unit, edit.data.y), rows=rows,
+        penalty=edit.penalty / unit**2,
+    )  # fmt: skip
+    other = solve(scaled.model(), method=SEARCH)
+    assert own.certificate.verdict is other.certificate.verdict is Verdict.CERTIFIED
+    assert other.objective * unit**2 == pytest.approx(own.objective, rel=3e-6)
+
+
+CONTRADICTIONS: dict[str, Edit] = {
+    "rows": lambda m: (row(lambda m: m.w[0] >= 1)(m), m.w[0].setub(0.5)),
+    "count": lambda m: (row(lambda m: sum(m.z.values()) <= 0)(m), m.w[0].fix(0.0), m.w[1].fix(0.0)),
+    "count and z": lambda m: (row(lambda m: m.z[0] + m.z[1] <= 1)(m), m.z[0].fix(1), m.z[1].fix(1)),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_where_there_is_no_point_the_branch_and_bound_proves_it(name: str) -> None:
+    model = build("zero_one_big_m", DATA, penalty=0.6, big_m=500.0)
+    CONTRADICTIONS[name](model)
+    proven = solve(model)
+    assert proven.status is Status.INFEASIBLE
+    assert proven.certificate.verdict is Verdict.CERTIFIED
+    derived = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
+    CONTRADICTIONS[name](derived)
+    assert solve(derived).status is Status.INFEASIBLE
+
+
+REFUSED: dict[str, tuple[Edit, str]] = {
+    "lower count": (row(lambda m: sum(m.z.values()) >= 2), "asks for violated points"),
+    "weights": (row(lambda m: m.z[0] + 2 * m.z[1] <= 2), "weighs the points differently"),
+    "z and w": (row(lambda m: m.z[0] - m.w[0] <= 1), "has z beside w or b"),
+    "short w": (row(lambda m: m.w[0] ** 2 <= 1), "is quadratic"),
+    "objective": (lambda m: m.objective.set_value(m.objective.expr + m.w[0]), "objective"),
+    "cheaper": (lambda m: m.objective.set_value(m.objective.expr - 0.5 * m.z[0]), "objective"),
+    "a row less": (lambda m: m.margin[2].deactivate(), r"margin\[2\] is missing"),
+    "z relaxed": (lambda m: setattr(m.z[1], "domain", pyo.NonNegativeReals), "wider"),
+    "integer": (lambda m: setattr(m.w[0], "domain", pyo.Integers), "made an integer"),
+    "new": (
+        lambda m: (m.add_component("t", pyo.Var()), row(lambda m: m.w[0] <= m.t)(m)),
+        "t is none of w, b and z",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_search_has_no_argument_for_goes_to_the_branch_and_bound(name: str) -> None:
+    edit, words = REFUSED[name]
+    model = build("zero_one_big_m", DATA, penalty=0.6, big_m=50.0)
+    edit(model)
+    with pytest.raises(ValueError, match=words):
+        solve(model, method=SEARCH)
+    again = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
+    edit(again)
+    result = solve(again, time_limit=20)
+    assert result.certificate.facts.get("engine") != SEARCH
+
+
+@pytest.mark.parametrize("size", [1e120, 1e-120])
+def test_numbers_whose_squares_are_none_are_refused(size: float) -> None:
+    model = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
+    row(lambda m: size * m.w[0] <= size)(model)
+    with pytest.raises(ValueError, match=r"beyond 1e\+100 or within 1e-100"):
+        solve(model, method=SEARCH)
+
+
+def test_slack_bounds_hold_at_an_optimum_that_the_edit_may_exclude() -> None:
+    words = {"penalty": 0.6, "big_m": "derived", "slack_bounds": "derived"}
+    model = build("zero_one_big_m", DATA, **words)
+    EDITS["w_0 >= 3"](model)
+    with pytest.raises(ValueError, match="slack_bounds"):
+        solve(model, method=SEARCH)
+
+
+def test_a_stated_m_that_cuts_the_optimum_off_is_told() -> None:
+    model = build("zero_one_big_m", DATA, penalty=0.6, big_m=2.0)
+    EDITS["w_0 >= 3"](model)
+    result = solve(model, method=SEARCH)
+    assert result.objective is None
+    assert "its big-M is too small" in result.message
+    assert solve(model).solver != "tightmargin", "auto is asked about the model as it is written"
+
+
+def test_a_solver_a_proof_file_and_a_budget_are_asked_as_before(tmp_path: Any) -> None:
+    def edited() -> pyo.ConcreteModel:
+        model = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
+        EDITS["w_0 <= .3"](model)
+        return model
+
+    path = tmp_path / "proof.json"
+    assert solve(edited(), "scip").solver == "scip"
+    assert solve(edited(), proof=path).certificate.facts.get("engine") != SEARCH
+    assert path.exists()
+    assert solve(edited(), prove=5).certificate.facts.get("engine") != SEARCH
+    with pytest.raises(ValueError, match="starts"):
+        solve(edited(), method=SEARCH, options={"starts": 3})
+
+
+# --- behind a solver that is named ---------------------------------------------------------------
+
+
+def test_behind_a_named_solver_the_search_bounds_the_edited_problem() -> None:
+    proven = 0
+    for seed in range(12):
+        edit = side_edit(seed)
+        result, optimum = solve(edit.model(), "scip"), edit.optimum()
+        if result.certificate.bound_method.endswith("of the edited problem"):
+            assert result.bound <= optimum * (1 + 1e-7) + 1e-9
+            if result.certificate.verdict is Verdict.CERTIFIED:
+                assert result.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
+                proven += 1
+    assert proven > 6
+
+
+def test_a_point_that_m_keeps_from_the_optimum_is_not_called_optimal() -> None:
+    """No M is proven here; SCIP's optimum is that of the model, and the problem's is lower."""
+    edit = side_edit(34)
+    assert edit.intercept == "free"
+    result = solve(edit.model(), "scip")
+    assert result.objective > edit.optimum() * 1.1
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert solve(edit.model()).objective == pytest.approx(edit.optimum(), rel=2e-6)
