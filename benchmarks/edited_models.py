@@ -2,7 +2,7 @@
 
 python -m benchmarks.edited_models [seconds [words of a name]]
 
-Each of 57 models is a formulation with what a researcher adds: rows on the hyperplane, fixings, at
+Each of 60 models is a formulation with what a researcher adds: rows on the hyperplane, fixings, at
 most two features, fairness between groups, an l1 term, prices, budgets. All get the same written
 model, M included, and so many seconds (60) each; ours is what tm.solve(model) does.
 """
@@ -156,6 +156,11 @@ def models() -> Iterator[tuple[str, Model]]:
         first = next(iter(model.B))
         model.cap = pyo.Constraint(expr=model.B[first] <= 0.3)
         yield f"multiclass_truncated, iris {n}: a weight at most 0.3", model
+    flowers = load("sklearn:iris,positive=1,n=40,stratify,seed=0")
+    for edit in (capped, fair, two_features):
+        model = tm.zero_one_big_m(flowers, penalty=1.0, big_m=M)
+        edit(model)
+        yield f"zero_one_big_m, iris 40 x 4: {edit.__doc__}", model
     model = tm.zero_one_big_m(wide, penalty=1.0, big_m=M)
     capped(model)
     yield f"zero_one_big_m, clustered 60 x 6: {capped.__doc__}", model
