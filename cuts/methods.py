@@ -32,6 +32,7 @@ from tightmargin.cuts.nu_path.engines import HULL_UP_TO
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
+from tightmargin.cuts.proof_files.document import hull_document
 from tightmargin.cuts.search.result import SearchResult
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Entry, Origin
@@ -56,6 +57,7 @@ from tightmargin.solvers.methods import (
 )
 from tightmargin.solvers.nu.local_search import extended_nu_local
 from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
+from tightmargin.solvers.proof_files.result_proof import register_document
 from tightmargin.solvers.result import Status
 
 Searched: TypeAlias = SearchResult | CuttingPlaneResult
@@ -289,4 +291,5 @@ for _name, _title in TITLES.items():
             automatic=_chosen if _name == AUTO else lambda origin: "",
         )
     )
+register_document(SEARCHED, hull_document)
 register_word(Word(TIGHTENED, ("big_m", "slack_bounds"), with_tightened))

@@ -33,7 +33,7 @@ def enclosed_radius(points: Array, simplices: Index, normals: Array) -> float | 
         A guess of the outer normal of each simplex.
     """
     corners = points[simplices]
-    distance = np.maximum(_distance(corners, normals), _distance(corners, _own_normals(corners)))
+    distance = np.maximum(_distance(corners, normals), _distance(corners, own_normals(corners)))
     radius = float(distance.min())
     if not radius > 0 or not _ridges_are_even(simplices) or not _covers_once(corners):
         return None
@@ -50,8 +50,8 @@ def _distance(corners: Array, normals: Array) -> Array:
     return np.where(usable, heights - ROUNDING * corners.shape[1] * size, -np.inf)
 
 
-def _own_normals(corners: Array) -> Array:
-    """p with <u_i, p> = 1 on each simplex; nan where the equations are singular."""
+def own_normals(corners: Array) -> Array:
+    """p (f, k) with <u_i, p> = 1 on each simplex; nan where the equations are singular."""
     found = np.full(corners.shape[:2], np.nan)
     regular = _regular(corners)
     ones = np.ones((int(regular.sum()), corners.shape[1], 1))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -93,12 +93,7 @@ def hull_search(
         raise ValueError(f"round_limit must be at least 1, got {round_limit!r}")
     began = time.perf_counter()
     problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
-    if problem.hulls.k > MOST_DIMENSIONS:
-        raise ValueError(
-            f"the hull of {problem.hulls.k} dimensions has too many facets: take branch_and_cut "
-            f"beyond {MOST_DIMENSIONS}"
-        )
-    search = _HullSearch(
+    search = HullSearch(
         problem=problem,
         tolerance=tolerance,
         absolute=absolute,
@@ -107,21 +102,46 @@ def hull_search(
         seed=seed,
         began=began,
     )
-    given = given_directions(problem, start, "start")
-    return supervised(
-        lambda: search.run(given), search.asked_to_stop.set, name="hull search", state=search.state
-    ).value
+    return search.supervised(given_directions(problem, start, "start"))
 
 
 @dataclass(eq=False, kw_only=True)
-class _HullSearch(SearchRun):
-    """State of one run."""
+class HullSearch(SearchRun):
+    """State of one run.
+
+    Attributes
+    ----------
+    surface : Surface or None
+        The facets so far.
+    along : dict
+        The direction (k,) in which each point of U was found, by the point's bytes.
+
+    Raises
+    ------
+    ValueError
+        More than 7 dimensions.
+    """
 
     engine: ClassVar[str] = "hull"
     step_word: ClassVar[str] = "rounds"
     proof: ClassVar[str] = PROOF
 
     surface: Surface | None = None
+    along: dict[bytes, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hulls.k > MOST_DIMENSIONS:
+            raise ValueError(
+                f"the hull of {self.hulls.k} dimensions has too many facets: take branch_and_cut "
+                f"beyond {MOST_DIMENSIONS}"
+            )
+
+    def supervised(self, given: list[Array]) -> SearchResult:
+        """Run, with Ctrl-C as a reason to stop and with a line on the screen."""
+        return supervised(
+            lambda: self.run(given), self.asked_to_stop.set, name="hull search", state=self.state
+        ).value
 
     def run(self, given: list[Array]) -> SearchResult:
         """Grow the inner hull until its nearest facet is one of U."""
@@ -203,6 +223,7 @@ class _HullSearch(SearchRun):
             self.best, self.value = direction / np.linalg.norm(direction), found.value
         # The sort may leave a share of the mass out that is far above rounding.
         u = member(self.hulls, found.multipliers)
+        self.along[u.tobytes()] = direction
         return u, float(u @ direction)
 
     def _check_all_limits(self) -> None:

@@ -32,6 +32,7 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
              an integer column into x_j <= k, which the next nodes are about until it is closed, and
              x_j >= k + 1, and a number k closes it by certificates[k]: mu > 0 and at least mu lower
              is proven in the box, or mu = 0 and more than 0. A box with no point may say null
+    directions  {row, certificates, simplices, normals, inside, beyond}: in their place, see below
 
 Limits of integer columns count as rounded inwards. If f has no products, and prices of integer
 columns alone, all its values are whole multiples of one number, and what a certificate proves
@@ -60,6 +61,16 @@ is on the right, as a polynomial, is the left side less terms that no feasible p
 A matrix is proven semidefinite if, less sum_k weight_k l_k l_k' (squares: [[weight, vector], ...]),
 each of its connected blocks is diagonally dominant, or has no negative pivot in elimination.
 A step may use f(x) - constant <= U (mu > 0): points that cost more need no bound.
+
+Directions prove a bound over the columns w of quadratic row `row`, sum_j c_j w_j^2 >= s > 0.
+Certificate i leaves r_w = mu u_i open, and proves f(x) - constant >= k_i + u_i'w. The corners u_i
+of each simplex, as many as w has entries, are not below a plane, p'u_i >= 1, so that its points are
+at least 1 / |p| long. If every ray from 0 meets a simplex, that along w does at some t w, and
+f(x) - constant >= min k_i + t w'w >= min k_i + |w| / max |p|. Every ray does, as each set of all
+corners of a simplex but one is in an even number of simplices, and the ray through z = sum_i
+inside_i u_i, in the first simplex, is in no other, which is an odd number: let q = `beyond` have
+q'u_i <= 1 for all corners; where p'z < q'z a simplex is off the ray, else a share of z is negative.
+With row "objective", f(x) = -sum_j c_j w_j^2, and mu = 0: then 0 >= min k_i + |w| / max |p|.
 """
 
 from __future__ import annotations
@@ -766,6 +777,113 @@ class Tree(Derivation):
                 need(found >= mu * lower, f"less than `lower` is proven at {where}")
 
 
+# --- directions ----------------------------------------------------------------------------------
+
+
+def shares(corners: list[list[int]], z: list[int]) -> list[Fraction] | None:
+    """Shares of the corners in z; None where the corners are dependent."""
+    lines = [[Fraction(value) for value in line] for line in zip(*corners, z, strict=True)]
+    for k in range(len(lines)):
+        at = next((i for i in range(k, len(lines)) if lines[i][k]), None)
+        if at is None:
+            return None
+        lines[k], lines[at] = lines[at], lines[k]
+        lines[k] = [value / lines[k][k] for value in lines[k]]
+        for i, line in enumerate(lines):
+            if i != k and line[k]:
+                lines[i] = [a - line[k] * b for a, b in zip(line, lines[k], strict=True)]
+    return [line[-1] for line in lines]
+
+
+def inner(a: list[int], b: list[int]) -> int:
+    """a'b."""
+    return sum(map(mul, a, b))
+
+
+class Directions:
+    """Corners with f(x) - constant >= k_i + u_i'w, and simplices that every ray from 0 meets."""
+
+    def __init__(self, known: Tree, row: Any) -> None:
+        self.known, self.of_objective = known, row == "objective"
+        body, side = known.model.objective, ZERO
+        if not self.of_objective:
+            body, _, side = known.model.sided(row, "lower", "directions")
+        squares = body.matrix(-1 if self.of_objective else 1)
+        straight = not any(body.linear) and all(i == j for i, j in squares)
+        need(squares and straight and min(squares.values()) > 0, "no row of squares")
+        self.columns, self.weight = sorted(j for j, _ in squares), max(squares.values())
+        self.length2 = (side - Fraction(body.constant, body.unit)) / self.weight
+        self.const, self.normal2 = ZERO, ZERO
+        self.corners, self.unit = list[list[int]](), 1
+
+    def read(self, certificates: Any) -> None:
+        """u_i, in whole numbers over one denominator, and the least k_i, or 0."""
+        found: list[Fraction] = []
+        for i, part in enumerate(listed(certificates, "certificates")):
+            where, used = f"corner {i}", Certificate(self.known, part, f"corner {i}")
+            need((used.mu > 0) != self.of_objective, f"{where}: it bounds something else")
+            total, terms, endless = used.value
+            bent = any(used.c.get(j) for j in self.columns)
+            need(endless <= {*self.columns} and not bent, f"{where}: no limit where one is needed")
+            const = total - sum((terms.get(j) or ZERO for j in self.columns), ZERO)
+            self.const = min(self.const, const / (used.mu or 1))
+            found += [used.r.get(j, ZERO) / (used.mu or 1) for j in self.columns]
+        flat, self.unit = whole(found)
+        k = len(self.columns)
+        self.corners = [flat[at : at + k] for at in range(0, len(flat), k)]
+
+    def plane(self, entry: Any, where: str) -> tuple[list[int], int]:
+        """A vector over w in whole numbers, and its denominator."""
+        return whole([number(v, where) for v in listed(entry, where, len(self.columns))])
+
+    def enclose(self, simplices: Any, normals: Any, inside: Any, beyond: Any) -> None:
+        """Stop unless every ray meets a simplex."""
+        k, odd, z = len(self.columns), set[tuple[int, ...]](), list[int]()
+        weights, _ = self.plane(inside, "inside")
+        q, of_q = self.plane(beyond, "beyond")
+        parts = listed(simplices, "simplices")
+        need(parts and min(weights) > 0, "no point inside of the first simplex")
+        need(max(inner(u, q) for u in self.corners) <= of_q * self.unit, "a corner is `beyond`")
+        planes = listed(normals, "normals", len(parts))
+        for f, (part, normal) in enumerate(zip(parts, planes, strict=True)):
+            where = f"simplex {f}"
+            own = sorted({index(i, len(self.corners), where) for i in listed(part, where)})
+            need(len(own) == k == len(part), f"{where} has not {k} corners")
+            for left_out in own:
+                odd ^= {tuple(i for i in own if i != left_out)}
+            corners, (p, unit) = [self.corners[i] for i in part], self.plane(normal, where)
+            need(min(inner(u, p) for u in corners) >= unit * self.unit, f"{where} is too near")
+            self.normal2 = max(self.normal2, Fraction(inner(p, p), unit**2))
+            z = z or [inner(weights, list(line)) for line in zip(*corners, strict=True)]
+            if f == 0 or inner(p, z) * of_q >= inner(q, z) * unit:
+                found = shares(corners, z)
+                apart = found is not None and (f == 0 or min(found) < 0)
+                need(apart, f"{where} is flat, or meets the ray through the first one")
+        need(not odd, "a ridge belongs to an odd number of simplices")
+
+    def closed(self, lower: End) -> None:
+        """Stop unless `lower` is proven."""
+        if lower is None or lower > (lower if self.known.cutoff is None else self.known.cutoff):
+            raise ProofError("directions prove a `lower` of at most the cutoff")
+        if self.of_objective:
+            enough = lower <= -self.weight * self.const**2 * self.normal2
+        else:
+            need(self.length2 > 0, "no row keeps w from 0")
+            height = lower - self.const
+            enough = height <= 0 or height**2 * self.normal2 <= self.length2
+        need(enough, "less than `lower` is proven")
+
+
+def covered(known: Tree, entry: Any) -> Directions:
+    """The directions of a file."""
+    words = "row certificates simplices normals inside beyond"
+    row, corners, *surface = fields(entry, words, "directions")
+    found = Directions(known, row)
+    found.read(corners)
+    found.enclose(*surface)
+    return found
+
+
 # --- the claim -----------------------------------------------------------------------------------
 
 
@@ -773,9 +891,11 @@ class Proof:
     """A proof file, checked from its first part to its last."""
 
     def __init__(self, document: Any) -> None:
-        words = "schema model claim | point ray cutoff curvature cones steps bound tree about"
+        words = "schema model claim | point ray cutoff about"
+        words += " curvature cones steps bound tree directions"
         found = fields(document, words, "the file")
-        schema, model, claim, point, ray, below, curvature, cones, steps, bound, tree, _ = found
+        schema, model, claim, point, ray, below, _, curvature, cones, steps = found[:10]
+        bound, tree, directions = found[10:]
         need(schema == SCHEMA, f"the schema is not {SCHEMA!r}")
         self.model = Model(model)
         self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
@@ -799,7 +919,11 @@ class Proof:
             for entries, use in parts:
                 for k, part in enumerate(listed(entries, use.__name__)):
                     use(part, f"{use.__name__} {k}")
-            known.closed(bound, tree, self.lower)
+            if directions is None:
+                known.closed(bound, tree, self.lower)
+            else:
+                need(bound is None and tree is None, "there is a bound beside the directions")
+                covered(known, directions).closed(self.lower)
         need(self.kind != "optimum" or self.closed(), "the gap is not closed")
 
     def gap(self) -> tuple[Fraction, Fraction]:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
-from tightmargin.solvers.proof_files.checker import SCHEMA
+from tightmargin.solvers.exact_arithmetic import rounded_down
+from tightmargin.solvers.proof_files.checker import CLOSED, SCHEMA
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Number = float | Fraction
@@ -73,6 +74,17 @@ def begun(form: StandardForm) -> dict[str, Any]:
         raise NotProvenError(str(error)) from None
     sense = "minimised" if form.sense == 1 else "maximised: f is its objective times -1"
     return {"schema": SCHEMA, "about": f"the model is {sense}", "model": model}
+
+
+def claim_between(lower: Fraction, upper: Fraction, absolute_gap: float) -> dict[str, str]:
+    """The claim that both ends make: an optimum where they are close enough, else bounds."""
+    lower = Fraction(rounded_down(min(lower, upper)))
+    gap, allowed = upper - lower, Fraction(absolute_gap)
+    closed = gap <= max(CLOSED * max(abs(upper), abs(lower)), allowed)
+    claim = {"kind": "optimum" if closed else "bounds", "lower": text(lower), "upper": text(upper)}
+    if allowed and closed:
+        claim["absolute_gap"] = text(absolute_gap)
+    return claim
 
 
 def model_document(form: StandardForm) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +27,30 @@ NO_FILE = "no proof file was written"
 SECONDS = 60.0  # for a tree, where nobody says how long it may take
 
 
+_FAMILIES: dict[str, Callable[[Case, SolveResult, float | None], dict[str, Any]]] = {}
+
+
+def register_document(
+    entries: Sequence[str], write: Callable[[Case, SolveResult, float | None], dict[str, Any]]
+) -> None:
+    """Say how the proof of a result is written where neither multipliers nor trees prove it.
+
+    Parameters
+    ----------
+    write : callable(case, result, seconds) -> document
+        In the format of checker.py, or a NotProvenError.
+    """
+    _FAMILIES.update(dict.fromkeys(entries, write))
+
+
 def write_proof(
     path: Path | str, case: Case, result: SolveResult, seconds: float | None = None
 ) -> Proof:
     """Write the proof of a result; that of a mixed-integer model is searched for, from its point.
 
-    The searches of the families prove their results in a way of their own; a tree of branch and
-    bound is what anybody can check. Where the time does not suffice, it proves an interval.
+    The searches of the families prove their results in a way of their own; what anybody can check
+    is a tree of branch and bound, or what a family registers here. Where the time does not suffice,
+    an interval is proven.
 
     Parameters
     ----------
@@ -46,8 +65,12 @@ def write_proof(
     try:
         return write_document(document_of(case, result), Path(path))
     except NotProvenError:  # a tree may prove what multipliers of the relaxation do not
-        if seconds == 0 or refusal(case):
+        family = None if case.origin is None else _FAMILIES.get(case.origin.entry)
+        if seconds == 0 or (family is None and refusal(case)):
             raise
+        if family is not None:
+            seconds = SECONDS if seconds is None else seconds
+            return write_document(family(case, result, seconds), Path(path))
     limits = replace(case.limits, time_limit=SECONDS if seconds is None else seconds, options={})
     found = tree_search(replace(case, limits=limits), _values(case, result))
     if found.bound is None:

@@ -15,10 +15,15 @@ import numpy as np
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import conic_form, without_own_bounds
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
-from tightmargin.solvers.proof_files.checker import CLOSED, Model, ProofError, Tree
+from tightmargin.solvers.proof_files.checker import Model, ProofError, Tree
 from tightmargin.solvers.proof_files.limit_steps import derive_limits
 from tightmargin.solvers.proof_files.lower_end import Search
-from tightmargin.solvers.proof_files.model_document import NotProvenError, begun, text
+from tightmargin.solvers.proof_files.model_document import (
+    NotProvenError,
+    begun,
+    claim_between,
+    text,
+)
 from tightmargin.solvers.proof_files.row_points import RowPoints
 from tightmargin.solvers.proof_files.tree_steps import Root
 from tightmargin.solvers.proofs.statement import FeasiblePoint
@@ -151,10 +156,5 @@ def _claim(
     except ProofError as error:
         raise NotProvenError(str(error)) from None
     upper = Fraction(rounded_up(value))
-    lower = Fraction(rounded_down(min(least, upper)))
-    gap = upper - lower
-    closed = gap <= max(CLOSED * max(abs(upper), abs(lower)), Fraction(absolute_gap))
-    claim = {"kind": "optimum" if closed else "bounds", "lower": text(lower), "upper": text(upper)}
-    if absolute_gap and closed:
-        claim["absolute_gap"] = text(absolute_gap)
+    claim = claim_between(least, upper, absolute_gap)
     return {"claim": claim, "point": [text(value) for value in x]}

@@ -126,14 +126,14 @@ def test_every_facet_lies_inside_the_reduced_hulls() -> None:
     data = cloud(2, 80, 4)
     nu = below_nu_bar(data, 0.5)
     seen: list[Any] = []
-    prove = searching._HullSearch._prove
+    prove = searching.HullSearch._prove
 
     def kept(self: Any) -> None:
         seen.append((self.surface, self.hulls))
         prove(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching._HullSearch, "_prove", kept)
+        patch.setattr(searching.HullSearch, "_prove", kept)
         assert hull_search(data, nu=nu).proven
     ((surface, hulls),) = seen
     assert len(surface.simplices) > 100
@@ -285,7 +285,7 @@ def test_time_limit_and_interruption_keep_point_and_bound(monkeypatch: pytest.Mo
     assert late.stop is StopReason.TIME_LIMIT
     assert late.bound <= optimum <= late.objective
 
-    outside = searching._HullSearch._outside
+    outside = searching.HullSearch._outside
 
     def pressed(self: Any) -> Any:
         if self.steps == 4:
@@ -293,7 +293,7 @@ def test_time_limit_and_interruption_keep_point_and_bound(monkeypatch: pytest.Mo
             assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
         return outside(self)
 
-    monkeypatch.setattr(searching._HullSearch, "_outside", pressed)
+    monkeypatch.setattr(searching.HullSearch, "_outside", pressed)
     stopped = hull_search(data, nu=nu)
     assert stopped.stop is StopReason.INTERRUPTED
     assert stopped.steps == 4
@@ -322,7 +322,7 @@ def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPat
     data = cloud(1, 30, 3)
     nu = below_nu_bar(data, 0.5)
 
-    take = searching._HullSearch._take
+    take = searching.HullSearch._take
 
     def torn(self: Any, hull: Any) -> None:
         take(self, hull)
@@ -331,7 +331,7 @@ def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPat
             found.points, found.simplices[1:], found.normals[1:], found.offsets[1:]
         )
 
-    monkeypatch.setattr(searching._HullSearch, "_take", torn)
+    monkeypatch.setattr(searching.HullSearch, "_take", torn)
     found = hull_search(data, nu=nu)
     assert found.stop is StopReason.NUMERICAL
     assert -1e-12 <= found.bound <= 0.0

@@ -216,7 +216,7 @@ class File:
     """A document, decided."""
 
     def __init__(self, document: Any) -> None:
-        parts = "point ray cutoff curvature cones steps bound tree about"
+        parts = "point ray cutoff curvature cones steps bound tree directions about"
         keys(document, "schema model claim", parts)
         ask(document["schema"] == "tightmargin-proof/1", "another schema")
         self.load(document["model"])
@@ -367,13 +367,98 @@ class File:
             ask(self.cutoff is None, "points beyond the cutoff")
         if lower is not None and self.cutoff is not None:
             ask((self.cutoff - lower).sign() >= 0, "a lower end above the cutoff")
-        tree = document.get("tree")
-        if tree is None:
-            self.leaf(document.get("bound") or {}, lower)
+        self.lower_end(document, lower)
+
+    def lower_end(self, document: dict[str, Any], lower: Number | None) -> None:
+        ways = [document.get(word) for word in ("bound", "tree", "directions")]
+        ask(sum(way is not None for way in ways) <= 1, "two proofs of the lower end")
+        bound, tree, directions = ways
+        if directions is not None:
+            ask(lower is not None, "directions prove a lower end")
+            assert lower is not None
+            self.directions(directions, lower)
+        elif tree is not None:
+            keys(tree, "certificates nodes")
+            self.boxes(many(tree["nodes"]), many(tree["certificates"]), lower)
+        else:
+            self.leaf(bound or {}, lower)
+
+    def directions(self, entry: Any, lower: Number) -> None:
+        """Refuse what does not bound f wherever the squares of w add up to enough."""
+        keys(entry, "row certificates simplices normals inside beyond")
+        goal, side, sign = self.objective, None, -1
+        if entry["row"] != "objective":
+            sign, (goal, ends) = 1, self.quadratic[place(entry["row"], len(self.quadratic))]
+            side = ends["lower"]
+            ask(side is not None, "no lower side")
+        Q, a, c = clean(sign * goal[0]), goal[1], goal[2]
+        w = [j for j in range(self.n) if any(value is not ZERO for value in Q[j])]
+        cross = [Q[i, j] for i in w for j in w if i != j]
+        ask(w and not any(value.sign() for value in [*a, *cross]), "no sum of squares")
+        ask(all(Q[j, j].sign() > 0 for j in w), "no sum of squares")
+        most = max((Q[j, j] for j in w), key=lambda value: value.low)
+        least, corners = ZERO, []
+        for part in many(entry["certificates"]):
+            mu, k, r = self.open_at(part, w)
+            ask((mu.sign() > 0) == (side is not None), "the wrong side of a bound")
+            scale = mu if mu.sign() else Number.ratio(1, 1)
+            least = min((least, k / scale), key=lambda value: value.low)
+            corners.append([value / scale for value in r])
+        far = self.surface(entry, corners, len(w))
+        height = lower - least
+        if side is None:
+            ask((-most * least * least * far - lower).sign() >= 0, "less is proven")
             return
-        ask(document.get("bound") is None, "a bound and a tree")
-        keys(tree, "certificates nodes")
-        self.boxes(many(tree["nodes"]), many(tree["certificates"]), lower)
+        length = (side - c) / most
+        ask(length.sign() > 0, "w may be 0")
+        enough = height.sign() <= 0 or (length - height * height * far).sign() >= 0
+        ask(enough, "less is proven")
+
+    def open_at(self, entry: Any, w: list[int]) -> tuple[Number, Number, list[Number]]:
+        """mu, k and r_w: the columns of w are held at 0 and at the places of 1 in turn."""
+        old = [(self.low[j], self.high[j]) for j in w]
+        for j in w:
+            self.low[j] = self.high[j] = ZERO
+        mu, k = self.bound(entry, {})
+        slopes = []
+        for j in w:
+            values = []
+            for x in (Number.ratio(1, 1), Number.ratio(-1, 1)):
+                self.low[j] = self.high[j] = x
+                values.append(self.bound(entry, {})[1] - k)
+            self.low[j] = self.high[j] = ZERO
+            ask((values[0] + values[1]).sign() == 0, "a bend in w")
+            slopes.append(values[0])
+        for j, (low, high) in zip(w, old, strict=True):
+            self.low[j], self.high[j] = low, high
+        return mu, k, slopes
+
+    @staticmethod
+    def surface(entry: Any, corners: list[list[Number]], k: int) -> Number:
+        """The square of the longest normal of simplices around 0."""
+        parts, normals = many(entry["simplices"]), many(entry["normals"])
+        ask(parts and len(parts) == len(normals), "planes of simplices")
+        inside, q = ([read(v) for v in many(entry[word])] for word in ("inside", "beyond"))
+        ask(len(inside) == len(q) == k and all(v.sign() > 0 for v in inside), "a point inside")
+        ask(all((1 - product(u, q)).sign() >= 0 for u in corners), "a corner beyond")
+        ridges: dict[frozenset[int], int] = {}
+        longest, z = ZERO, list[Number]()
+        for f, (part, normal) in enumerate(zip(parts, normals, strict=True)):
+            own = frozenset(place(i, len(corners)) for i in many(part))
+            ask(len(own) == len(part) == k, "corners of a simplex")
+            for i in own:
+                ridges[own - {i}] = ridges.get(own - {i}, 0) + 1
+            p, at = [read(v) for v in many(normal)], [corners[i] for i in part]
+            ask(len(p) == k and all((product(u, p) - 1).sign() >= 0 for u in at), "a plane")
+            longest = max((longest, product(p, p)), key=lambda value: value.low)
+            if f == 0:
+                z = [product(inside, [u[j] for u in at]) for j in range(k)]
+                ask(cramer(at, z) is not None, "a flat simplex")
+            elif (product(p, z) - product(q, z)).sign() >= 0:
+                found = cramer(at, z)
+                ask(found is not None and any(v.sign() < 0 for v in found), "the same ray")
+        ask(all(count % 2 == 0 for count in ridges.values()), "an open surface")
+        return longest
 
     def tighten(self) -> None:
         """Whole numbers as limits of integer columns."""
@@ -610,6 +695,32 @@ class File:
         if high is not None and (bottom - high).sign() > 0:
             return values[-1]
         return -(r * r / (4 * c))
+
+
+def product(a: list[Number], b: list[Number]) -> Number:
+    return sum((x * y for x, y in zip(a, b, strict=True)), ZERO)
+
+
+def determinant(rows: list[list[Number]]) -> Number:
+    """By the first row."""
+    if not rows:
+        return Number.ratio(1, 1)
+    total = ZERO
+    for j, value in enumerate(rows[0]):
+        minor = determinant([[*row[:j], *row[j + 1 :]] for row in rows[1:]])
+        total = total + (value if j % 2 == 0 else -value) * minor
+    return total
+
+
+def cramer(corners: list[list[Number]], z: list[Number]) -> list[Number] | None:
+    """Shares of corners in z; None for dependent ones."""
+    whole = determinant(corners)
+    if whole.sign() == 0:
+        return None
+    return [
+        determinant([z if i == j else u for i, u in enumerate(corners)]) / whole
+        for j in range(len(corners))
+    ]
 
 
 def below(value: Number) -> Number:

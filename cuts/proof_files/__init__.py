@@ -1,0 +1,1 @@
+"""Proof files of the extended nu family."""

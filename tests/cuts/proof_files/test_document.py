@@ -1,0 +1,337 @@
+"""Proof files of the extended nu family: their claims are true, and what is forged is rejected."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.solvers.proof_files import second_checker
+from tests.solvers.proof_files.mutations import holder, is_number, other_number, places
+from tests.solvers.proof_files.test_checker import changed, rejected
+from tightmargin.cuts.proof_files.rational_sphere import on_sphere
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.proof_files import checker
+
+Document = dict[str, Any]
+PAIRS = [(i, j) for i in (1, -1) for j in (1, -1)]
+
+
+def data_of(d: int, n: int = 30, seed: int = 1) -> TrainingData:
+    return outlier_data("clustered", n=n, d=d, sigma=0.4, seed=seed)
+
+
+def written(model: Any, folder: Path, **settings: Any) -> tuple[Any, Document]:
+    file = folder / "proof.json"
+    result = solve(model, proof=file, **settings)
+    assert f"the proof is in {file}" in result.message, result.message
+    return result, json.loads(file.read_text())
+
+
+def proven(document: Document) -> tuple[float, float | None]:
+    """Both ends, with the constant; both checkers agree."""
+    proof = checker.check(document)
+    assert second_checker.decides(document)
+    assert proof.lower is not None
+    upper = None if proof.upper is None else float(proof.upper + proof.model.constant)
+    return float(proof.lower + proof.model.constant), upper
+
+
+# --- what is written -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+@pytest.mark.parametrize("name", ["extended_nu_svc", "extended_nu_svc_reverse", "min_cvar"])
+def test_no_direction_is_below_what_is_proven(name: str, intercept: str, tmp_path: Path) -> None:
+    """In two dimensions of (w, b) every direction is tried, by sorting."""
+    data = data_of(1 if intercept == "penalised" else 2)
+    own = {"beta": 0.8} if name == "min_cvar" else {"nu": 0.2}
+    _, document = written(getattr(tm, name)(data, intercept=intercept, **own), tmp_path)
+    lower, upper = proven(document)
+    assert document["claim"]["kind"] == "optimum"
+    hulls = reduced_hulls(data, nu=0.2, intercept=intercept)
+    angles = np.linspace(0, 2 * np.pi, 20_001)
+    values = [support_value(hulls, np.array([np.cos(t), np.sin(t)])) for t in angles]
+    least = min(values) / (0.2 if name == "min_cvar" else 1.0)
+    assert upper is not None
+    assert upper >= lower > 0
+    assert lower <= least * (1 + 1e-12)
+    assert least == pytest.approx(lower, rel=1e-2)
+
+
+@pytest.mark.parametrize("d", [1, 3, 4])
+@pytest.mark.parametrize("name", ["extended_nu_svc", "extended_nu_svc_polar"])
+def test_a_file_says_what_the_search_says(name: str, d: int, tmp_path: Path) -> None:
+    result, document = written(getattr(tm, name)(data_of(d), nu=0.3), tmp_path)
+    lower, upper = proven(document)
+    assert document["claim"]["kind"] == "optimum"
+    assert lower == pytest.approx(result.objective, rel=1e-6)
+    assert upper == pytest.approx(result.objective, rel=1e-6)
+    assert "directions" in document
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 1e-3, 1e5])
+def test_units_do_not_matter(factor: float, tmp_path: Path) -> None:
+    data = data_of(3)
+    scaled = TrainingData(data.X * factor + 7 * factor, data.y)
+    _, document = written(tm.extended_nu_svc(scaled, nu=0.3), tmp_path)
+    _, plain = written(tm.extended_nu_svc(data, nu=0.3), tmp_path)
+    assert proven(document)[0] == pytest.approx(proven(plain)[0] * factor, rel=1e-6)
+
+
+def test_points_with_ties_and_weights_of_classes(tmp_path: Path) -> None:
+    """Points of a grid, some of them twice: facets of many corners, which Qhull cuts up."""
+    X = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 2)] * 2, dtype=float)
+    y = np.array([1.0, -1.0] * 8)
+    y[:8] = -y[:8]
+    for balance in ("uniform", "balanced"):
+        _, document = written(tm.extended_nu_svc(TrainingData(X, y), nu=0.4,
+                              class_balance=balance), tmp_path)  # fmt: skip
+        assert proven(document)[0] > 0
+
+
+def test_above_nu_bar_it_is_the_ball(tmp_path: Path) -> None:
+    for own in ({"intercept": "none"}, {"scale": "perez_cruz", "intercept": "penalised"}):
+        result, document = written(tm.extended_nu_svc(data_of(2), nu=0.95, **own), tmp_path)
+        lower, upper = proven(document)
+        assert document["claim"]["kind"] == "optimum"
+        assert lower <= result.objective < 0
+        assert upper == pytest.approx(result.objective, rel=1e-6)
+        assert "directions" not in document
+
+
+def test_where_the_sphere_has_no_rational_point_there_are_bounds(tmp_path: Path) -> None:
+    """||w||^2 = 2 in one dimension."""
+    model = tm.extended_nu_svc(data_of(1), nu=0.3, scale="perez_cruz")
+    result, document = written(model, tmp_path)
+    assert document["claim"]["kind"] == "bounds"
+    assert proven(document) == (pytest.approx(result.objective, rel=1e-9), None)
+
+
+def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json"
+    wide = solve(tm.extended_nu_svc(data_of(8, n=40), nu=0.2), proof=file, time_limit=5)
+    assert "too many facets" in wide.message
+    edited = tm.extended_nu_svc(data_of(2), nu=0.3)
+    edited.w[0].setub(0.1)
+    assert "no proof file was written" in solve(edited, "scip", proof=file).message
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("square", [Fraction(1), Fraction(2), Fraction(9, 4), Fraction(1, 2)])
+def test_a_rational_point_lies_on_the_sphere_next_to_any_direction(square: Fraction) -> None:
+    dice = np.random.default_rng(3)
+    for k in (2, 3, 6):
+        for scale in (1.0, 1e-9, 1e9):
+            weight = dice.standard_normal(k) * scale ** dice.integers(0, 2, size=k)
+            point = on_sphere(weight, square)
+            assert point is not None
+            assert sum(v * v for v in point) == square
+            unit = weight / np.linalg.norm(weight) * float(square) ** 0.5
+            assert np.array([float(v) for v in point]) == pytest.approx(unit, abs=1e-12)
+        assert on_sphere(np.ones(k), Fraction(3)) is None
+    assert on_sphere(np.array([2.0]), Fraction(2)) is None
+
+
+# --- worked by hand ------------------------------------------------------------------------------
+
+
+def square_document() -> Document:
+    """The least t with t >= +-w_0 +-w_1 on the circle is 1: corners (+-1, +-1), and four edges."""
+    rows = [
+        {"name": f"r{i}{j}", "lower": "0", "upper": None,
+         "linear": [[0, str(-i)], [1, str(-j)], [2, "1"]]}
+        for i, j in PAIRS
+    ]  # fmt: skip
+    norm = {"name": "norm", "lower": "1", "upper": None, "constant": "0", "linear": [],
+            "products": [[0, 0, "1"], [1, 1, "1"]]}  # fmt: skip
+    return {
+        "schema": checker.SCHEMA,
+        "model": {
+            "variables": ["w0", "w1", "t"], "lower": [None] * 3, "upper": [None] * 3,
+            "integer": [], "rows": rows, "quadratic": [norm], "psd": [],
+            "objective": {"constant": "0", "linear": [[2, "1"]], "products": []},
+        },
+        "claim": {"kind": "optimum", "lower": "1", "upper": "1"},
+        "point": ["1", "0", "1"],
+        "curvature": [{"of": "objective", "least": []}],
+        "directions": {
+            "row": 0,
+            "certificates": [{"objective": "1", "rows": [[k, "1"]]} for k in range(4)],
+            "simplices": [[0, 1], [1, 3], [3, 2], [2, 0]],
+            "normals": [["1", "0"], ["0", "-1"], ["-1", "0"], ["0", "1"]],
+            "inside": ["1", "2"],
+            "beyond": ["1", "0"],
+        },
+    }  # fmt: skip
+
+
+def test_the_circle_in_a_square_is_proven() -> None:
+    assert proven(square_document()) == (1.0, 1.0)
+
+
+def test_no_more_than_the_distance_of_the_edges_is_proven() -> None:
+    little = Fraction(1, 10**30)
+    for end, sign in (("lower", 1), ("upper", -1)):
+        value = 1 + sign * little
+        text = f"{value.numerator}/{value.denominator}"
+        rejected(changed(square_document(), "claim", end, to=text))
+    farther = changed(square_document(), "model", "quadratic", 0, "lower", to="4")
+    farther |= {"claim": {"kind": "optimum", "lower": "2", "upper": "2"}, "point": ["2", "0", "2"]}
+    assert proven(farther) == (2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "why"),
+    [
+        (("simplices",), [[0, 1], [1, 3], [3, 2]], "has not 3 entries"),
+        (("simplices", 3), [2, 1], "too near"),
+        (("simplices", 3), [2, 3], "too near"),
+        (("simplices", 0), [0, 0], "has not 2 corners"),
+        (("simplices", 0), [0], "has not 2 corners"),
+        (("simplices", 0, 0), 4, "no such index"),
+        (("simplices",), [], "no point inside"),
+        (("normals", 1), ["0", "1"], "too near"),
+        (("normals", 1), ["0", "-9/10"], "too near"),
+        (("normals", 1), ["0", "-11/10"], "less than `lower`"),
+        (("normals", 1), ["0"], "has not 2 entries"),
+        (("inside",), ["1", "0"], "no point inside"),
+        (("inside",), ["1", "-1"], "no point inside"),
+        (("beyond",), ["1", "1"], "`beyond`"),
+        (("beyond",), ["1"], "has not 2 entries"),
+        (("row",), 1, "no such index"),
+        (("row",), "objective", "no row of squares"),
+        (("certificates", 0), {"rows": [[0, "1"]]}, "bounds something else"),
+        (("certificates", 0), {"objective": "1"}, "no limit where one is needed"),
+        (("certificates", 0), {"objective": "1", "rows": [[0, "2"]]}, "no limit"),
+        (("certificates", 0), {"objective": "1", "rows": [[0, "-1"]]}, "no side"),
+    ],
+)
+def test_what_is_forged_in_it_is_rejected(place: Any, value: Any, why: str) -> None:
+    document = changed(square_document(), "directions", *place, to=value)
+    assert why in rejected(document)
+    assert not second_checker.decides(document)
+
+
+def test_a_surface_that_0_is_outside_of_covers_nothing() -> None:
+    """A triangle beside 0 is closed, and every edge is in a plane that is far enough."""
+    document = square_document()
+    lines = [[[0, "-10"], [1, "-10"], [2, "1"]], [[0, "-20"], [1, "-10"], [2, "1"]],
+             [[0, "-10"], [1, "-20"], [2, "1"]]]  # fmt: skip
+    for row, linear in zip(document["model"]["rows"][:3], lines, strict=True):
+        row["linear"] = linear
+    document["directions"] |= {
+        "certificates": document["directions"]["certificates"][:3],
+        "simplices": [[1, 2], [0, 1], [0, 2]],
+        "normals": [["1/30", "1/30"], ["0", "1/10"], ["1/10", "0"]],
+        "beyond": ["1/30", "1/30"],
+    }
+    assert "meets the ray" in rejected(document | {"claim": {"kind": "bounds", "lower": "1"}})
+
+
+def test_a_surface_twice_around_is_none_that_covers_once() -> None:
+    document = square_document()
+    for word in ("simplices", "normals"):
+        document["directions"][word] *= 2
+    assert "meets the ray" in rejected(document)
+
+
+def test_an_open_surface_leaves_rays_out() -> None:
+    document = square_document()
+    for word in ("simplices", "normals"):
+        del document["directions"][word][2]
+    assert "odd number" in rejected(document)
+
+
+def test_w_has_to_be_kept_from_0_by_a_row_of_squares() -> None:
+    norm = ("model", "quadratic", 0)
+    for place, value in (
+        ((*norm, "lower"), "0"),
+        ((*norm, "lower"), None),
+        ((*norm, "constant"), "1"),
+        ((*norm, "linear"), [[0, "1"]]),
+        ((*norm, "products"), [[0, 0, "1"], [1, 1, "-1"]]),
+        ((*norm, "products"), [[0, 0, "1"], [1, 0, "1"], [1, 1, "1"]]),
+        ((*norm, "products"), [[0, 0, "2"], [1, 1, "1"]]),
+        ((*norm, "products"), [[0, 0, "1"]]),
+    ):
+        document = changed(square_document(), *place, to=value)
+        rejected(document)
+        assert not second_checker.decides(document)
+
+
+def test_directions_stand_in_the_place_of_a_bound() -> None:
+    assert "beside the directions" in rejected(square_document() | {"bound": {"objective": "1"}})
+    assert "of at most the cutoff" in rejected(square_document() | {"cutoff": "1/2"})
+    only = {"kind": "bounds", "upper": "1"}
+    assert checker.check(square_document() | {"claim": only}).lower is None
+
+
+# --- mutations -----------------------------------------------------------------------------------
+
+
+def mutated(document: Document, dice: random.Random) -> Document:
+    """A copy in which one thing of the proof, the claim or the point is another one."""
+    found = copy.deepcopy(document)
+    entry = found["directions"]
+    way = dice.randrange(6)
+    if way == 0:
+        f = dice.randrange(len(entry["simplices"]))
+        for word in ("simplices", "normals"):
+            if dice.random() < 0.7:
+                del entry[word][f]
+            else:
+                entry[word].append(entry[word][f])
+    elif way == 1:
+        part = dice.choice(entry["simplices"])
+        part[dice.randrange(len(part))] = dice.randrange(len(entry["certificates"]) + 1)
+    elif way == 2:
+        a, b = (dice.randrange(len(entry["certificates"])) for _ in range(2))
+        rows = entry["certificates"]
+        rows[a], rows[b] = rows[b], rows[a]
+    else:
+        parts = ("claim", "point") if way == 3 else ("directions",)
+        at = [p for p in places(found, str) if p[0] in parts]
+        at = [p for p in at if is_number(holder(found, p)[p[-1]])]
+        place = dice.choice(at)
+        part, key = holder(found, place), place[-1]
+        part[key] = other_number(part[key], dice, [part[key], "0x1.0000000000000p+0"])
+    return found
+
+
+def test_no_mutation_is_accepted_with_a_false_claim(tmp_path: Path) -> None:
+    dice = random.Random(8)
+    accepted = 0
+    models = [
+        tm.extended_nu_svc(data_of(2, n=10), nu=0.3),
+        tm.extended_nu_svc_polar(data_of(2, n=10), nu=0.3),
+        tm.extended_nu_svc_reverse(data_of(3, n=10), nu=0.15),
+    ]
+    files = [written(model, tmp_path)[1] for model in models]
+    ends = [checker.check(document) for document in files]
+    for k in range(500):
+        document = mutated(files[k % 3], dice)
+        try:
+            proof = checker.check(document)
+        except checker.ProofError:
+            if k % 10 == 0:
+                assert not second_checker.decides(document), k
+            continue
+        assert second_checker.decides(document), k
+        accepted += document != files[k % 3]
+        truth = ends[k % 3]
+        assert truth.lower is not None
+        assert truth.upper is not None
+        assert proof.lower is None or proof.lower <= truth.upper, k
+        assert proof.upper is None or proof.upper >= truth.lower, k
+    assert 5 < accepted < 300
