@@ -39,11 +39,17 @@ def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerB
     """
     subject, conic = case.subject, case.conic
     cutoff = known + abs(known) * ABOVE
-    best = _tried(subject, x, z, known, cutoff)
+    best = proven_bound(subject, x, z, None)
     if is_tight(known, best):
         return best, ""
     better = repaired(conic, x, z, case.form.columns.names)
-    best = larger(best, _tried(subject, better.x, better.z, known, cutoff))
+    best = larger(best, proven_bound(subject, better.x, better.z, None))
+    if is_tight(known, best):
+        return best, ""
+    # What rows and objective imply for the variables takes longer to find than a bound itself.
+    for point in ((x, z), (better.x, better.z)):
+        if not is_tight(known, best):
+            best = larger(best, _below_cutoff(subject, *point, cutoff))
     # Where nothing of their own worth is lost, it is the point that is not optimal.
     worth = max(_worth(conic, x, z), _worth(conic, better.x, better.z))
     enough = is_tight(known, best) or is_tight(worth, best)
@@ -54,12 +60,12 @@ def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerB
         found = proven_bound(subject, near.x, near.z, cutoff, factors=case.factors.factors)
         if found is None:  # cones that are not whole have no scaled form
             back = scaled.point(near.x), scaled.multipliers(near.z)
-            found = _tried(subject, *back, known, cutoff)
+            found = _tried(subject, *back, cutoff)
         best = larger(best, found)
     if not (enough or is_tight(known, best)):
         # Where costs are positive, a little less of everything leaves them a little of themselves.
         less = 1 - SHRUNK
-        best = larger(best, _tried(subject, less * better.x, less * better.z, known, cutoff))
+        best = larger(best, _tried(subject, less * better.x, less * better.z, cutoff))
     if best is None or is_nearly_zero(case, best.varying):
         best = larger(best, zero_bound(subject, better.z, cutoff))
     reason = better.reason or "what is left of stationarity acts on a variable without a limit"
@@ -85,22 +91,21 @@ def larger(a: LowerBound | None, b: LowerBound | None) -> LowerBound | None:
     return b if b.varying > a.varying else a
 
 
-def _tried(subject: Subject, x: Array, z: Array, known: float, cutoff: float) -> LowerBound | None:
-    """The bound of the first multipliers that prove one: as given, or near by.
-
-    What rows and objective imply for the variables is asked for only where their own bounds leave
-    something open: to find it takes longer than the bound itself.
-    """
+def _tried(subject: Subject, x: Array, z: Array, cutoff: float) -> LowerBound | None:
+    """The better one of the bounds for all points and for those below the cutoff."""
     alone = proven_bound(subject, x, z, None)
-    if is_tight(known, alone):
-        return alone
+    return larger(alone, _below_cutoff(subject, x, z, cutoff))
+
+
+def _below_cutoff(subject: Subject, x: Array, z: Array, cutoff: float) -> LowerBound | None:
+    """The bound of the first multipliers that prove one: as given, or near by."""
     found = proven_bound(subject, x, z, cutoff)
     others = _alternatives(subject, x, z, cutoff) if found is None else ()
     for other in others:
         found = proven_bound(subject, x, other, cutoff)
         if found is not None:
             break
-    return larger(alone, found)
+    return found
 
 
 def _alternatives(subject: Subject, x: Array, z: Array, cutoff: float) -> Iterator[Array]:

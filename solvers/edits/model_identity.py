@@ -6,7 +6,7 @@ arrays: an added, replaced or deactivated row, a changed bound, a fixed variable
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyomo.environ as pyo
@@ -76,9 +76,18 @@ def _same_columns(a: Columns, b: Columns) -> bool:
     return all(
         p.component.name == q.component.name
         and np.array_equal(p.columns, q.columns)
-        and list(p.component.keys()) == list(q.component.keys())
+        and _same_index(p.component, q.component)
         for p, q in zip(a.parts, b.parts, strict=True)
     )
+
+
+def _same_index(a: Any, b: Any) -> bool:
+    """Whether two components have the same keys in the same order."""
+    first, second = a.index_set(), b.index_set()
+    ranges = isinstance(first, pyo.RangeSet) and isinstance(second, pyo.RangeSet)
+    if ranges and len(a) == len(b) == len(first) == len(second):
+        return list(first.ranges()) == list(second.ranges())
+    return list(a.keys()) == list(b.keys())
 
 
 def _same_matrix(a: Sparse, b: Sparse) -> bool:

@@ -114,7 +114,8 @@ def exact_point(
 def _near_by(search: Search, x: Array) -> None:
     """The point itself, then others that cost no solve, until one is cheap."""
     form = search.form
-    search.tried(x, clearly=True)
+    if not _misses_squares(form, x):
+        search.tried(x, clearly=True)
     if form.quadratic and not search.settled(CHEAP):
         _onto_quadratics(search, x)
     if not search.settled(CHEAP):
@@ -127,6 +128,14 @@ def _near_by(search: Search, x: Array) -> None:
     for sign in (1.0, -1.0):
         if not search.settled(CHEAP):
             _along(search, x, np.where(form.integer, 0.0, sign * x), SCALINGS)
+
+
+def _misses_squares(form: StandardForm, x: Array) -> bool:
+    """Whether rows of squares alone may be missed: no slack helps there, a small scaling does."""
+    if not form.quadratic:
+        return False
+    missed = np.flatnonzero(~hold_clearly(known_stack(form.quadratic), x))
+    return any(not form.quadratic[k].body.a.any() for k in missed.tolist())
 
 
 def _onto_quadratics(search: Search, x: Array) -> None:

@@ -117,6 +117,16 @@ def limits_of_variables(form: StandardForm, classification: Classification, cuto
     return Reach(limits.low, limits.high, cutoff)
 
 
+def limits_of_cones(form: StandardForm, classification: Classification) -> Reach:
+    """Limits at every feasible x: bounds, and those that second-order cones imply by themselves."""
+    limits = _Limits(form.lower.copy(), form.upper.copy())
+    if form.quadratic and _is_ordinary(form, 0.0):
+        cones = _cones(classification, form.n)
+        if cones is not None:
+            _by_cones(cones, limits)
+    return Reach(limits.low, limits.high, np.inf)
+
+
 def _narrowed(low: Array, high: Array, limits: _Limits) -> bool:
     """Whether a round found a limit where there was none, or one that is worth another round."""
     found = np.isinf(low) & np.isfinite(limits.low) | np.isinf(high) & np.isfinite(limits.high)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form
-from tightmargin.solvers.proofs.implied_limits import Reach, limits_of_variables
+from tightmargin.solvers.proofs.implied_limits import (
+    Reach,
+    limits_of_cones,
+    limits_of_variables,
+)
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 
@@ -37,11 +40,15 @@ class Subject:
     def reach(self, cutoff: float | None) -> Reach:
         """Limits of the variables at feasible points of objective <= `cutoff`, constant left out.
 
-        None stands for the bounds of the variables and nothing else.
+        None stands for any objective, and for what bounds and single cones say: it costs little.
         """
         if cutoff is None:
-            return Reach(self.form.lower, self.form.upper, math.inf)
+            return self._own_reach
         return _reach(self, cutoff)
+
+    @cached_property
+    def _own_reach(self) -> Reach:
+        return limits_of_cones(self.form, self.classification)
 
 
 @lru_cache(maxsize=4)
