@@ -18,6 +18,7 @@ from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import (
     Block,
     ConicForm,
+    Multipliers,
     conic_form,
     conic_multipliers,
     multipliers,
@@ -68,13 +69,19 @@ def run_scaled(
     conic = conic_form(form, classification)
     scaled = (factors or scaling(form)).conic(conic)
     claim = run_conic(scaled.conic, n_rows, replace(limits, options={**CLOSER, **limits.options}))
+
+    def unscaled(duals: Multipliers) -> Multipliers:
+        z = scaled.multipliers(conic_multipliers(scaled.conic, duals))
+        return multipliers(conic, z, n_rows)
+
+    if claim.farkas is not None:
+        return replace(claim, farkas=unscaled(claim.farkas))
     if claim.x is None or claim.duals is None:
         return claim
-    z = scaled.multipliers(conic_multipliers(scaled.conic, claim.duals))
     return replace(
         claim,
         x=scaled.point(claim.x),
-        duals=multipliers(conic, z, n_rows),
+        duals=unscaled(claim.duals),
         bound=None,
         objective=None,
         message=f"{claim.message}, after scaling",
@@ -132,7 +139,10 @@ def _claim(solution: Any, conic: ConicForm, n_rows: int) -> Claim:
     if status not in _WITH_POINT or not (np.isfinite(x).all() and np.isfinite(z).all()):
         if status is Status.INACCURATE:
             status = Status.LIMIT_NO_SOLUTION
-        return Claim(status, message=message)
+        empty = "PrimalInfeasible" in str(solution.status) and np.isfinite(z).all()
+        return Claim(
+            status, message=message, farkas=multipliers(conic, z, n_rows) if empty else None
+        )
     # Short of the end the dual objective is that of a point that is not dual feasible.
     bound = float(solution.obj_val_dual) + conic.offset if status is Status.OPTIMAL else None
     return Claim(

@@ -9,7 +9,11 @@ import numpy as np
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
-from tightmargin.solvers.certificates.no_optimum import no_optimum, without_point
+from tightmargin.solvers.certificates.no_optimum import (
+    empty_by_cones,
+    no_optimum,
+    without_point,
+)
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
@@ -29,7 +33,7 @@ def certify(case: Case, claim: Claim) -> Certified:
     if _is_halfway(case, found, claim):
         # Active-set and first-order codes call some models optimal that have no optimum.
         boundless = found.certificate.bound is None
-        return no_optimum(case, unbounded_too=boundless) or found
+        return no_optimum(case, unbounded_too=boundless) or empty_by_cones(case, claim) or found
     if _is_open(case, found, claim):
         found = _with_integers_fixed(case, claim, found)
     return found

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from tightmargin.formulations.reliances import unproven_quantities, why_infeasible
+from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.canonical_form.conic_form import (
+    Multipliers,
+    conic_multipliers,
+    multipliers,
+)
 from tightmargin.solvers.certificates.case import Case, Certified
+from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.certificates.feasible_point import feasible_point
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
 from tightmargin.solvers.exact.unboundedness import unboundedness_proof
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import Infeasible, Unbounded
 from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
+from tightmargin.solvers.proofs.weak_duality import proven_empty
 from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.standard_form.quadratic import Quadratic
 
 # A solver that gave up, or does not know which of the two it is, may have had either reason.
 _MAY_BE_INFEASIBLE = (
@@ -34,6 +45,8 @@ def without_point(case: Case, claim: Claim) -> Certified:
         infeasible_too=claim.status in _MAY_BE_INFEASIBLE,
         unbounded_too=claim.status in _MAY_BE_UNBOUNDED,
     )
+    if proven is None and claim.status in _WITHOUT_POINT:
+        proven = empty_by_cones(case, claim)
     if proven is not None:
         return proven
     reason = f"the solver's word: {claim.message or claim.status}"
@@ -81,6 +94,43 @@ def no_optimum(
     return None
 
 
+def empty_by_cones(case: Case, claim: Claim) -> Certified | None:
+    """The proof that cones and rows leave no point; None when there is none or none is found.
+
+    The multipliers are an interior-point method's: those of the claim, else those that Clarabel
+    finds for the model without its objective.
+    """
+    curved = case.form.quadratic or case.form.psd
+    if not (curved and case.classification.relaxes_to_convex):
+        return None
+    for farkas in _farkas_vectors(case, claim):
+        z = conic_multipliers(case.conic, farkas)
+        size = float(np.abs(z).max(initial=0.0))
+        if not (np.isfinite(z).all() and size > 0):
+            continue
+        nothing = replace(case.conic, P=0 * case.conic.P, q=np.zeros(case.form.n))
+        better = repaired(nothing, np.zeros(case.form.n), z / size)
+        for candidate in (better.z, z / size):
+            proof = proven_empty(case.subject, candidate)
+            if proof is not None:
+                return without_optimum(case, proof)
+    return None
+
+
+def _farkas_vectors(case: Case, claim: Claim) -> Iterator[Multipliers]:
+    """What the solver said, then what Clarabel says of the model without its objective."""
+    if claim.farkas is not None:
+        yield claim.farkas
+    if not SOLVERS["clarabel"].installed:
+        return
+    n = case.form.n
+    free = replace(case.form, objective=Quadratic(sp.csr_matrix((n, n)), np.zeros(n), 0.0))
+    limits = Limits(time_limit=case.limits.time_limit, threads=case.limits.threads)
+    found = clarabel.run_scaled(free, case.classification, limits, case.factors).farkas
+    if found is not None:
+        yield found
+
+
 def _refuted(case: Case, claim: Claim) -> str:
     """What of our own contradicts the claim that there is no optimum; empty when nothing does."""
     against = []
@@ -113,6 +163,9 @@ def without_optimum(case: Case, proof: Infeasible | Unbounded) -> Certified:
     )
     if isinstance(proof, Unbounded):
         return Certified(Status.UNBOUNDED, proof.x, None, certificate, ray=proof.ray)
-    rows = np.zeros(len(case.form.rows)) if proof.multipliers is None else proof.multipliers
-    multipliers = Multipliers(rows, np.zeros(case.form.n), {})
-    return Certified(Status.INFEASIBLE, None, None, certificate, proof=multipliers)
+    if proof.z is not None:
+        found = multipliers(case.conic, proof.z, len(case.form.rows))
+    else:
+        rows = np.zeros(len(case.form.rows)) if proof.multipliers is None else proof.multipliers
+        found = Multipliers(rows, np.zeros(case.form.n), {})
+    return Certified(Status.INFEASIBLE, None, None, certificate, proof=found)

@@ -84,7 +84,7 @@ def _same_columns(a: Columns, b: Columns) -> bool:
 def _same_index(a: Any, b: Any) -> bool:
     """Whether two components have the same keys in the same order."""
     first, second = a.index_set(), b.index_set()
-    ranges = isinstance(first, pyo.RangeSet) and isinstance(second, pyo.RangeSet)
+    ranges = all(isinstance(each, pyo.RangeSet) and each.isfinite() for each in (first, second))
     if ranges and len(a) == len(b) == len(first) == len(second):
         return list(first.ranges()) == list(second.ranges())
     return list(a.keys()) == list(b.keys())

@@ -45,6 +45,8 @@ class Claim(Printed):
         What the kernel proved already of the model.
     point : FeasiblePoint or None
         One that the kernel proved to be feasible already.
+    farkas : Multipliers or None
+        Of rows and cones, by which it says that there is no feasible point.
     """
 
     status: Status
@@ -61,6 +63,7 @@ class Claim(Printed):
     searched: bool = False
     proof: LowerBound | None = None
     point: FeasiblePoint | None = None
+    farkas: Multipliers | None = None
 
 
 def reported(claim: Claim, finished: Finished[Any]) -> Claim:

@@ -29,8 +29,9 @@ from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.plain_json import write_atomically
-from tightmargin.solvers.proof_files.certificate import Numbers
+from tightmargin.solvers.proof_files.certificate import Numbers, numbers_of
 from tightmargin.solvers.proof_files.checker import Model, Proof, ProofError, check
+from tightmargin.solvers.proof_files.limit_steps import derive_limits
 from tightmargin.solvers.proof_files.lower_end import Search
 from tightmargin.solvers.proof_files.model_document import NotProvenError, begun, text
 from tightmargin.solvers.proof_files.tree_document import tree_document
@@ -92,17 +93,50 @@ def optimum_document(
     return document
 
 
-def infeasible_document(form: StandardForm, rows: Array) -> dict[str, Any]:
-    """The proof that there is no feasible point, by a Farkas vector over the linear rows."""
+def infeasible_document(
+    form: StandardForm, classification: Classification, duals: Multipliers
+) -> dict[str, Any]:
+    """The proof that there is no feasible point, by a Farkas vector.
+
+    Parameters
+    ----------
+    duals : Multipliers
+        Of the linear rows, and of cones where they take part.
+    """
     document = begun(form)
     document["claim"] = {"kind": "infeasible"}
-    search = Search.of_rows(form, Model(document["model"]))
+    model = Model(document["model"])
+    search = Search.of_rows(form, model)
     for share in (1.0, 0.999):  # a little less leaves every multiplier room to be repaired
-        numbers = Numbers(rows={i: share * v for i, v in enumerate(rows.tolist()) if v})
+        numbers = Numbers(rows={i: share * v for i, v in enumerate(duals.rows.tolist()) if v})
         search.offer(numbers)
+    curved = form.quadratic or form.psd
+    proven = search.best is not None and search.best.value > 0
+    if curved and not proven and classification.relaxes_to_convex:
+        return document | _empty_by_cones(form, classification, model, duals)
     if search.best is not None:
         document |= search.best.parts
     return document
+
+
+def _empty_by_cones(
+    form: StandardForm, classification: Classification, model: Model, duals: Multipliers
+) -> dict[str, Any]:
+    """What a file says of an empty set: limits that cross, or multipliers within them."""
+    try:
+        search = Search.of_objective(form, classification, model, None)
+        known = search.derivation()
+        wanted = {(j, lower) for j in range(form.n) for lower in (True, False)}
+        steps = derive_limits(form, search.readings, known, wanted)
+        if known.crossed({}):
+            parts = {"curvature": search.curvature, "cones": search.cones, "steps": steps}
+            return {name: part for name, part in parts.items() if part}
+        conic = conic_form(form, classification)
+        z, nowhere = conic_multipliers(conic, duals), np.zeros(form.n)
+        search.offer(numbers_of(form, conic, search.readings, known, nowhere, z, mu=0.0))
+    except ProofError as error:
+        raise NotProvenError(str(error)) from None
+    return {} if search.best is None else search.best.parts
 
 
 def unbounded_document(
@@ -127,8 +161,8 @@ def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
     form, kind = case.form, case.classification
     if result.status is Status.INFEASIBLE:
         # Farkas multipliers are those of the least violation, whatever the sense.
-        rows = multipliers_by_name(result.duals, replace(form, sense=1), kind).rows
-        return infeasible_document(form, rows)
+        duals = multipliers_by_name(result.duals, replace(form, sense=1), kind)
+        return infeasible_document(form, kind, duals)
     if not result.values:
         raise NotProvenError(f"the result is {result.status}, and holds no point")
     x = point_with(case.model, form, np.nan_to_num(form.point()), result.values)

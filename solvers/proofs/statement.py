@@ -150,9 +150,12 @@ class Infeasible(Proof):
     ----------
     multipliers : array (m,) or None
         Farkas vector over the linear rows, positive at a lower side and negative at an upper one.
+    z : array or None
+        One over all rows of the conic form, where cones take part.
     """
 
     multipliers: Array | None = None
+    z: Array | None = None
 
     def _says(self) -> str:
         return "there is no feasible point"

@@ -41,13 +41,15 @@ from tightmargin.solvers.canonical_form.scaled_conic import Factors, scaled_coni
 from tightmargin.solvers.proofs.dual_cone import in_dual_cone
 from tightmargin.solvers.proofs.exact_columns import ExactColumns, exact_columns, within_room
 from tightmargin.solvers.proofs.implied_limits import Reach, excess_of
-from tightmargin.solvers.proofs.statement import SEAL, LowerBound, relaxed
+from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound, relaxed
 from tightmargin.solvers.proofs.subject import Subject
 
 METHOD = "weak duality, every rounding counted"
+CROSSED = "limits that rows and cones imply cross, every rounding counted"
 # Entries of cones are right to a few units in their last place, and so is sqrt(2).
 INEXACT = 16
 COSTLY = 1e-9  # of the objective, in one column
+READ = 1e-13  # of the sides: hundreds of roundings
 LEAST = 2.0**-1074  # the smallest number above 0: twice what an underflow loses
 NORMAL = 2.0**-1000  # products above it, and a few additions later still, lose nothing
 NOTHING = 1e-150  # smaller multipliers and coordinates are taken as 0: any numbers will do
@@ -111,6 +113,33 @@ def proven_bound(
         near_zero = np.abs(x) < NOTHING
         found = _evaluated(*ready, np.where(near_zero, 0.0, x), reach, bend, readings)
     return None if found is None else _stated(subject, size * min(found, reach.cutoff))
+
+
+def proven_empty(subject: Subject, z: Array) -> Infeasible | None:
+    """No feasible point, from multipliers: an objective of 0 would be above 0 everywhere.
+
+    Parameters
+    ----------
+    z : array (m,)
+        Any multipliers of the rows of `subject.conic`.
+    """
+    kind, n = subject.classification, subject.form.n
+    if not kind.relaxes_to_convex or z.shape != subject.conic.b.shape or not np.isfinite(z).all():
+        return None
+    conic = replace(subject.conic, P=sp.csc_matrix((n, n)), q=np.zeros(n))
+    reach, words = subject.reach(math.inf), METHOD + relaxed(subject.form)
+    if reach.empty:
+        return Infeasible(subject=subject.form, words=CROSSED, seal=SEAL, z=np.zeros_like(z))
+    ready = prepared(conic, z, reach)
+    if ready is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _evaluated(*ready, np.zeros(n), reach, np.zeros(n), kind.readings)
+        # What the reader may have rounded in moving fixed variables to the sides excludes no point.
+        noise = READ * float(np.abs(conic.b) @ np.abs(z))
+    if found is None or not found > noise:
+        return None
+    return Infeasible(subject=subject.form, words=words, seal=SEAL, z=z)
 
 
 def _stated(subject: Subject, varying: float) -> LowerBound | None:

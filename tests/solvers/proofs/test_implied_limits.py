@@ -64,6 +64,35 @@ def test_limits_pass_through_rows_and_cones() -> None:
     assert found == pytest.approx({"x": 4.0, "y": 7.0, "z": 7.0}, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_squares_limit_their_columns_whatever_the_objective(seed: int) -> None:
+    """An ellipsoid with its axes along the columns: centre and half-widths in closed form."""
+    dice = np.random.default_rng(seed)
+    c, centre = 10.0 ** dice.uniform(-3, 3, size=3), dice.normal(size=3)
+    size, sign = 10.0 ** dice.uniform(-6, 3), 1 if seed % 2 else -1
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3))
+    m.y = pyo.Var(bounds=(0.25, None))
+    body = sum(c[j] * m.x[j] ** 2 - 2 * c[j] * centre[j] * m.x[j] for j in range(3)) + m.y
+    end = size - float(c @ centre**2) + 0.25
+    m.row = pyo.Constraint(expr=sign * body <= sign * end if sign == 1 else sign * body >= -end)
+    m.objective = pyo.Objective(expr=m.x[0])
+    form = standard_form(m)
+    found = limits_of_variables(form, classify(form), np.inf)
+    half = np.sqrt(size / c)
+    x, (y,) = (form.columns.of(m.find_component(name))[0] for name in "xy")
+    slack = 1e-6 * half + 1e-4 * np.sqrt((np.abs(centre) + c @ centre**2) / c)
+    assert (found.low[x] <= centre - half * (1 - 1e-7)).all()
+    assert (found.high[x] >= centre + half * (1 - 1e-7)).all()
+    assert (found.low[x] >= centre - half - slack).all()
+    assert (found.high[x] <= centre + half + slack).all()
+    assert size + 0.25 <= found.high[y] * (1 + 1e-9)
+    # The same without the objective, as bounds ask for it first.
+    own = Subject(form).reach(None)
+    assert np.isfinite(own.low[x]).all()
+    assert (own.low <= found.low).all()
+
+
 def test_what_nothing_limits_is_unlimited() -> None:
     m = pyo.ConcreteModel()
     m.x = pyo.Var()
