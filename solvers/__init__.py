@@ -19,6 +19,7 @@ from tightmargin.solvers.errors import (
     SolverNotInstalledError,
 )
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.explaining.explain import Infeasibility, explain_infeasible
 from tightmargin.solvers.exporting import export
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.matrix.alternating import matrix_alternating
@@ -58,6 +59,7 @@ __all__ = [
     "Claim",
     "DomainError",
     "Finding",
+    "Infeasibility",
     "LicenceError",
     "LiveLP",
     "Method",
@@ -80,6 +82,7 @@ __all__ = [
     "decomposition",
     "diff",
     "direct_probabilities",
+    "explain_infeasible",
     "export",
     "extended_nu_local",
     "matrix_alternating",

@@ -71,6 +71,7 @@ from .verbs import certify as certify
 from .verbs import certify_fitted as certify_fitted
 from .verbs import compare as compare
 from .verbs import diff as diff
+from .verbs import explain_infeasible as explain_infeasible
 from .verbs import export as export
 from .verbs import fit as fit
 from .verbs import load as load

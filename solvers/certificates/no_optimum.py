@@ -103,7 +103,7 @@ def empty_by_cones(case: Case, claim: Claim) -> Certified | None:
     curved = case.form.quadratic or case.form.psd
     if not (curved and case.classification.relaxes_to_convex):
         return None
-    for farkas in _farkas_vectors(case, claim):
+    for farkas in farkas_vectors(case, claim):
         z = conic_multipliers(case.conic, farkas)
         size = float(np.abs(z).max(initial=0.0))
         if not (np.isfinite(z).all() and size > 0):
@@ -117,8 +117,11 @@ def empty_by_cones(case: Case, claim: Claim) -> Certified | None:
     return None
 
 
-def _farkas_vectors(case: Case, claim: Claim) -> Iterator[Multipliers]:
-    """What the solver said, then what Clarabel says of the model without its objective."""
+def farkas_vectors(case: Case, claim: Claim) -> Iterator[Multipliers]:
+    """What the solver said, then what Clarabel says of the model without its objective.
+
+    Both are claims.
+    """
     if claim.farkas is not None:
         yield claim.farkas
     if not SOLVERS["clarabel"].installed:

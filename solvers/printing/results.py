@@ -77,6 +77,8 @@ def _next(result: SolveResult) -> Iterator[str]:
         yield f".values ({value_text(result.values)})"
     if result.ray:
         yield ".ray"
+    if result.status == "infeasible":
+        yield "tm.explain_infeasible(model)"
     yield from (".certificate", ".to_dict()")
 
 

@@ -80,7 +80,9 @@ def _compared(data: tm.TrainingData) -> Any:
 def _edited(data: tm.TrainingData) -> Any:
     model = tm.zero_one_big_m(data, penalty=PENALTY, big_m="derived", intercept="penalised")
     model.cap = pyo.Constraint(expr=model.w[0] <= 0.1)
-    return tm.diff(model), tm.rederive(model), tm.show(model)
+    empty = tm.rsvm(data, norm_bound=0.1)
+    empty.steep = pyo.Constraint(expr=empty.w[0] >= 2)
+    return tm.diff(model), tm.rederive(model), tm.show(model), tm.explain_infeasible(empty)
 
 
 def _searches(data: tm.TrainingData) -> Any:

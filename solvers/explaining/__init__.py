@@ -1,0 +1,1 @@
+"""Why a model has no feasible point."""

@@ -1,0 +1,277 @@
+"""An irreducible set of rows and bounds that have no common point, each with its mathematics.
+
+Parts are left out one by one. Where the rest is proven to have no point, the part was not needed;
+where a point of the rest is found, it is (Chinneck, Feasibility and Infeasibility in Optimization,
+2008, deletion filter). The proofs' multipliers leave most parts out at once.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyomo.environ as pyo
+
+from tightmargin.number_words import count_text, short
+from tightmargin.printing import Page, Printed
+from tightmargin.solvers.branch_and_bound.search import tree_search
+from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.feasible_point import feasible_point
+from tightmargin.solvers.certificates.no_optimum import empty_by_cones, farkas_vectors
+from tightmargin.solvers.disjunctive.transformation import (
+    is_disjunctive,
+    transformation_of,
+    transformed,
+)
+from tightmargin.solvers.exact.infeasibility import find_infeasibility
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import SHORTEST, Limits, checked_limits
+from tightmargin.solvers.explaining.parts import (
+    Key,
+    Whole,
+    with_fixings_as_bounds,
+    without_objective,
+)
+from tightmargin.solvers.printing.tables import Framed, table_page
+from tightmargin.solvers.proofs.statement import Infeasible
+from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.finite_domains import without_gaps
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations.quotients import without_quotients
+
+SECONDS = 60.0
+NODES = 500  # of a tree: without its bounds a mixed-integer model may have an endless one
+WIDTH = 60  # characters of a statement that is printed
+SHARES = (1e-6, 1e-12)  # of the largest multiplier: parts that are taken no more may be dropped
+TRIAL = 5.0  # seconds for a set of parts, where more is left
+
+
+@dataclass(frozen=True, repr=False)
+class ConflictingPart(Printed):
+    """A row, bound, fixing or integrality of a model without a point.
+
+    Attributes
+    ----------
+    name : str
+        Of the row or variable.
+    kind : str
+    statement : str
+        Its mathematics.
+    needed : bool
+        Whether a point was found that meets all other parts.
+    """
+
+    name: str
+    kind: str
+    statement: str
+    needed: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Infeasibility(Framed):
+    """Parts of a model that have no common point.
+
+    Attributes
+    ----------
+    parts : tuple of ConflictingPart
+    words : str
+        What proves that they have none.
+    irreducible : bool
+        Whether every one of them is needed; else the time did not suffice to tell.
+    seconds : float
+    """
+
+    parts: tuple[ConflictingPart, ...]
+    words: str
+    irreducible: bool
+    seconds: float
+    _table = "parts"
+
+    def _page(self) -> Page:
+        count = count_text(len(self.parts), "part")
+        known = "each of them needed" if self.irreducible else "perhaps more than are needed"
+        shown = [
+            {"name": part.name, "statement": short(part.statement, WIDTH)} for part in self.parts
+        ]
+        title = f"Infeasibility: {count} without a common point, {known}"
+        return table_page(title, shown, ("name", "statement"), ".parts, .words, .to_frame()")
+
+
+def explain_infeasible(
+    model: pyo.ConcreteModel, *, time_limit: float | None = SECONDS
+) -> Infeasibility:
+    """Why a model has no feasible point: an irreducible set of its rows and bounds.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Any that solve() takes; its objective does not matter.
+    time_limit : float, optional
+        Seconds. What is left by then has no common point either, but may be more than is needed.
+
+    Returns
+    -------
+    Infeasibility
+        That its parts have no common point is proven by the kernel, so that it holds for the model.
+
+    Raises
+    ------
+    ValueError
+        The model has a feasible point, or neither a point nor a proof was found.
+    NumberError, DomainError, ProblemClassError
+        As solve().
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> import tightmargin as tm
+    >>> model = tm.rsvm(tm.TrainingData([[0.0], [1.0]], [-1, 1]), norm_bound=0.5)
+    >>> model.steep = pyo.Constraint(expr=model.w[0] >= 2)
+    >>> [part.name for part in tm.explain_infeasible(model).parts]
+    ['steep', 'norm']
+    """
+    limits = checked_limits(time_limit)
+    began = time.perf_counter()
+    filtering = _Filter(model, limits, began)
+    kept, needed = filtering.reduced(*filtering.first())
+    whole = filtering.whole
+    parts = tuple(
+        ConflictingPart(whole.name(key), str(key[0]), whole.statement(key), key in needed)
+        for key in kept
+    )
+    return Infeasibility(
+        parts,
+        filtering.words,
+        all(part.needed for part in parts),
+        time.perf_counter() - began,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Emptiness:
+    """That some parts have no common point, and multipliers by which it was proven, if any."""
+
+    words: str
+    duals: Multipliers | None
+
+
+class _Filter:
+    """The parts that are left, and the proof that they have no common point."""
+
+    def __init__(self, model: pyo.ConcreteModel, limits: Limits, began: float) -> None:
+        self.limits, self.began, self.words = limits, began, ""
+        self.model, names = with_fixings_as_bounds(_written(model))
+        form = without_objective(standard_form(self.model))
+        held = set(names)
+        fixed = np.array([name in held for name in form.columns.names()], dtype=bool)
+        self.whole = Whole(form, fixed)
+
+    def first(self) -> tuple[list[Key], _Emptiness]:
+        """All parts, and the proof that they have no common point.
+
+        Raises
+        ------
+        ValueError
+            It is not.
+        """
+        keys = self.whole.keys()
+        found = self.proven(keys)
+        if found is not None:
+            return keys, found
+        point = self.point(keys)
+        if point is not None:
+            raise ValueError(
+                f"the model has a feasible point: it misses no row by more than {point:.1e}"
+            )
+        raise ValueError(
+            "that the model has no feasible point is not proven, and no point was found: no part "
+            "of it can be named"
+        )
+
+    def reduced(self, kept: list[Key], proof: _Emptiness) -> tuple[list[Key], set[Key]]:
+        """Parts without a common point, and those of them that are needed."""
+        kept = self.taken(kept, proof)
+        needed: set[Key] = set()
+        for key in list(kept):
+            if key not in kept:
+                continue
+            if self.left() <= 0:
+                break
+            rest = [other for other in kept if other != key]
+            found = self.proven(rest)
+            if found is not None:
+                kept = self.taken(rest, found)
+            elif self.point(rest) is not None:
+                needed.add(key)
+        return kept, needed
+
+    def taken(self, kept: list[Key], proof: _Emptiness) -> list[Key]:
+        """The parts that the multipliers take, where those are proven to be enough."""
+        if proof.duals is None:
+            return kept
+        sizes = [proof.duals.rows, *(np.asarray(part) for part in proof.duals.cones.values())]
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in sizes)
+        for share in SHARES:
+            fewer = self.whole.used(kept, proof.duals, share * largest)
+            if len(fewer) < len(kept) and self.proven(fewer) is not None:
+                return fewer
+        return kept
+
+    def proven(self, kept: list[Key]) -> _Emptiness | None:
+        """A proof that some parts have no common point; None where there is or is found none."""
+        found = self._proof(kept)
+        if found is not None:
+            self.words = found.words
+        return found
+
+    def _proof(self, kept: list[Key]) -> _Emptiness | None:
+        form = self.whole.restricted(kept)
+        limits = Limits(time_limit=max(min(self.left(), TRIAL), SHORTEST))
+        linear = find_infeasibility(form, limits)
+        if linear is not None:
+            rows = linear.multipliers
+            if rows is None or not rows.any():
+                return _Emptiness(linear.words, None)
+            return _Emptiness(linear.words, Multipliers(rows, np.zeros(form.n), {}))
+        case = Case(self.model, Subject(form), limits=limits)
+        conic = self._by_cones(case)
+        if conic is not None:
+            return conic
+        if form.integer.any() and case.classification.relaxes_to_convex:
+            tree = tree_search(case, node_limit=NODES)
+            if isinstance(tree.bound, Infeasible):
+                return _Emptiness(tree.bound.words, None)
+        return None
+
+    def _by_cones(self, case: Case) -> _Emptiness | None:
+        """With an interior-point method's multipliers, even where limits cross without them."""
+        curved = case.form.quadratic or case.form.psd
+        if not (curved and case.classification.relaxes_to_convex):
+            return None
+        claim = Claim(Status.INFEASIBLE)
+        said = next(farkas_vectors(case, claim), None)
+        found = empty_by_cones(case, replace(claim, farkas=said))
+        return None if found is None else _Emptiness(found.certificate.bound_method, said)
+
+    def point(self, kept: list[Key]) -> float | None:
+        """By how much a point misses the rows of some parts; None where none was found."""
+        form = self.whole.restricted(kept)
+        subject = Subject(form)
+        limits = Limits(time_limit=max(min(self.left(), TRIAL), SHORTEST))
+        found = feasible_point(form, subject.classification, limits)
+        return None if found is None else found[1]
+
+    def left(self) -> float:
+        """Seconds."""
+        if self.limits.time_limit is None:
+            return SECONDS
+        return self.limits.time_limit - (time.perf_counter() - self.began)
+
+
+def _written(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """As solve() reads it, without disjunctions and quotients."""
+    target = transformed(model, transformation_of(model)) if is_disjunctive(model) else model
+    return without_quotients(without_gaps(target))

@@ -1,0 +1,168 @@
+"""What is named has no common point, and without any one of it there is one."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.gdp import Disjunct, Disjunction
+from scipy.optimize import linprog
+
+import tightmargin as tm
+from tests.references.reference_solutions import points
+from tightmargin.experiments.data.outlier_generators import outlier_data
+from tightmargin.solvers.explaining.explain import Infeasibility
+
+DATA = outlier_data("clustered", n=20, d=3, sigma=0.4, seed=1)
+
+
+def names(found: Infeasibility) -> set[str]:
+    return {part.name for part in found.parts}
+
+
+def linear(rows: np.ndarray, sides: np.ndarray) -> pyo.ConcreteModel:
+    """Rows a'x <= b."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(rows.shape[1]))
+    m.goal = pyo.Objective(expr=m.x[0])
+    m.row = pyo.ConstraintList()
+    for a, b in zip(rows.tolist(), sides.tolist(), strict=True):
+        m.row.add(sum(v * m.x[j] for j, v in enumerate(a)) <= b)
+    return m
+
+
+def has_point(rows: np.ndarray, sides: np.ndarray) -> bool:
+    found = linprog(np.zeros(rows.shape[1]), A_ub=rows, b_ub=sides, bounds=(None, None))
+    return bool(found.status == 0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_random_rows_an_irreducible_set_is_named(seed: int) -> None:
+    """By another solver: the rows have no point, and any of them left out gives one."""
+    dice = np.random.default_rng(seed)
+    d, count = int(dice.integers(1, 4)), 12
+    rows, sides = dice.integers(-4, 5, size=(count, d)), dice.integers(-6, 3, size=count)
+    rows[rows.any(axis=1) == 0, 0] = 1
+    while has_point(rows, sides):
+        sides = sides - 1
+    found = tm.explain_infeasible(linear(rows, sides))
+    chosen = [int(part.name.split("[")[1][:-1]) - 1 for part in found.parts]
+    assert found.irreducible
+    assert len(chosen) <= d + 1, "Helly"
+    assert not has_point(rows[chosen], sides[chosen])
+    for left_out in chosen:
+        rest = [k for k in chosen if k != left_out]
+        assert not rest or has_point(rows[rest], sides[rest])
+
+
+def test_overlapping_classes_are_told_by_a_few_points() -> None:
+    data = points("overlapping", 3)
+    found = tm.explain_infeasible(tm.hard_margin_svc(data))
+    chosen = [int(part.name[len("margin[") : -1]) for part in found.parts]
+    assert found.irreducible
+    assert 2 <= len(chosen) <= data.d + 2
+    few = tm.TrainingData(data.X[chosen], data.y[chosen])
+    assert tm.solve(tm.hard_margin_svc(few)).status == "infeasible"
+    assert all(">= 1" in part.statement for part in found.parts)
+
+
+def test_rows_beside_a_ball_are_named_with_their_mathematics() -> None:
+    model = tm.rsvm(DATA, norm_bound=0.05)
+    model.harmless = pyo.Constraint(expr=model.w[1] >= -1)
+    model.steep = pyo.Constraint(expr=model.w[0] >= 2)
+    found = tm.explain_infeasible(model)
+    assert names(found) == {"steep", "norm"}
+    assert found.irreducible
+    said = {part.name: part.statement for part in found.parts}
+    assert said["steep"] == "w[0] >= 2"
+    assert said["norm"] == "w[0]^2 + w[1]^2 + w[2]^2 <= 0.0025"
+
+
+def test_semidefinite_rows_too() -> None:
+    model = tm.conic_sdp(DATA, penalty=1.0)
+    model.small = pyo.Constraint(expr=model.W[0, 0] <= 1)
+    model.steep = pyo.Constraint(expr=model.w[0] >= 1.5)
+    found = tm.explain_infeasible(model)
+    assert names(found) == {"small", "steep", "outer"}
+    assert found.irreducible
+
+
+def test_fixed_variables_are_parts() -> None:
+    model = tm.c_svc(DATA, C=1.0)
+    model.w[0].fix(3)
+    model.w[1].fix(2)
+    model.w[2].fix(7)
+    model.sum = pyo.Constraint(expr=model.w[0] + model.w[1] <= 4.5)
+    found = tm.explain_infeasible(model)
+    assert names(found) == {"w[0]", "w[1]", "sum"}
+    assert "w[0] = 3 (fixed)" in {part.statement for part in found.parts}
+    assert model.w[0].fixed, "the model is left as it was"
+    assert model.w[0].lb is None
+
+
+def test_bounds_and_whole_numbers_are_parts() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(within=pyo.Integers, bounds=(0, 10))
+    m.y = pyo.Var(within=pyo.Integers, bounds=(0, 10))
+    m.z = pyo.Var(bounds=(0, 1))
+    m.odd = pyo.Constraint(expr=2 * m.x + 2 * m.y == 5)
+    m.more = pyo.Constraint(expr=m.x + m.y + m.z <= 7)
+    m.goal = pyo.Objective(expr=m.x)
+    found = tm.explain_infeasible(m)
+    kinds = {part.kind for part in found.parts}
+    assert "whole numbers" in kinds
+    assert "odd" in names(found)
+    assert not {"more", "z"} & names(found)
+
+
+def test_disjunctions_are_read_as_solve_reads_them() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 10))
+    m.low, m.high = Disjunct(), Disjunct()
+    m.low.row = pyo.Constraint(expr=m.x <= 2)
+    m.high.row = pyo.Constraint(expr=m.x >= 8)
+    m.either = Disjunction(expr=[m.low, m.high])
+    m.between = pyo.Constraint(expr=(3, m.x, 7))
+    m.goal = pyo.Objective(expr=m.x)
+    found = tm.explain_infeasible(m)
+    assert "between" in names(found)
+
+
+def test_crossing_bounds_alone() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(2, 1))
+    m.y = pyo.Var(bounds=(0, 1))
+    m.row = pyo.Constraint(expr=m.x + m.y >= 0)
+    m.goal = pyo.Objective(expr=m.x)
+    found = tm.explain_infeasible(m)
+    assert {part.statement for part in found.parts} == {"x >= 2", "x <= 1"}
+
+
+def test_a_model_with_a_point_is_refused() -> None:
+    with pytest.raises(ValueError, match="has a feasible point"):
+        tm.explain_infeasible(tm.c_svc(DATA, C=1.0))
+
+
+def test_without_time_what_is_left_still_has_no_point() -> None:
+    model = tm.zero_one_big_m(DATA, penalty=1.0, big_m=10.0)
+    model.none = pyo.Constraint(expr=sum(model.z.values()) <= 0)
+    model.far = pyo.Constraint(expr=model.w[0] <= -50)
+    found = tm.explain_infeasible(model, time_limit=1e-3)
+    assert found.words
+    assert {"none", "far"} <= names(found)
+
+
+def test_it_prints_and_becomes_a_table() -> None:
+    model = tm.zero_one_big_m(DATA, penalty=1.0, big_m=10.0)
+    model.none = pyo.Constraint(expr=sum(model.z.values()) <= 0)
+    model.far = pyo.Constraint(expr=model.w[0] <= -50)
+    found = tm.explain_infeasible(model)
+    assert len(repr(found)) <= 600
+    assert repr(found).count("\n") < 12
+    assert all(part.name in str(found) for part in found.parts)
+    assert len(found.to_frame()) == len(found.parts)
+    assert list(found.to_frame().columns) == ["name", "kind", "statement", "needed"]
+    pairs = itertools.combinations(found.parts, 2)
+    assert all((a.name, a.kind) != (b.name, b.kind) for a, b in pairs)
