@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.soundness import catalogue, edited, foreign, integer, planted, saved, searches
+from tests.soundness import (
+    catalogue,
+    edited,
+    foreign,
+    integer,
+    planted,
+    saved,
+    searches,
+    touching,
+)
 from tests.soundness.judge import REFUSALS, Case, wrong
 
 Draw = Callable[[np.random.Generator, int], Case]
@@ -27,6 +36,7 @@ FAMILIES: dict[str, Draw] = {
     "vertices": planted.vertex_case,
     "balls": foreign.ball_case,
     "thin_cones": foreign.thin_case,
+    "touching_cones": touching.touching_case,
     "matrices": foreign.matrix_case,
     "nearly_convex": foreign.nearly_convex_case,
     "bilinear": foreign.bilinear_case,
