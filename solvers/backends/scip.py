@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,9 @@ FEASIBILITY = 1e-8
 # Where an LP is hard SCIP asks its simplex code for a thousandth of that, and this one, which has
 # no such tolerance, says so on standard error, past every switch of the log.
 TIGHTENED = "Cannot set feasibility tolerance to small value"
+# Numerical trouble ends in an exception, whose words are kept; where it occurred is SCIP's affair.
+TROUBLE = r"\[\w+\.c+p*:\d+\] ERROR: "
+NOISE = f"{TIGHTENED}|{TROUBLE}"
 
 _STATUS = {
     "optimal": Status.OPTIMAL,
@@ -78,7 +82,7 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     _set_start(model, form, x)
     progress = _watched(model)
     try:
-        with without_lines(TIGHTENED):
+        with without_lines(NOISE):
             finished = supervised(
                 model.optimizeNogil,
                 model.interruptSolve,
@@ -260,8 +264,8 @@ def _claim(model: Any, form: StandardForm, x: list[Any]) -> Claim:
 
 
 @contextmanager
-def without_lines(opening: str) -> Iterator[None]:
-    """Leave lines that begin with `opening` out of standard error while the block runs.
+def without_lines(pattern: str) -> Iterator[None]:
+    """Leave lines whose beginning fits a pattern out of standard error while the block runs.
 
     Everything else is passed on at once, line by line. The block must release the interpreter
     while it writes. Standard error belongs to the whole process, so only the main thread does this.
@@ -277,7 +281,9 @@ def without_lines(opening: str) -> Iterator[None]:
         yield
         return
     reading, writing = os.pipe()
-    passing = Thread(target=_pass_on, args=(reading, outside, opening.encode()), daemon=True)
+    passing = Thread(
+        target=_pass_on, args=(reading, outside, re.compile(pattern.encode())), daemon=True
+    )
     passing.start()
     os.dup2(writing, 2)
     os.close(writing)
@@ -291,8 +297,8 @@ def without_lines(opening: str) -> Iterator[None]:
         passing.join(PATIENCE)
 
 
-def _pass_on(reading: int, outside: int, opening: bytes) -> None:
+def _pass_on(reading: int, outside: int, pattern: re.Pattern[bytes]) -> None:
     with open(reading, "rb") as lines, open(outside, "wb", buffering=0) as kept:
         for line in lines:
-            if not line.startswith(opening):
+            if not pattern.match(line):
                 kept.write(line)

@@ -18,7 +18,7 @@ import tightmargin as tm
 from tests.support import command_line, long_runs
 from tests.support.long_runs import claim_of, data
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.backends.scip import without_lines
+from tightmargin.solvers.backends.scip import NOISE, TIGHTENED, without_lines
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.output_capture import silenced
@@ -232,13 +232,15 @@ def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Other lines of standard error come through, whoever writes them, and so does a last half."""
-    with without_lines("Cannot set"):
+    with without_lines(NOISE):
         libc = ctypes.CDLL(None)
-        libc.write(2, b"Cannot set feasibility\n", 23)
+        line = f"{TIGHTENED} 1e-11\n".encode()
+        libc.write(2, line, len(line))
         print("from Python", file=sys.stderr)
-        os.write(2, b"from C\nCannot set it\nhalf")
+        os.write(2, b"[solve.c:4507] ERROR: Error <-6> in function call\n")
+        os.write(2, b"from C\n" + line + b"[not.c] ERROR\nhalf")
     os.write(2, b" and on")
-    assert capfd.readouterr().err == "from Python\nfrom C\nhalf and on"
+    assert capfd.readouterr().err == "from Python\nfrom C\n[not.c] ERROR\nhalf and on"
 
 
 def test_a_failing_solve_gives_standard_error_back(capfd: pytest.CaptureFixture[str]) -> None:
