@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.printing import Page, Printed
+from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
 from tightmargin.solvers.printing.results import certificate_page, result_page, result_title
 from tightmargin.solvers.proofs.verdict import Verdict
@@ -104,7 +104,7 @@ class Certificate(Printed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SolveResult(Printed):
+class SolveResult(Printed, Drawn):
     """A solved model.
 
     Attributes

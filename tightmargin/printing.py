@@ -11,11 +11,15 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tightmargin.number_words import CELL, count_text, number_text, short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LINES, CHARACTERS = 12, 600  # of what prints without being asked for more
 WIDTH = 84  # characters of a line
@@ -92,6 +96,18 @@ class Printed(Readable):
     def to_dict(self) -> dict[str, Any]:
         """Every field by name, those of its parts as dictionaries of their own."""
         return {name: plain_part(getattr(self, name)) for name in field_names(self)}
+
+
+class Drawn:
+    """Base of what a picture tells more about than words do."""
+
+    __slots__ = ()
+
+    def plot(self, **words: Any) -> Figure:
+        """A figure of it: `tightmargin.plots.picture` says of what, and which words it takes."""
+        # Drawing stands above all that is drawn, and is not loaded before it is asked for.
+        found: Figure = import_module("tightmargin.plots").picture(self, **words)
+        return found
 
 
 def field_names(thing: Any) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page, Printed
+from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
@@ -55,7 +55,7 @@ class TighteningRound(Printed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tightened(Framed):
+class Tightened(Framed, Drawn):
     """Tighter statements, and how they came about.
 
     Attributes

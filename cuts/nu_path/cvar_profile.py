@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike
 from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.printing import Drawn
 from tightmargin.solvers.printing.tables import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CvarProfile(Framed):
+class CvarProfile(Framed, Drawn):
     """Bounds on the least CVaR, rising in nu.
 
     Attributes

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.printing import Drawn
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.nu.nu_range import NuRange
 
@@ -19,7 +20,7 @@ ROUNDING = 1e-15  # of both ends: more than the formula of a chord loses
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExtendedNuPath(PathResult[PathRow]):
+class ExtendedNuPath(PathResult[PathRow], Drawn):
     """Rows by falling nu, and where the problem changes its nature.
 
     Attributes

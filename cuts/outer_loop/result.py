@@ -11,14 +11,14 @@ from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.search.result import Incumbent
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page, Printed
+from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CuttingPlaneResult(Framed):
+class CuttingPlaneResult(Framed, Drawn):
     """How an outer loop ended.
 
     Attributes

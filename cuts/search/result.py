@@ -12,7 +12,7 @@ from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page, Printed
+from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
@@ -41,7 +41,7 @@ class SearchState(Printed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchResult(Framed):
+class SearchResult(Framed, Drawn):
     """How a search ended; best point and bound hold whatever ended it.
 
     Attributes

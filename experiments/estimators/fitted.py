@@ -20,7 +20,7 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
-from tightmargin.printing import Page, Printed
+from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.result import SolveResult
@@ -41,7 +41,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fitted(Printed):
+class Fitted(Printed, Drawn):
     """A solved formulation as a classifier.
 
     Attributes

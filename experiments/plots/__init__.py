@@ -2,7 +2,8 @@
 
 | question | draws on axes | a whole figure, a file |
 |---|---|---|
-| how far is a relaxation from the optimum | | gap_figure, save_figure |
+| what tells most about any result | | picture, which is its `plot()` |
+| how far is a relaxation from the optimum | | comparison_figure, gap_figure, save_figure |
 | how did bound and best point come together | draw_bounds | bound_figure, save_bounds |
 | which hyperplane, which margins and support vectors | draw_boundary | |
 | what a fitted machine makes of two features | | machine_figure, save_machine |
@@ -31,7 +32,7 @@ from tightmargin.experiments.plots.bounds import (
 )
 from tightmargin.experiments.plots.cutting_planes import cut_figure, save_cuts
 from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions
-from tightmargin.experiments.plots.gaps import gap_figure, save_figure
+from tightmargin.experiments.plots.gaps import comparison_figure, gap_figure, save_figure
 from tightmargin.experiments.plots.losses import draw_losses
 from tightmargin.experiments.plots.machine import machine_figure, save_machine
 from tightmargin.experiments.plots.paths import (
@@ -48,6 +49,7 @@ from tightmargin.experiments.plots.performance_profile import (
     performance_profile,
     save_solver_profile,
 )
+from tightmargin.experiments.plots.pictures import picture
 from tightmargin.experiments.plots.probabilities import probability_figure, save_probabilities
 from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure
 from tightmargin.experiments.plots.simplex import save_simplex, simplex_figure
@@ -70,6 +72,7 @@ __all__ = [
     "Timing",
     "bound_figure",
     "bound_trace",
+    "comparison_figure",
     "conic_path_figure",
     "cut_figure",
     "draw_boundary",
@@ -82,6 +85,7 @@ __all__ = [
     "machine_figure",
     "new_figure",
     "performance_profile",
+    "picture",
     "probability_figure",
     "profile_figure",
     "rsvm_path_figure",

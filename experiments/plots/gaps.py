@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import common_labels
 from tightmargin.experiments.plots.style import BLUE, DPI, folded
-from tightmargin.solvers.comparison.gap_table import Bound
+from tightmargin.solvers.comparison.gap_table import Bound, Comparison
 from tightmargin.solvers.proofs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def gap_figure(studies: Sequence[GapStudy]) -> Figure:
         raise ValueError("there is no finished row to draw")
     figure = Figure(dpi=DPI)
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.12)
-    known = "optimum" if all(map(_is_proven, studies)) else "best point known"
+    known = (
+        "optimum" if all(_is_proven(study.comparison) for study in studies) else "best point known"
+    )
     below = f"relative gap to the {known}, % (shorter is better)"
     if len(studies) > STACKED:
         _draw_side_by_side(figure, studies)
@@ -56,13 +58,40 @@ def gap_figure(studies: Sequence[GapStudy]) -> Figure:
     figure.set_size_inches(WIDTH, sum(heights) + FOOT)
     panels = figure.subplots(len(studies), 1, height_ratios=heights, squeeze=False)[:, 0]
     for axes, study in zip(panels, studies, strict=True):
-        _draw_bars(axes, study, [row.label for row in study.comparison.rows])
+        _draw_bars(axes, study.comparison, [row.label for row in study.comparison.rows])
         axes.set_title(
             folded(study.instance.title, WIDTH - NAMES, 11), loc="left", fontsize=11,
             fontweight="bold", pad=20, parse_math=False,
         )  # fmt: skip
         _write_above(axes, ", ".join(filter(None, _facts(study))), 10)
     panels[-1].set_xlabel(below)
+    return figure
+
+
+def comparison_figure(comparison: Comparison, title: str = "") -> Figure:
+    """The same bars for one gap table.
+
+    Raises
+    ------
+    ValueError
+        Nothing to draw.
+    """
+    from matplotlib.figure import Figure
+
+    rows = comparison.rows
+    if not rows:
+        raise ValueError("there is no finished row to draw")
+    figure = Figure(dpi=DPI, figsize=(WIDTH, HEAD + ROW * len(rows) + FOOT))
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.12)
+    axes = figure.subplots()
+    _draw_bars(axes, comparison, [row.label for row in rows])
+    if title:
+        words = folded(title, WIDTH - NAMES, 11)
+        axes.set_title(words, loc="left", fontsize=11, fontweight="bold", pad=20, parse_math=False)
+    proven = _is_proven(comparison)
+    _write_above(axes, _known(comparison, comparison.exact_label), 10)
+    known = "optimum" if proven else "best point known"
+    axes.set_xlabel(f"relative gap to the {known}, % (shorter is better)")
     return figure
 
 
@@ -75,7 +104,7 @@ def _draw_side_by_side(figure: Figure, studies: Sequence[GapStudy]) -> None:
     figure.set_size_inches(WIDTH, HEAD + 0.3 * lines + ROW * len(labels) + FOOT)
     panels = figure.subplots(1, len(studies), sharey=True, squeeze=False)[0]
     for axes, study, title, text in zip(panels, studies, titles, words, strict=True):
-        _draw_bars(axes, study, labels, SMALL)
+        _draw_bars(axes, study.comparison, labels, SMALL)
         pad = 10 + 12 * (max(word.count("\n") for word in words) + 1)
         axes.set_title(title, loc="left", fontsize=10, fontweight="bold", pad=pad, parse_math=False)
         _write_above(axes, text, SMALL)
@@ -92,12 +121,12 @@ def _wrapped(text: str, width: int) -> str:
                          break_on_hyphens=False)  # fmt: skip
 
 
-def _draw_bars(axes: Any, study: GapStudy, labels: Sequence[str], size: float = 10) -> None:
-    """Bars of a study at the places of their labels, from the top."""
-    rows = {row.label: row for row in study.comparison.rows}
+def _draw_bars(axes: Any, comparison: Comparison, labels: Sequence[str], size: float = 10) -> None:
+    """Bars of a table at the places of their labels, from the top."""
+    rows = {row.label: row for row in comparison.rows}
     for position, label in enumerate(labels):
         if label in rows:
-            _draw_bar(axes, study, position, rows[label], size)
+            _draw_bar(axes, comparison, position, rows[label], size)
         else:
             axes.text(1, position, "left out", va="center", fontsize=9, color=MISSING)
     axes.set_yticks(range(len(labels)), labels)
@@ -110,8 +139,8 @@ def _draw_bars(axes: Any, study: GapStudy, labels: Sequence[str], size: float = 
     axes.spines["bottom"].set_bounds(0, 100)
 
 
-def _draw_bar(axes: Any, study: GapStudy, position: int, row: Bound, size: float) -> None:
-    gap = study.comparison.relative_gap(row)
+def _draw_bar(axes: Any, comparison: Comparison, position: int, row: Bound, size: float) -> None:
+    gap = comparison.relative_gap(row)
     if gap is None:
         axes.barh(position, 100, color="white", edgecolor=MISSING, hatch="///", height=0.62)
         axes.text(
@@ -133,21 +162,22 @@ def _write_above(axes: Any, text: str, size: int) -> None:
     axes.text(0, 1, text, transform=axes.transAxes, fontsize=size, va="bottom", clip_on=False)
 
 
-def _is_proven(study: GapStudy) -> bool:
-    exact = study.comparison.exact
-    return exact is not None and exact.certificate.verdict.closed
+def _is_proven(comparison: Comparison) -> bool:
+    return comparison.exact is not None and comparison.exact.certificate.verdict.closed
 
 
-def _is_near(study: GapStudy) -> bool:
-    exact = study.comparison.exact
-    return exact is not None and exact.certificate.verdict is Verdict.WITHIN_TOLERANCE
+def _known(comparison: Comparison, exact: str) -> str:
+    """What is known of the optimum."""
+    upper, result = comparison.upper, comparison.exact
+    if upper is None:
+        return "no point known"
+    name = exact if _is_proven(comparison) else f"best point known of {exact}"
+    within = result is not None and result.certificate.verdict is Verdict.WITHIN_TOLERANCE
+    return f"{name} {upper:.4g}{' (its point within tolerance)' if within else ''}"
 
 
 def _facts(study: GapStudy) -> tuple[str, str]:
     """The settings of a study, and what is known of its optimum."""
-    upper = study.comparison.upper
-    name = study.exact.name if _is_proven(study) else f"best point known of {study.exact.name}"
-    near = " (its point within tolerance)" if _is_near(study) else ""
-    known = "no point known" if upper is None else f"{name} {upper:.4g}{near}"
     settings = study.instance.settings.items()
-    return ", ".join(f"{word}\N{NO-BREAK SPACE}{value}" for word, value in settings), known
+    words = ", ".join(f"{word}\N{NO-BREAK SPACE}{value}" for word, value in settings)
+    return words, _known(study.comparison, study.exact.name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tightmargin.number_words import bound_text, number_text
-from tightmargin.printing import Page, Printed, value_text
+from tightmargin.printing import Drawn, Page, Printed, value_text
 from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of
@@ -58,7 +58,7 @@ class Bound(Printed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Framed):
+class Comparison(Framed, Drawn):
     """An upper bound (the best point known) and lower bounds from relaxations.
 
     Attributes
@@ -187,7 +187,7 @@ def comparison_page(table: Comparison) -> Page:
         f"{title}; WRONG: {wrong[0]}" if wrong else title,
         columns=("formulation", "bound", "gap %", "s", "certificate"),
         rows=rows,
-        more=".rows, .exact, .to_frame(), .to_latex()",
+        more=".rows, .exact, .to_frame(), .to_latex(), .plot()",
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
+from tightmargin.printing import Drawn
 from tightmargin.solvers.execution.path_result import PathResult, Proven
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 
@@ -83,7 +84,7 @@ class ConicRow(Proven):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConicPath(PathResult[ConicRow]):
+class ConicPath(PathResult[ConicRow], Drawn):
     """Rows by rising penalty, which is falling budget.
 
     Attributes

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.formulations.data.arrays import Array, finite_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
+from tightmargin.printing import Drawn
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.probability.sign_rule import SignReading, Signs, checked_values, inside
 from tightmargin.solvers.probability.weighted_machines import METHODS, Problem, WeightedMachine
@@ -24,7 +25,7 @@ SAME = 1e-9  # relative: values that are written and recomputed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassProbabilities(PathResult[WeightedMachine]):
+class ClassProbabilities(PathResult[WeightedMachine], Drawn):
     """Machines by rising pi, and the probabilities they stand for.
 
     Attributes

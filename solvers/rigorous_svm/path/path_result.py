@@ -8,7 +8,7 @@ import numpy as np
 
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept_interval
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.printing import Printed
+from tightmargin.printing import Drawn, Printed
 from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
@@ -124,7 +124,7 @@ def rsvm_row(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RsvmPath(PathResult[RsvmRow]):
+class RsvmPath(PathResult[RsvmRow], Drawn):
     """Rows by rising H.
 
     Attributes

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page, Printed
+from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
@@ -26,7 +26,7 @@ class TracePoint(Printed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConflictSearch(Framed):
+class ConflictSearch(Framed, Drawn):
     """Result of a search.
 
     Attributes

@@ -1,0 +1,85 @@
+"""Every result with a method `plot` has a picture, which shows what it holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from matplotlib.figure import Figure
+
+import tightmargin as tm
+from tests.support.figure_checks import faults_of, texts_of
+from tests.support.printed_examples import PENALTY, examples, points
+from tests.support.public_classes import public_classes
+from tightmargin.experiments.plots.pictures import PICTURES, picture
+from tightmargin.printing import Drawn
+
+DRAWN = sorted((kind for kind in public_classes() if issubclass(kind, Drawn)), key=repr)
+
+
+def words_of(figure: Figure) -> str:
+    """All that is written in a picture."""
+    return " ".join(text.get_text() for text, _ in texts_of(figure))
+
+
+NEED_DATA = {"SolveResult", "Fitted"}
+
+
+def test_whatever_says_plot_has_a_picture() -> None:
+    assert set(DRAWN) == set(PICTURES)
+
+
+@pytest.mark.parametrize("kind", DRAWN, ids=lambda kind: kind.__name__)
+def test_it_draws(kind: type) -> None:
+    words = {"data": points()} if kind.__name__ in NEED_DATA else {}
+    figure = examples()[kind].plot(title="what it is", **words)
+    assert isinstance(figure, Figure)
+    assert figure.axes
+    assert any(axes.has_data() for axes in figure.axes)
+    assert "what it is" in words_of(figure)
+    assert faults_of(figure) == []
+
+
+def test_a_gap_table_shows_each_row_with_its_gap() -> None:
+    words = {"penalty": PENALTY, "intercept": "penalised", "big_m": 10.0}
+    table = tm.compare(points(), ["zero_one_relaxed", "conic_sdp"], exact="zero_one_big_m",
+                       parameters=words)  # fmt: skip
+    said = words_of(table.plot())
+    for row in table.rows:
+        gap = table.relative_gap(row)
+        assert row.label in said
+        assert gap is not None
+        assert f"{100 * gap:.1f} %" in said
+    assert "relative gap to the optimum" in said
+    said = words_of(replace(table, upper=None).plot())
+    assert "no gap" in said
+    assert "no point known" in said
+    with pytest.raises(ValueError, match="no finished row"):
+        replace(table, rows=()).plot()
+
+
+def test_a_solve_without_data_shows_its_trace_or_says_what_it_needs() -> None:
+    plain = tm.solve(tm.c_svc(points(), C=1.0))
+    with pytest.raises(ValueError, match=r"plot\(data=\.\.\.\)"):
+        plain.plot()
+    with pytest.raises(ValueError, match="features"):
+        plain.plot(data=points(20, 3))
+    searched = tm.solve(tm.zero_one_big_m(points(), penalty=PENALTY, big_m=10.0), "scip")
+    assert searched.plot().axes
+
+
+def test_a_hyperplane_of_an_edited_model_is_drawn_where_it_is() -> None:
+    data = points()
+    model = tm.c_svc(data, C=1.0)
+    model.held = pyo.Constraint(expr=model.w[1] == 0)
+    result = tm.solve(model)
+    axes = result.plot(data=data).axes[0]
+    assert np.allclose(result.values["w"][1], 0, atol=1e-9)
+    assert axes.has_data()
+
+
+def test_other_things_are_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="TrainingData has no picture; these have: Comparison"):
+        picture(points())
