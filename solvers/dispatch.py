@@ -25,7 +25,7 @@ from tightmargin.solvers.branch_and_bound.method import (
     with_tree,
 )
 from tightmargin.solvers.branch_and_bound.proof_first import goes_first, proof_first
-from tightmargin.solvers.canonical_form.named_values import load_start
+from tightmargin.solvers.canonical_form.named_values import load_duals, load_start
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.disjunctive.transformation import (
     is_disjunctive,
@@ -129,7 +129,8 @@ def solve(
     Returns
     -------
     SolveResult
-        Values are also loaded into the model's variables. `solver` is "tightmargin" where a method
+        Values are also loaded into the model's variables, and multipliers of linear rows into its
+        Suffix `dual`, if it has one. `solver` is "tightmargin" where a method
         of ours found them; the fact "engine" names it.
 
     Raises
@@ -163,7 +164,7 @@ LicenceError
     if written.origin is None and (asked or (free and proof is None and prove is None)):
         searched = searched_edit(written, model, method, limits)
         if searched is not None:
-            return with_proof(proof, *searched, None, prove)
+            return _handed_over(model, with_proof(proof, *searched, None, prove))
         left = limits.without(time.perf_counter() - began)
     ready = as_solved(written, left)
     origin, edit = ready.origin, ready.edit
@@ -181,7 +182,13 @@ LicenceError
         proving = first if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving, first=first)
     result = replace(ready.said(result), time_limit=limits.time_limit)
-    return with_proof(proof, case, result, tree, prove)
+    return _handed_over(model, with_proof(proof, case, result, tree, prove))
+
+
+def _handed_over(model: pyo.ConcreteModel, result: SolveResult) -> SolveResult:
+    """The result, once a Suffix of the user's has its multipliers."""
+    load_duals(model, {} if result.objective is None else result.duals)
+    return result
 
 
 def _method(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -141,6 +142,25 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
     return whole | {
         component.name: _in_index_order(component, entries) for component, entries in found.values()
     }
+
+
+def load_duals(model: pyo.ConcreteModel, duals: Mapping[str, Any]) -> None:
+    """Fill the Suffix `dual` of a model, if it has one that takes values, as Pyomo's solvers do.
+
+    With the change of the objective for one unit on the right side of each linear row. Cones have
+    vectors for multipliers, which stay in the result.
+    """
+    suffix = model.component("dual")
+    if not isinstance(suffix, pyo.Suffix) or not suffix.import_enabled():
+        return
+    suffix.clear()
+    for name, array in duals.items():
+        component, numbers = model.find_component(name), np.asarray(array, dtype=float)
+        if component is None or numbers.ndim != int(component.is_indexed()):
+            continue
+        if len(component) == numbers.size:
+            rows = zip(component.values(), np.atleast_1d(numbers).tolist(), strict=True)
+            suffix.update((row, number) for row, number in rows if math.isfinite(number))
 
 
 def multipliers_by_name(

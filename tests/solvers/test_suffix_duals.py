@@ -1,0 +1,73 @@
+"""A Suffix `dual` of the user's is filled as Pyomo's own solvers fill it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tightmargin.experiments.data.outlier_generators import outlier_data
+
+DATA = outlier_data("clustered", n=12, d=2, sigma=0.4, seed=1)
+
+
+def small(sense: Any) -> pyo.ConcreteModel:
+    """max 3 x + 2 y in a triangle, or the least of minus that: multipliers 1 and 1 by hand."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
+    m.first = pyo.Constraint(expr=2 * m.x + m.y <= 8)
+    m.second = pyo.Constraint(expr=-m.x - m.y >= -5)
+    m.third = pyo.Constraint(expr=m.x - m.y == 1)
+    m.third.deactivate()
+    sign = 1 if sense == pyo.maximize else -1
+    m.goal = pyo.Objective(expr=sign * (3 * m.x + 2 * m.y), sense=sense)
+    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    return m
+
+
+@pytest.mark.parametrize("sense", [pyo.maximize, pyo.minimize])
+def test_the_sign_is_that_of_pyomo(sense: Any) -> None:
+    ours, theirs = small(sense), small(sense)
+    assert tm.solve(ours).objective == pytest.approx(13.0 if sense == pyo.maximize else -13.0)
+    pyo.SolverFactory("highs").solve(theirs)
+    for name, hand in (("first", 1.0), ("second", -1.0)):
+        value = ours.dual[ours.find_component(name)]
+        assert value == pytest.approx(theirs.dual[theirs.find_component(name)], abs=1e-7)
+        assert value == pytest.approx(hand if sense == pyo.maximize else -hand, abs=1e-7)
+    assert ours.third not in ours.dual
+
+
+@pytest.mark.parametrize("solver", ["auto", "highs", "clarabel"])
+def test_rows_that_are_kept_as_arrays_have_theirs(solver: str) -> None:
+    model = tm.c_svc(DATA, C=1.0)
+    model.extra = pyo.Constraint(expr=model.w[0] <= 0.1)
+    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT_EXPORT)
+    result = tm.solve(model, solver)
+    assert [model.dual[model.margin[i]] for i in range(DATA.n)] == pytest.approx(
+        result.duals["margin"].tolist()
+    )
+    w = np.array([pyo.value(model.w[j]) for j in range(2)])
+    alpha = np.array([model.dual[model.margin[i]] for i in range(DATA.n)])
+    gradient = w - DATA.X.T @ (alpha * DATA.y)
+    gradient[0] -= model.dual[model.extra]
+    assert gradient == pytest.approx(np.zeros(2), abs=1e-5)
+
+
+def test_without_multipliers_nothing_of_an_earlier_solve_is_left() -> None:
+    model = tm.hard_margin_svc(DATA)
+    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    model.dual[model.margin[0]] = 7.0
+    assert tm.solve(model).status == "infeasible"
+    assert len(model.dual) == 0
+
+
+def test_a_suffix_that_takes_nothing_is_left_alone() -> None:
+    model = tm.c_svc(DATA, C=1.0)
+    model.dual = pyo.Suffix(direction=pyo.Suffix.EXPORT)
+    model.dual[model.margin[0]] = 7.0
+    tm.solve(model)
+    assert model.dual[model.margin[0]] == 7.0
+    assert len(model.dual) == 1
