@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
+from tightmargin.solvers.attempts.warm_starts import start_values, told_of_start
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
@@ -75,7 +76,7 @@ def solve(
     threads: int | None = None,
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
-    warm_start: Mapping[str, ArrayLike] | None = None,
+    warm_start: Mapping[str, ArrayLike] | SolveResult | None = None,
     log: bool = False,
     second_solver: str | None = None,
     absolute_gap: float = 0.0,
@@ -105,8 +106,10 @@ def solve(
         Passed on and recorded.
     options : mapping, optional
         The solver's own option names, or the method's; unknown ones are errors.
-    warm_start : mapping, optional
-        Arrays by variable name to start from, for solvers that can (SCIP, Gurobi).
+    warm_start : mapping or SolveResult, optional
+        Arrays by variable name to start from; of a result, of another model perhaps, those of
+        variables that this model has. SCIP, HiGHS and Gurobi start from integer variables;
+        `message` says where a start had no effect.
     log : bool
         Show the solver's log.
     second_solver : str, optional
@@ -151,7 +154,7 @@ LicenceError
     refuse_solver_beside(method, solver=named)
     _refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
-    load_start(model, warm_start or {})
+    load_start(model, start_values(model, warm_start))
     disjunctive = is_disjunctive(model)
     if disjunctive:
         _refuse_bad_params(model)
@@ -182,6 +185,8 @@ LicenceError
         proving = first if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving, first=first)
     result = replace(ready.said(result), time_limit=limits.time_limit)
+    if warm_start and own is None:
+        result = told_of_start(result, case.form)
     return _handed_over(model, with_proof(proof, case, result, tree, prove))
 
 

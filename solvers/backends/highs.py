@@ -106,6 +106,14 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
     return reported(_claim(h, form, step), finished)
 
 
+def _set_start(h: Any, form: StandardForm) -> None:
+    """Hand over the present values of integer variables; HiGHS finds the others."""
+    point = form.point()
+    known = np.flatnonzero(form.integer & np.isfinite(point)).astype(np.int32)
+    if known.size:
+        h.setSolution(known.size, known, point[known])
+
+
 def _pass(h: Any, form: StandardForm, step: int, highspy: Any) -> None:
     A = without_rounding(form.matrix)
     if step == -1:
@@ -146,6 +154,7 @@ def _pass(h: Any, form: StandardForm, step: int, highspy: Any) -> None:
         )
         if outcome == highspy.HighsStatus.kError:
             raise NumberError("highs refused the quadratic objective; try solver=clarabel")
+    _set_start(h, form)
 
 
 def _watched(h: Any) -> Progress:

@@ -39,6 +39,9 @@ UNSUPPORTED: tuple[tuple[str, str], ...] = (
     ("cuopt, cupdlpx", "need a GPU of one maker"),
 )
 
+# They start from values of integer variables; no solver of ours takes a start of anything else.
+TAKE_STARTS = ("scip", "highs", "gurobi")
+
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
 MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
 LRCP, NONCONVEX = ProblemClass.LRCP, ProblemClass.NONCONVEX

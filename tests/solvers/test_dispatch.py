@@ -268,3 +268,45 @@ def test_a_result_is_not_saved_beside_nothing(tmp_path) -> None:
     path = tmp_path / "absent" / "result.json"
     with pytest.raises(FileNotFoundError, match=r"result\.json: there is no folder .*absent"):
         tm.solve(m).save(path)
+
+
+@pytest.mark.parametrize(
+    ("solver", "word"),
+    [("highs", "MIP start solution is feasible"), ("scip", "found by completesol heuristic")],
+)
+def test_a_mixed_integer_solver_starts_from_a_result(solver, word, capfd):
+    """By the solver's own log."""
+    dice = np.random.default_rng(2)
+    value, weight = dice.integers(5, 60, size=60), dice.integers(5, 60, size=60)
+
+    def knapsack():
+        m = pyo.ConcreteModel()
+        m.take = pyo.Var(range(60), within=pyo.Binary)
+        rows = [(weight, 400), (weight[::-1], 390), (np.roll(weight, 7), 410)]
+        m.row = pyo.ConstraintList()
+        for w, most in rows:
+            m.row.add(sum(int(w[j]) * m.take[j] for j in range(60)) <= most)
+        m.goal = pyo.Objective(
+            expr=sum(int(value[j]) * m.take[j] for j in range(60)), sense=pyo.maximize
+        )
+        return m
+
+    best = tm.solve(knapsack(), solver, prove=False, log=True)
+    assert word not in capfd.readouterr().out
+    again = tm.solve(knapsack(), solver, warm_start=best, prove=False, log=True)
+    assert word in capfd.readouterr().out
+    assert "no effect" not in again.message
+    assert again.objective == pytest.approx(best.objective)
+
+
+def test_a_start_that_nobody_looks_at_is_said_to_have_no_effect():
+    data = outlier_data("clustered", n=12, d=2, sigma=0.4, seed=1)
+    best = tm.solve(tm.c_svc(data, C=1.0))
+    again = tm.solve(tm.c_svc(data, C=2.0), warm_start=best)
+    assert "the warm start had no effect: solvers take one of integer variables" in again.message
+    assert "warm start" not in best.message
+    # w and b are variables of the other model too, xi is not.
+    other = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m=20.0), "scip", warm_start=best)
+    assert "no effect" not in other.message
+    with pytest.raises(ValueError, match="has no variable of the result's"):
+        tm.solve(tm.c_svc_dual(data, C=1.0), warm_start=best)
