@@ -108,6 +108,8 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
 
 def _set_start(h: Any, form: StandardForm) -> None:
     """Hand over the present values of integer variables; HiGHS finds the others."""
+    if not form.integer.any():
+        return
     point = form.point()
     known = np.flatnonzero(form.integer & np.isfinite(point)).astype(np.int32)
     if known.size:
