@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 import pyomo.environ as pyo
@@ -19,7 +19,10 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page, Printed, Readable, value_text
+from tightmargin.printing import Drawn, Page, Printed, Readable, value_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 P = ParamSpec("P")
 Values = Mapping[str, NDArray[np.float64]]
@@ -163,13 +166,33 @@ class Origin(Printed):
         return self
 
 
-class Catalogue(dict[str, Entry], Readable):
-    """Entries by name."""
+class Catalogue(dict[str, Entry], Readable, Drawn):
+    """Entries by name; `plot` draws what relaxes, restates or dualises what."""
 
     def _page(self) -> Page:
         rows = [(entry.name, str(entry.problem_class), entry.title) for entry in self.values()]
         title = f"Catalogue: {count_text(len(self), 'formulation')}"
-        return Page(title, columns=("name", "class", "problem"), rows=rows, more="catalogue[name]")
+        more = "catalogue[name], .to_frame(), .plot()"
+        return Page(title, columns=("name", "class", "problem"), rows=rows, more=more)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each formulation, by name."""
+        import pandas as pd
+
+        rows = [
+            {
+                "problem": entry.title,
+                "class": str(entry.problem_class),
+                "relaxes": entry.relaxes or "",
+                "restates": entry.restates or "",
+                "dual_of": entry.dual_of or "",
+                "hyperparameters": ", ".join(entry.parameters),
+                "takes": ", ".join(kind.__name__ for kind in entry.takes),
+                "source": entry.source,
+            }
+            for entry in self.values()
+        ]
+        return pd.DataFrame(rows, index=pd.Index(self, name="name"))
 
     __repr__ = Readable.__repr__  # a dictionary has its own
 

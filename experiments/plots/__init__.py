@@ -12,6 +12,7 @@
 | who solves most within a factor of the best | draw_profile | save_solver_profile |
 | how long does a method take | draw_timings | |
 | the least CVaR over nu | | profile_figure, save_profile |
+| what relaxes, restates or dualises what | | catalogue_figure |
 | what the cuts of a run in the plane remove | | cut_figure, save_cuts |
 | the conic estimator over its penalty or budget | | conic_path_figure, save_conic_path |
 | the rigorous SVM over its capacity | | rsvm_path_figure, save_rsvm_path |
@@ -30,6 +31,7 @@ from tightmargin.experiments.plots.bounds import (
     draw_bounds,
     save_bounds,
 )
+from tightmargin.experiments.plots.catalogue import catalogue_figure
 from tightmargin.experiments.plots.cutting_planes import cut_figure, save_cuts
 from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions
 from tightmargin.experiments.plots.gaps import comparison_figure, gap_figure, save_figure
@@ -72,6 +74,7 @@ __all__ = [
     "Timing",
     "bound_figure",
     "bound_trace",
+    "catalogue_figure",
     "comparison_figure",
     "conic_path_figure",
     "cut_figure",

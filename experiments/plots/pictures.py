@@ -13,6 +13,7 @@ from tightmargin.cuts.search.result import SearchResult
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.estimators.fitted import Fitted, fitted
 from tightmargin.experiments.plots.bounds import bound_figure, bound_trace
+from tightmargin.experiments.plots.catalogue import catalogue_figure
 from tightmargin.experiments.plots.cutting_planes import cut_figure
 from tightmargin.experiments.plots.gaps import comparison_figure
 from tightmargin.experiments.plots.machine import machine_figure
@@ -24,6 +25,7 @@ from tightmargin.experiments.plots.paths import (
 from tightmargin.experiments.plots.probabilities import probability_figure
 from tightmargin.experiments.statistics.capacity_report import rsvm_report
 from tightmargin.experiments.statistics.vc_bound import VAPNIK
+from tightmargin.formulations.catalogue import Catalogue
 from tightmargin.solvers.comparison.gap_table import Comparison
 from tightmargin.solvers.conic.path_result import ConicPath
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
@@ -46,6 +48,7 @@ def picture(thing: Any, **words: Any) -> Figure:
     | a cutting plane run in the plane | what the cuts removed |
     | a path | the machine over nu, penalty, budget or capacity |
     | class probabilities | p(x), and how reliable it is |
+    | the catalogue | what relaxes, restates or dualises what |
 
     Parameters
     ----------
@@ -113,4 +116,5 @@ PICTURES: dict[type, Callable[..., Figure]] = {
     ExtendedNuPath: _of_nu_path,
     CvarProfile: profile_figure,
     ClassProbabilities: probability_figure,
+    Catalogue: catalogue_figure,
 }

@@ -80,6 +80,22 @@ def test_a_hyperplane_of_an_edited_model_is_drawn_where_it_is() -> None:
     assert axes.has_data()
 
 
+def test_the_catalogue_shows_every_formulation_once_below_what_it_comes_from() -> None:
+    figure = tm.catalogue.plot()
+    at = {text.get_text(): box for text, box in texts_of(figure)}
+    words = [text.get_text() for text, _ in texts_of(figure)]
+    for entry in tm.catalogue.values():
+        assert words.count(entry.name) == 1
+        above = entry.relaxes or entry.restates or entry.dual_of
+        if above:
+            assert at[entry.name].y1 < at[above].y1
+            assert at[entry.name].x0 > at[above].x0
+    frame = tm.catalogue.to_frame()
+    assert list(frame.index) == list(tm.catalogue)
+    assert frame.loc["conic_sdp", "relaxes"] == "zero_one_big_m"
+    assert frame.loc["c_svc_dual", "dual_of"] == "c_svc"
+
+
 def test_other_things_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="TrainingData has no picture; these have: Comparison"):
         picture(points())
