@@ -19,7 +19,7 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.number_words import count_text
-from tightmargin.printing import Drawn, Page, Printed, Readable, value_text
+from tightmargin.printing import Drawn, Page, Printed, Readable, frame_of, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,10 +177,9 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each formulation, by name."""
-        import pandas as pd
-
         rows = [
             {
+                "name": entry.name,
                 "problem": entry.title,
                 "class": str(entry.problem_class),
                 "relaxes": entry.relaxes or "",
@@ -192,7 +191,7 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
             }
             for entry in self.values()
         ]
-        return pd.DataFrame(rows, index=pd.Index(self, name="name"))
+        return frame_of(rows).set_index("name")
 
     __repr__ = Readable.__repr__  # a dictionary has its own
 

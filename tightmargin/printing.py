@@ -19,6 +19,7 @@ import numpy as np
 from tightmargin.number_words import CELL, count_text, number_text, short
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 LINES, CHARACTERS = 12, 600  # of what prints without being asked for more
@@ -108,6 +109,16 @@ class Drawn:
         # Drawing stands above all that is drawn, and is not loaded before it is asked for.
         found: Figure = import_module("tightmargin.plots").picture(self, **words)
         return found
+
+
+def frame_of(
+    records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Records as a table of pandas, which is loaded when one is asked for."""
+    table: pd.DataFrame = import_module("pandas").DataFrame.from_records(
+        list(records), columns=columns
+    )
+    return table
 
 
 def field_names(thing: Any) -> list[str]:

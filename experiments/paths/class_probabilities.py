@@ -13,7 +13,7 @@ from tightmargin.experiments.console.tables import fits, number, verdict_text
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
-from tightmargin.experiments.plots.probabilities import save_probabilities
+from tightmargin.experiments.plots.probability_plots.binary import save_probabilities
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive

@@ -52,9 +52,12 @@ from tightmargin.experiments.plots.performance_profile import (
     save_solver_profile,
 )
 from tightmargin.experiments.plots.pictures import picture
-from tightmargin.experiments.plots.probabilities import probability_figure, save_probabilities
+from tightmargin.experiments.plots.probability_plots.binary import (
+    probability_figure,
+    save_probabilities,
+)
+from tightmargin.experiments.plots.probability_plots.simplex import save_simplex, simplex_figure
 from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure
-from tightmargin.experiments.plots.simplex import save_simplex, simplex_figure
 from tightmargin.experiments.plots.style import (
     LOOKS,
     SUFFIXES,

@@ -22,7 +22,7 @@ from tightmargin.experiments.plots.paths import (
     profile_figure,
     rsvm_path_figure,
 )
-from tightmargin.experiments.plots.probabilities import probability_figure
+from tightmargin.experiments.plots.probability_plots.binary import probability_figure
 from tightmargin.experiments.statistics.capacity_report import rsvm_report
 from tightmargin.experiments.statistics.vc_bound import VAPNIK
 from tightmargin.formulations.catalogue import Catalogue

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tightmargin.printing import Page, Printed, field_names, value_text
+from tightmargin.printing import Page, Printed, field_names, frame_of, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +36,7 @@ class Framed(Printed):
 
     def to_frame(self) -> pd.DataFrame:
         """Its rows as a table of pandas; arrays are left out."""
-        import pandas as pd
-
-        return pd.DataFrame.from_records(self._records(), columns=self._columns)
+        return frame_of(self._records(), self._columns)
 
 
 def record_of(row: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tightmargin.experiments.plots.simplex import draw_simplex
+from tightmargin.experiments.plots.probability_plots.simplex import draw_simplex
 from tightmargin.experiments.plots.style import NORMAL, SMALL, look, new_figure, tidy
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table, largest
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction

@@ -16,7 +16,7 @@ from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.experiments.paths import class_probabilities as family
 from tightmargin.experiments.paths.class_probabilities import probability_page
-from tightmargin.experiments.plots.probabilities import probability_figure
+from tightmargin.experiments.plots.probability_plots.binary import probability_figure
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines

@@ -20,7 +20,7 @@ from tightmargin.experiments.plots import cut_figure as the_same
 from tightmargin.experiments.plots.cutting_planes import cut_figure, toy_run
 from tightmargin.experiments.plots.machine import machine_figure
 from tightmargin.experiments.plots.paths import conic_path_figure, profile_figure, rsvm_path_figure
-from tightmargin.experiments.plots.probabilities import probability_figure
+from tightmargin.experiments.plots.probability_plots.binary import probability_figure
 from tightmargin.experiments.statistics.capacity_report import rsvm_report
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData

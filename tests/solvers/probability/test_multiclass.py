@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
-from tightmargin.experiments.plots.simplex import save_simplex, simplex_figure
+from tightmargin.experiments.plots.probability_plots.simplex import save_simplex, simplex_figure
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.multiclass.hinge import smallest_leads
 from tightmargin.solvers.execution.stop_reason import StopReason
