@@ -20,8 +20,16 @@ from tightmargin.formulations.parameters import INTERCEPTS, one_of
 
 
 def add_hyperplane(m: pyo.ConcreteModel, data: TrainingData | GramData, intercept: str) -> None:
-    """Index sets I (points) and J (features), variables w and, unless "none", b."""
+    """Index sets I (points) and J (features), variables w and, unless "none", b.
+
+    Raises
+    ------
+    ValueError
+        An unknown word for the intercept; a kernel matrix that is 0.
+    """
     one_of("intercept", intercept, INTERCEPTS)
+    if not data.d:
+        raise ValueError("gram is 0: all points lie in one place, and w has no entry")
     m.I = pyo.RangeSet(0, data.n - 1)
     m.J = pyo.RangeSet(0, data.d - 1)
     m.w = pyo.Var(m.J)
