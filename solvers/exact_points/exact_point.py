@@ -24,6 +24,7 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.exact_points.equations import Equations, equations_of
 from tightmargin.solvers.exact_points.one_sided_columns import with_rows_met
+from tightmargin.solvers.exact_points.priced_columns import with_priced_lowered
 from tightmargin.solvers.exact_points.squared_columns import with_squares_lowered
 from tightmargin.solvers.exact_points.tightened import Tightened
 from tightmargin.solvers.execution.limits import Limits
@@ -67,7 +68,8 @@ class Search:
         """
         form = self.form
         x = np.where(form.integer, x, np.clip(x, form.lower, form.upper))
-        solved = self.equations.solved(with_squares_lowered(form, x))
+        lowered = with_priced_lowered(form, with_squares_lowered(form, x))
+        solved = self.equations.solved(lowered)
         if solved is None:
             return math.inf
         met = with_rows_met(form, *solved, clearly=clearly)

@@ -1,0 +1,60 @@
+"""What costs and is kept up by one quadratic row alone ends where that row is met."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.exact_points.priced_columns import with_priced_lowered
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+
+def quotients(seed: int) -> tuple[pyo.ConcreteModel, np.ndarray]:
+    """min sum c t_i with p_i^2 <= t_i T_i; p and T given, t far above p^2 / T."""
+    dice = np.random.default_rng(seed)
+    n = 5
+    p, T = dice.normal(size=n), 10.0 ** dice.uniform(-6, 6, size=n)
+    m = pyo.ConcreteModel()
+    m.p = pyo.Var(range(n), initialize=dict(enumerate(p)))
+    m.T = pyo.Var(range(n), bounds=(0, None), initialize=dict(enumerate(T)))
+    m.t = pyo.Var(range(n), bounds=(0, None), initialize=dict(enumerate(3 * p**2 / T + 1)))
+    m.held = pyo.Constraint(range(n), rule=lambda m, i: m.p[i] == p[i])
+    m.top = pyo.Constraint(range(n), rule=lambda m, i: m.T[i] <= T[i])
+    m.cone = pyo.Constraint(range(n), rule=lambda m, i: m.p[i] ** 2 <= m.t[i] * m.T[i])
+    m.goal = pyo.Objective(expr=sum(2.0 * m.t[i] for i in range(n)))
+    return m, 2 * p**2 / T
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_falls_to_its_quotient_and_the_point_is_exact(seed: int) -> None:
+    model, costs = quotients(seed)
+    form = standard_form(model)
+    lowered = with_priced_lowered(form, form.point())
+    found = exact_point(form, classify(form), form.point(), Limits())
+    assert found is not None
+    assert found.exact
+    assert found.varying == pytest.approx(costs.sum(), rel=1e-9)
+    assert form.objective.varying(lowered) == pytest.approx(costs.sum(), rel=1e-9)
+    t, p, T = (lowered[form.columns.of(model.find_component(name))[0]] for name in "tpT")
+    for k in range(len(t)):
+        assert Fraction(p[k]) ** 2 <= Fraction(t[k]) * Fraction(T[k])
+
+
+def test_what_other_rows_hold_or_what_costs_nothing_stays() -> None:
+    model, _ = quotients(0)
+    model.more = pyo.Constraint(expr=model.t[0] + model.p[0] >= -100)
+    model.goal.set_value(sum(2.0 * model.t[i] for i in range(1, 4)) + model.t[3] ** 2)
+    form = standard_form(model)
+    before, after = form.point(), with_priced_lowered(form, form.point())
+    t, _ = form.columns.of(model.t)
+    moved = after[t] < before[t]
+    assert moved.tolist() == [False, True, True, False, False]
+    others = np.ones(form.n, dtype=bool)
+    others[t] = False
+    assert (before[others] == after[others]).all()
