@@ -6,7 +6,8 @@
 
 VENV := .venv
 CONSTRAINTS := constraints.txt
-WORKERS := 2
+# One more than processors: many tests wait for a process that they have started.
+WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
 BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
