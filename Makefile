@@ -6,8 +6,7 @@
 
 VENV := .venv
 CONSTRAINTS := constraints.txt
-# One more than processors: many tests wait for a process that they have started.
-WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
+WORKERS := 2
 BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
