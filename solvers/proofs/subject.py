@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -45,6 +46,11 @@ class Subject:
         if cutoff is None:
             return self._own_reach
         return _reach(self, cutoff)
+
+    @property
+    def bounds(self) -> Reach:
+        """The bounds of the variables and nothing else."""
+        return Reach(self.form.lower, self.form.upper, math.inf)
 
     @cached_property
     def _own_reach(self) -> Reach:

@@ -79,7 +79,8 @@ def proven_bound(
         min(beta, U). None to use no limits but the bounds of the variables.
     tangent : bool
         Whether the objective is replaced by its tangent at 0, which a convex one is never below, so
-        that a bound of 0 is no rounding away from it.
+        that a bound of 0 is no rounding away from it. Without a cutoff cones then limit nothing:
+        what is left of stationarity has to be 0 exactly.
     factors : Factors, optional
         With them x and z are of the scaled form: cones whose two ends are of very different size
         lose one of them in a sum and a difference.
@@ -89,7 +90,7 @@ def proven_bound(
         return None
     if z.shape != subject.conic.b.shape or not (np.isfinite(x).all() and np.isfinite(z).all()):
         return None
-    reach = subject.reach(cutoff)
+    reach = subject.bounds if tangent and cutoff is None else subject.reach(cutoff)
     if reach.empty:
         return _stated(subject, reach.cutoff)
     conic, bend = subject.conic, kind.curvature
