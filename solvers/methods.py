@@ -1,7 +1,7 @@
 """What families register, and generic code asks for: methods, bounds, remarks, incumbents, words.
 
-No module that reads a model, runs a solver or decides a verdict names a formulation. A family puts
-what it knows into the tables here when `tightmargin.solvers` (or `tightmargin.cuts`) is imported.
+No module that reads a model, runs a solver or decides a verdict names a formulation: families fill
+these tables when `tightmargin.solvers` or `tightmargin.cuts` is imported.
 """
 
 from __future__ import annotations
@@ -125,6 +125,7 @@ class ClosingBounds:
     again: Callable[[Origin, Mapping[str, Any]], Lemma | None] | None = None
     optimal: tuple[str, ...] = ()
     point: Callable[[Origin], Values | None] | None = None
+    early: bool = False  # whether `search` costs less than repairing a solver's multipliers
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +253,7 @@ def method_of_any(word: str) -> Method:
     for method in _METHODS:
         if method.name == word:
             return method
-    own = (method.name for method in _METHODS)
-    known = tuple(dict.fromkeys((AUTO, DIRECT, BRANCH_AND_BOUND, *own)))
+    known = tuple(dict.fromkeys((AUTO, DIRECT, BRANCH_AND_BOUND, *(m.name for m in _METHODS))))
     raise ValueError(
         f"there is no method {word!r}{did_you_mean(word, known)}; there are {', '.join(known)}"
     )

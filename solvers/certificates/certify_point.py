@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -22,9 +24,14 @@ from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.certificates.upper_end import FORMULA, upper_end
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.methods import closing_bound, ends_at_a_point, relaxation_bound
+from tightmargin.solvers.methods import (
+    bounds_of,
+    closing_bound,
+    ends_at_a_point,
+    relaxation_bound,
+)
 from tightmargin.solvers.proofs.lemma import by_lemma
-from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged
 from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
@@ -86,14 +93,27 @@ def _proven_bound(
     searched = by_lemma(case.form, claim.lemma, case.constant)
     # What a search has closed needs no multipliers that a solver would be asked for.
     closed = claim.duals is None and case.closes(objective, searched)
+
+    @cache
+    def of_family() -> LowerBound | None:
+        values = None if claim.x is None else named_values(case.model, case.form, claim.x)
+        return by_lemma(case.form, closing_bound(case.origin, values), case.constant)
+
+    def early_bound() -> tuple[LowerBound | None, bool]:
+        found = of_family()
+        return found, case.closes(objective, found)
+
+    family = bounds_of(case.origin)
+    asked = check is not None and closing and not check.unproven
     if claim.proof is not None:
         bound = Bound(proof=claim.proof)
     else:
-        bound = Bound() if closed else model_bound(case, claim)
+        early = early_bound if asked and family is not None and family.early else None
+        bound = Bound() if closed else model_bound(case, claim, early)
     if check is not None:
         bound = bound.better(by_lemma(case.form, check.bound, case.constant))
-        if closing and not check.unproven:
-            bound = _closing(case, claim, objective, bound)
+    if asked:
+        bound = _closing(case, claim, objective, bound, of_family)
     return bound.better(searched)
 
 
@@ -104,12 +124,16 @@ def _better(found: FeasiblePoint | None, known: FeasiblePoint | None) -> Feasibl
     return found if found.exact and found.varying <= known.varying else known
 
 
-def _closing(case: Case, claim: Claim, objective: float, bound: Bound) -> Bound:
+def _closing(
+    case: Case,
+    claim: Claim,
+    objective: float,
+    bound: Bound,
+    of_family: Callable[[], LowerBound | None],
+) -> Bound:
     """Bounds of the formulation's own, cheapest first, until the gap is closed."""
     if not case.closes(objective, bound.proof):
-        values = None if claim.x is None else named_values(case.model, case.form, claim.x)
-        lemma = closing_bound(case.origin, values)
-        bound = bound.better(by_lemma(case.form, lemma, case.constant))
+        bound = bound.better(of_family())
     if case.closes(objective, bound.proof) or claim.status is Status.INTERRUPTED:
         return bound
     lemma, facts = relaxation_bound(case.origin, case.limits)

@@ -15,7 +15,7 @@ from tightmargin.solvers.canonical_form.conic_form import Multipliers, conic_mul
 from tightmargin.solvers.canonical_form.named_values import named_duals, named_values
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.kkt import conditions
-from tightmargin.solvers.certificates.multiplier_search import larger, searched_bound
+from tightmargin.solvers.certificates.multiplier_search import EarlyBound, larger, searched_bound
 from tightmargin.solvers.certificates.zero_optimum import is_nearly_zero, zero_bound
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
@@ -72,14 +72,20 @@ class Bound:
         return replace(self, proof=proof, reason="", origin="", facts=facts or {})
 
 
-def model_bound(case: Case, claim: Claim) -> Bound:
-    """Bound of the model itself, of its convex relaxation when some variables are integer."""
+def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bound:
+    """Bound of the model itself, of its convex relaxation when some variables are integer.
+
+    Parameters
+    ----------
+    early : callable() -> (LowerBound or None, bool), optional
+        As for `searched_bound`; not asked where the solver has no multipliers.
+    """
     form, classification = case.form, case.classification
     if not classification.relaxes_to_convex:
         return Bound(reason=f"no convex relaxation: {classification.reason}")
     x = np.zeros(form.n) if claim.x is None else claim.x
     if claim.duals is not None:
-        return _from_multipliers(case, x, claim.duals, Bound())
+        return _from_multipliers(case, x, claim.duals, Bound(), early)
     # The solver has none; anybody's multipliers will do, because they are checked here.
     other = _of_clarabel(case)
     if isinstance(other, str):
@@ -105,7 +111,9 @@ def _of_clarabel(case: Case) -> tuple[Array, Multipliers] | str:
     return other.x, other.duals
 
 
-def _from_multipliers(case: Case, x: Array, duals: Multipliers, found: Bound) -> Bound:
+def _from_multipliers(
+    case: Case, x: Array, duals: Multipliers, found: Bound, early: EarlyBound | None = None
+) -> Bound:
     """The bound at a point and multipliers, with what is already known of them."""
     form = case.form
     z = conic_multipliers(case.conic, duals)
@@ -121,5 +129,5 @@ def _from_multipliers(case: Case, x: Array, duals: Multipliers, found: Bound) ->
         if proof is not None and is_nearly_zero(case, proof.varying):
             proof = larger(proof, zero_bound(case.subject, z, max(known, 0.0)))
     if proof is None:
-        proof, reason = searched_bound(case, x, z, known)
+        proof, reason = searched_bound(case, x, z, known, early)
     return replace(found, proof=proof, residuals=residuals, reason=reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -21,11 +21,15 @@ TIGHT = 1e-8
 SHRUNK = 1e-8
 # Of a known value: points that cost so much more count too, so that a bound above it shows.
 ABOVE = 1e-3
+EarlyBound = Callable[[], tuple[LowerBound | None, bool]]
+
 # How far multipliers go towards the middle of the stationary ones, where they lack room.
 SHARES = (1e-10, 1e-8, 1e-6)
 
 
-def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerBound | None, str]:
+def searched_bound(
+    case: Case, x: Array, z: Array, known: float, early: EarlyBound | None = None
+) -> tuple[LowerBound | None, str]:
     """Best bound from given multipliers, repaired if need be, and why there is none.
 
     Parameters
@@ -36,11 +40,18 @@ def searched_bound(case: Case, x: Array, z: Array, known: float) -> tuple[LowerB
         Of the rows of `case.conic`.
     known : float
         Objective at a point, without the constant: where points cost more, none is excluded.
+    early : callable() -> (LowerBound or None, bool), optional
+        A bound of the family's, asked for before multipliers are repaired, and whether it closes
+        the gap: then nothing is repaired.
     """
     subject, conic = case.subject, case.conic
     cutoff = known + abs(known) * ABOVE
     best = proven_bound(subject, x, z, None)
     if is_tight(known, best):
+        return best, ""
+    family, closed = (None, False) if early is None else early()
+    best = larger(best, family)
+    if closed or is_tight(known, best):
         return best, ""
     better = repaired(conic, x, z, case.form.columns.names)
     best = larger(best, proven_bound(subject, better.x, better.z, None))

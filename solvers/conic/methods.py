@@ -79,7 +79,7 @@ register_method(
         automatic=_chosen,
     )
 )
-register_closing_bounds(ClosingBounds(has_central_path, sdp_bound, point=sdp_point))
+register_closing_bounds(ClosingBounds(has_central_path, sdp_bound, point=sdp_point, early=True))
 register_closing_bounds(
     ClosingBounds(lambda origin: origin.entry == STRENGTHENED, strengthened_bound)
 )

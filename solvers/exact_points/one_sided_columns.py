@@ -186,7 +186,9 @@ def _needs(
     if at is None:
         return None
     if not clearly:
-        return np.r_[linear_excess(form, at), quadratic_excess(form.quadratic, at)]
+        sided = form.row_lower != form.row_upper  # no column mends an equation
+        linear = linear_excess(form, at, among=sided)
+        return np.r_[linear, quadratic_excess(form.quadratic, at)]
     return np.r_[_rough_excess(form, x), quadratic_excess(form.quadratic, at)]
 
 

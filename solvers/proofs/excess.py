@@ -111,11 +111,15 @@ def is_whole(form: StandardForm, at: Point) -> bool:
     return bool((at.x == np.round(at.x))[form.integer].all() and not at.inexact[form.integer].any())
 
 
-def linear_excess(form: StandardForm, at: Point, *, stop: bool = False) -> Array:
+def linear_excess(
+    form: StandardForm, at: Point, *, among: NDArray[np.bool_] | None = None, stop: bool = False
+) -> Array:
     """By how much each linear row is missed, rounded up.
 
     Parameters
     ----------
+    among : array of bool (m,), optional
+        The rows that are looked at, all by default: the others are left at 0.
     stop : bool
         Whether one row that is certainly missed is enough: the others are then left at 0.
     """
@@ -132,7 +136,7 @@ def linear_excess(form: StandardForm, at: Point, *, stop: bool = False) -> Array
     if stop and missed.any():
         found[missed] = np.inf
         return found
-    left = np.flatnonzero(~holds)
+    left = np.flatnonzero(~holds if among is None else among & ~holds)
     if not len(left):
         return found
     part = A[left]

@@ -152,20 +152,25 @@ def _largest(violation: Array, name: str, names: Columns | Rows) -> tuple[float,
 def _linear(form: StandardForm, x: Array) -> tuple[float, str]:
     value = form.A @ x
     violation = np.maximum(form.row_lower - value, value - form.row_upper)
-    entries = abs(form.A)
+    missed = np.flatnonzero(~(violation <= 0))
+    if not len(missed):
+        return 0.0, ""
+    entries = abs(form.A[missed])
     terms = entries @ np.abs(x)
-    side = np.where(violation == form.row_lower - value, form.row_lower, form.row_upper)
+    low, high, short = form.row_lower[missed], form.row_upper[missed], violation[missed]
+    side = np.where(short == low - value[missed], low, high)
     size = np.maximum(terms, np.abs(np.where(np.isfinite(side), side, 0.0)))
     size = np.maximum(size, _smallest_entries(entries))
-    return _largest(violation / np.where(size > 0, size, 1.0), "row", form.rows)
+    relative = np.zeros(len(violation))
+    relative[missed] = short / np.where(size > 0, size, 1.0)
+    return _largest(relative, "row", form.rows)
 
 
 def _smallest_entries(entries: sp.csr_matrix) -> Array:
     """Smallest coefficient of each row, rounding left by preprocessing not counted."""
-    smallest = np.full(entries.shape[0], np.inf)
-    rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
-    kept = ~negligible(entries)
-    np.minimum.at(smallest, rows[kept], entries.data[kept])
+    kept = np.append(np.where(negligible(entries), np.inf, entries.data), np.inf)
+    smallest = np.minimum.reduceat(kept, entries.indptr[:-1])
+    smallest[np.diff(entries.indptr) == 0] = np.inf
     return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
