@@ -125,7 +125,7 @@ class ClosingBounds:
     again: Callable[[Origin, Mapping[str, Any]], Lemma | None] | None = None
     optimal: tuple[str, ...] = ()
     point: Callable[[Origin], Values | None] | None = None
-    early: bool = False  # whether `search` costs less than repairing a solver's multipliers
+    early: bool = False  # whether `search` bounds the model itself, cheaper than multipliers do
 
 
 @dataclass(frozen=True, eq=False)

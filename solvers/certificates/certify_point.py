@@ -21,6 +21,7 @@ from tightmargin.solvers.certificates.case import (
 )
 from tightmargin.solvers.certificates.kkt import curvature_facts, matrix_facts
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
+from tightmargin.solvers.certificates.multiplier_search import EarlyBound
 from tightmargin.solvers.certificates.upper_end import FORMULA, upper_end
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO
 from tightmargin.solvers.execution.claim import Claim
@@ -37,6 +38,7 @@ from tightmargin.solvers.result import Certificate, Status
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
 
 NEARLY_ONE = 1e-2
+FamilyBound = Callable[[], LowerBound | None]
 _CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 
 
@@ -58,7 +60,8 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     objective = check.objective if check is not None else case.form.value(x)
     residual, worst = _residual(case, x)
     residual = max(residual, check.violation if check is not None else 0.0)
-    bound = _proven_bound(case, claim, check, objective, closing=closing)
+    of_family = _family_bound(case, claim, check, closing=closing)
+    bound = _proven_bound(case, claim, check, objective, of_family)
     point = None
     known = claim.point if claim.point is not None and claim.point.exact else None
     if known is not None and known.x is not None and np.array_equal(known.x, x):
@@ -69,6 +72,9 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
         assert point.x is not None
         x, residual = point.x, 0.0
         objective = objective if point.words == FORMULA else case.form.value(x)
+        if of_family is not None and not case.closes(objective, bound.proof):
+            # What closed the gap to a point that misses its rows need not close that to this one.
+            bound = bound.better(of_family())
     certificate = Certificate(
         verdict=Verdict.NOT_CERTIFIED,
         level="model" if check is None else "paper",
@@ -86,35 +92,58 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     return _judge(case, claim, found, worst, bound)
 
 
+def _family_bound(
+    case: Case, claim: Claim, check: PaperCheck | None, *, closing: bool
+) -> FamilyBound | None:
+    """The bound of the formulation's own cheaper search, made when it is first asked for."""
+    if check is None or not closing:
+        return None
+    family = bounds_of(case.origin)
+    if family is None or (check.unproven and not family.early):
+        return None  # a bound on the paper's problem is none on a model whose M may cut it off
+
+    @cache
+    def found() -> LowerBound | None:
+        values = None if claim.x is None else named_values(case.model, case.form, claim.x)
+        return by_lemma(case.form, closing_bound(case.origin, values), case.constant)
+
+    return found
+
+
 def _proven_bound(
-    case: Case, claim: Claim, check: PaperCheck | None, objective: float, *, closing: bool
+    case: Case,
+    claim: Claim,
+    check: PaperCheck | None,
+    objective: float,
+    of_family: FamilyBound | None,
 ) -> Bound:
     """The best bound: of model, formula or search; dearer ones where a gap is left."""
     searched = by_lemma(case.form, claim.lemma, case.constant)
     # What a search has closed needs no multipliers that a solver would be asked for.
     closed = claim.duals is None and case.closes(objective, searched)
-
-    @cache
-    def of_family() -> LowerBound | None:
-        values = None if claim.x is None else named_values(case.model, case.form, claim.x)
-        return by_lemma(case.form, closing_bound(case.origin, values), case.constant)
-
-    def early_bound() -> tuple[LowerBound | None, bool]:
-        found = of_family()
-        return found, case.closes(objective, found)
-
-    family = bounds_of(case.origin)
-    asked = check is not None and closing and not check.unproven
     if claim.proof is not None:
         bound = Bound(proof=claim.proof)
     else:
-        early = early_bound if asked and family is not None and family.early else None
+        early = None if of_family is None else _early(case, objective, of_family)
         bound = Bound() if closed else model_bound(case, claim, early)
     if check is not None:
         bound = bound.better(by_lemma(case.form, check.bound, case.constant))
-    if asked:
+    if of_family is not None:
         bound = _closing(case, claim, objective, bound, of_family)
     return bound.better(searched)
+
+
+def _early(case: Case, objective: float, of_family: FamilyBound) -> EarlyBound | None:
+    """The family's bound, and whether it closes the gap; None where multipliers are cheaper."""
+    family = bounds_of(case.origin)
+    if family is None or not family.early:
+        return None
+
+    def found() -> tuple[LowerBound | None, bool]:
+        bound = of_family()
+        return bound, case.closes(objective, bound)
+
+    return found
 
 
 def _better(found: FeasiblePoint | None, known: FeasiblePoint | None) -> FeasiblePoint | None:
@@ -129,7 +158,7 @@ def _closing(
     claim: Claim,
     objective: float,
     bound: Bound,
-    of_family: Callable[[], LowerBound | None],
+    of_family: FamilyBound,
 ) -> Bound:
     """Bounds of the formulation's own, cheapest first, until the gap is closed."""
     if not case.closes(objective, bound.proof):
