@@ -15,6 +15,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.exact_points.costless import costless_point
 from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
@@ -66,7 +67,7 @@ def zero_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
             found = proven_point(form, candidate)
             if found is not None and found.varying <= 0:
                 return found
-    return None
+    return costless_point(form, x)
 
 
 def _candidates(form: StandardForm, x: Array) -> Iterator[Array]:
