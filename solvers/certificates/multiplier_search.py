@@ -48,7 +48,7 @@ def searched_bound(
     cutoff = known + abs(known) * ABOVE
     best = proven_bound(subject, x, z, None)
     if is_tight(known, best):
-        return best, ""
+        return _not_below_zero(case, best, z, cutoff), ""
     family, closed = (None, False) if early is None else early()
     best = larger(best, family)
     if closed or is_tight(known, best):
@@ -56,7 +56,7 @@ def searched_bound(
     better = repaired(conic, x, z, case.form.columns.names)
     best = larger(best, proven_bound(subject, better.x, better.z, None))
     if is_tight(known, best):
-        return best, ""
+        return _not_below_zero(case, best, better.z, cutoff), ""
     # What rows and objective imply for the variables takes longer to find than a bound itself.
     for point in ((x, z), (better.x, better.z)):
         if not is_tight(known, best):
@@ -77,10 +77,18 @@ def searched_bound(
         # Where costs are positive, a little less of everything leaves them a little of themselves.
         less = 1 - SHRUNK
         best = larger(best, _tried(subject, less * better.x, less * better.z, cutoff))
-    if best is None or is_nearly_zero(case, best.varying):
-        best = larger(best, zero_bound(subject, better.z, cutoff))
+    best = _not_below_zero(case, best, better.z, cutoff)
     reason = better.reason or "what is left of stationarity acts on a variable without a limit"
     return best, "" if best is not None else reason
+
+
+def _not_below_zero(
+    case: Case, bound: LowerBound | None, z: Array, cutoff: float
+) -> LowerBound | None:
+    """The bound, or 0 where it is below that by no more than a rounding and 0 is proven."""
+    if bound is not None and not is_nearly_zero(case, bound.varying):
+        return bound
+    return larger(bound, zero_bound(case.subject, z, cutoff))
 
 
 def _worth(conic: ConicForm, x: Array, z: Array) -> float:

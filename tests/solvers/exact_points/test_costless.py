@@ -77,3 +77,12 @@ def test_a_price_on_what_cannot_be_zero_has_no_costless_point() -> None:
     form = standard_form(model)
     assert costless_point(form, np.ones(form.n)) is None
     assert tm.solve(model).objective == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("exponent", [-20, 0, 20])
+def test_a_bound_of_zero_is_proven_in_any_units(exponent: int) -> None:
+    X = np.random.default_rng(3).integers(-8, 9, size=(26, 3)) / 4 * 2.0**exponent
+    data = tm.TrainingData(X, np.where(np.arange(26) % 2 > 0, 1, -1))
+    result = tm.solve(tm.nu_svc(data, nu=0.5, intercept="none"))
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.interval == (0, 0)
