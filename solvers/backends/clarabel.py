@@ -5,6 +5,8 @@ Ctrl-C and the clock stop it between two iterations. It draws no random numbers:
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from dataclasses import replace
 from threading import Event
 from typing import Any
@@ -27,6 +29,7 @@ from tightmargin.solvers.canonical_form.conic_form import (
 from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.quiet_error import without_lines
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.scaling import Scaling, scaling
@@ -49,7 +52,14 @@ _STATUS = {
 }
 # In numbers near 1 an optimum may still be small, and Clarabel's tolerances are absolute below 1.
 CLOSER = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+# What a panic writes to standard error besides.
+PANIC = r"\s*$|thread '.*' panicked at |Eigval error: |note: run with `RUST_BACKTRACE="
 _WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
+
+
+def _wants_traces() -> bool:
+    """Whether the user asked Rust for the stack of a panic."""
+    return os.environ.get("RUST_BACKTRACE", "0") != "0"
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
@@ -109,14 +119,17 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
         return pressed.is_set()
 
     solver.set_termination_callback(asked)
+    # Only matrices have eigenvalues that may not converge; a panic's words are in its exception.
+    panics = any(block.kind == "psd" for block in conic.blocks) and not limits.log
     try:
-        finished = supervised(
-            solver.solve,
-            pressed.set,
-            log=limits.log,
-            name="clarabel",
-            state=lambda: (None, None, f"{steps[0]} steps"),
-        )
+        with without_lines(PANIC) if panics and not _wants_traces() else nullcontext():
+            finished = supervised(
+                solver.solve,
+                pressed.set,
+                log=limits.log,
+                name="clarabel",
+                state=lambda: (None, None, f"{steps[0]} steps"),
+            )
     except BaseException as error:
         if not is_panic(error):
             raise

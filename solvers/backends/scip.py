@@ -8,13 +8,7 @@ which only that interface reads, still go there, without a log.
 from __future__ import annotations
 
 import math
-import os
-import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -25,13 +19,11 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.live_line import standard_error_at
+from tightmargin.solvers.execution.quiet_error import without_lines
 from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import LocalQuadratic, StandardForm
 from tightmargin.solvers.transformations.indicator_constraints import implication, is_implied
-
-PATIENCE = 1.0  # seconds for what is left in the pipe; a process started meanwhile may hold it
 
 # At SCIP's default of 1e-6 kept points fall short of their margin and incumbents beat the optimum.
 FEASIBILITY = 1e-8
@@ -261,44 +253,3 @@ def _claim(model: Any, form: StandardForm, x: list[Any]) -> Claim:
     return Claim(
         status, x=point, bound=claimed, message=message, version=version, objective=objective
     )
-
-
-@contextmanager
-def without_lines(pattern: str) -> Iterator[None]:
-    """Leave lines whose beginning fits a pattern out of standard error while the block runs.
-
-    Everything else is passed on at once, line by line. The block must release the interpreter
-    while it writes. Standard error belongs to the whole process, so only the main thread does this.
-    """
-    if current_thread() is not main_thread():
-        yield
-        return
-    if sys.stderr is not None:
-        sys.stderr.flush()
-    try:
-        outside = os.dup(2)
-    except OSError:  # a process without standard error
-        yield
-        return
-    reading, writing = os.pipe()
-    passing = Thread(
-        target=_pass_on, args=(reading, outside, re.compile(pattern.encode())), daemon=True
-    )
-    passing.start()
-    os.dup2(writing, 2)
-    os.close(writing)
-    try:
-        with standard_error_at(outside):
-            yield
-    finally:
-        if sys.stderr is not None:
-            sys.stderr.flush()
-        os.dup2(outside, 2)
-        passing.join(PATIENCE)
-
-
-def _pass_on(reading: int, outside: int, pattern: re.Pattern[bytes]) -> None:
-    with open(reading, "rb") as lines, open(outside, "wb", buffering=0) as kept:
-        for line in lines:
-            if not pattern.match(line):
-                kept.write(line)

@@ -17,11 +17,13 @@ import pytest
 import tightmargin as tm
 from tests.support import command_line, long_runs
 from tests.support.long_runs import claim_of, data
+from tightmargin.solvers.backends.clarabel import PANIC
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.backends.scip import NOISE, TIGHTENED, without_lines
+from tightmargin.solvers.backends.scip import NOISE, TIGHTENED
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.output_capture import silenced
+from tightmargin.solvers.execution.quiet_error import without_lines
 from tightmargin.solvers.result import Status
 
 SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
@@ -241,6 +243,19 @@ def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
         os.write(2, b"from C\n" + line + b"[not.c] ERROR\nhalf")
     os.write(2, b" and on")
     assert capfd.readouterr().err == "from Python\nfrom C\n[not.c] ERROR\nhalf and on"
+
+
+def test_a_panic_of_clarabel_leaves_nothing_on_the_screen(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    said = (
+        b"\nthread '<unnamed>' panicked at src/solver/core/cones/psdtrianglecone.rs:453:35:\n"
+        b"Eigval error: Eigen(1)\n"
+        b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
+    )
+    with without_lines(PANIC):
+        os.write(2, said + b"an error of somebody else\n")
+    assert capfd.readouterr().err == "an error of somebody else\n"
 
 
 def test_a_failing_solve_gives_standard_error_back(capfd: pytest.CaptureFixture[str]) -> None:
