@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -73,6 +74,10 @@ class ConicForm:
         return [block for block in self.blocks if block.kind == kind]
 
 
+# A solver is handed what the certificate looks at later: it is made once.
+_MADE: WeakKeyDictionary[StandardForm, tuple[Classification, ConicForm]] = WeakKeyDictionary()
+
+
 def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
     """Conic form of a model that is convex once integrality is dropped.
 
@@ -81,6 +86,14 @@ def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
     ValueError
         When the model is not convex.
     """
+    known = _MADE.get(form)
+    if known is None or known[0] is not classification:
+        known = classification, _conic_form(form, classification)
+        _MADE[form] = known
+    return known[1]
+
+
+def _conic_form(form: StandardForm, classification: Classification) -> ConicForm:
     if not classification.relaxes_to_convex:
         raise ValueError(f"no conic form: {classification.reason}")
     finite_low, finite_high = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
