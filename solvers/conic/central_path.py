@@ -40,12 +40,15 @@ class CentralPoint:
     weight : array (k,)
         w~.
     W : array (k, k)
+    price : float
+        beta of a bound on a free intercept; 0 without one.
     """
 
     alpha: Array
     gamma: Array
     weight: Array
     W: Array
+    price: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +93,9 @@ def central_point(
     # Rounding decides between them: what Q is at these numbers, and what it is in more digits.
     weight, W = min(lifts, key=path.objective)
     alpha = ends[-1][0].theta[:n] / size**2
-    return CentralPoint(alpha, alpha**2 / penalty, units * weight, units[:, None] * W * units)
+    price = float(ends[-1][0].theta[-1] / (size * units[-1]) ** 2) if path.free else 0.0
+    W = units[:, None] * W * units
+    return CentralPoint(alpha, alpha**2 / penalty, units * weight, W, price)
 
 
 class _Path:

@@ -43,7 +43,7 @@ def has_central_path(origin: Origin) -> bool:
 
 def sdp_bound(origin: Origin, values: Values | None) -> Lemma | None:
     """Lower bound from the other problem of the pair, at the end of the central path."""
-    found = _end_of_path(origin)
+    found = end_of_path(origin)
     if found is None:
         return None
     return _by_primal(origin, found) if origin.entry == DUAL else _by_dual(origin, found)
@@ -51,7 +51,7 @@ def sdp_bound(origin: Origin, values: Values | None) -> Lemma | None:
 
 def sdp_point(origin: Origin) -> Values | None:
     """Values of a model at the end of the central path; its check gives the others."""
-    found = _end_of_path(origin)
+    found = end_of_path(origin)
     if found is None:
         return None
     if origin.entry == DUAL:
@@ -61,7 +61,8 @@ def sdp_point(origin: Origin) -> Values | None:
     return _primal_values(origin, found)
 
 
-def _end_of_path(origin: Origin) -> CentralPoint | None:
+def end_of_path(origin: Origin) -> CentralPoint | None:
+    """Nearly optimal points of a model of the pair and of its dual."""
     p = origin.parameters
     points = augmented(origin.data, p["intercept"])
     return central_point(points, origin.data.y, p["penalty"], _limit(origin))

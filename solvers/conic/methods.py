@@ -12,6 +12,8 @@ from tightmargin.solvers.conic.closing import (
     sdp_point,
     strengthened_bound,
 )
+from tightmargin.solvers.conic.document import ENTRIES as DOCUMENT_ENTRIES
+from tightmargin.solvers.conic.document import sdp_document
 from tightmargin.solvers.conic.path import conic_path
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import (
@@ -21,6 +23,7 @@ from tightmargin.solvers.methods import (
     register_closing_bounds,
     register_method,
 )
+from tightmargin.solvers.proof_files.result_proof import register_document
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 
@@ -79,6 +82,7 @@ register_method(
         automatic=_chosen,
     )
 )
+register_document(DOCUMENT_ENTRIES, sdp_document)
 register_closing_bounds(ClosingBounds(has_central_path, sdp_bound, point=sdp_point, early=True))
 register_closing_bounds(
     ClosingBounds(lambda origin: origin.entry == STRENGTHENED, strengthened_bound)
