@@ -60,6 +60,7 @@ from tightmargin.solvers.records import result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.transformations.quotients import without_quotients
 from tightmargin.solvers.versions import versions
 
@@ -147,7 +148,7 @@ def solve(
 LicenceError
         Refusals before any solver starts; each says what would work.
     """
-    _refuse_other_objects(model)
+    refuse_other_objects("solve", model)
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
     refuse_bad_budget(prove)
     named = solver != AUTO or second_solver is not None
@@ -167,7 +168,9 @@ LicenceError
     if written.origin is None and (asked or (free and proof is None and prove is None)):
         searched = searched_edit(written, model, method, limits)
         if searched is not None:
-            return _handed_over(model, with_proof(proof, *searched, None, prove))
+            case, result = searched
+            result = told_of_start(result, case.form, method) if warm_start else result
+            return _handed_over(model, with_proof(proof, case, result, None, prove))
         left = limits.without(time.perf_counter() - began)
     ready = as_solved(written, left)
     origin, edit = ready.origin, ready.edit
@@ -185,8 +188,8 @@ LicenceError
         proving = first if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving, first=first)
     result = replace(ready.said(result), time_limit=limits.time_limit)
-    if warm_start and own is None:
-        result = told_of_start(result, case.form)
+    if warm_start:
+        result = told_of_start(result, case.form, "" if own is None else own.name)
     return _handed_over(model, with_proof(proof, case, result, tree, prove))
 
 
@@ -310,12 +313,6 @@ def _refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
             solver_named(name)
     if method not in (AUTO, DIRECT, BRANCH_AND_BOUND):
         method_of_any(method)
-
-
-def _refuse_other_objects(model: Any) -> None:
-    if not isinstance(model, pyo.Block) or not model.is_constructed():
-        what = "an abstract model" if isinstance(model, pyo.Block) else f"{type(model).__name__}"
-        raise TypeError(f"solve() takes a Pyomo ConcreteModel, got {what}")
 
 
 def _refuse_bad_params(model: pyo.ConcreteModel) -> None:

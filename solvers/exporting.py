@@ -11,6 +11,7 @@ from pyomo.opt import ProblemFormat
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.backends.mosek import FORMATS, export_conic
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
 
 WRITERS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps, ".nl": ProblemFormat.nl}
 SUFFIXES = (*WRITERS, *FORMATS)
@@ -34,9 +35,12 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
 
     Raises
     ------
+    TypeError
+        Anything but a Pyomo model that is constructed.
     ValueError
         Another suffix, or a model that the format cannot state.
     """
+    refuse_other_objects("export", model)
     path = Path(file)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:

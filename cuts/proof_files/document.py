@@ -68,8 +68,21 @@ def hull_document(case: Case, result: SolveResult, seconds: float | None) -> Doc
     side = side_of(origin)
     if side == 0:
         raise NotProvenError("at nu_bar the optimum is 0, and no multipliers say so exactly")
-    if side > 0:
-        return _ball_document(case, result, seconds)
+    try:
+        if side > 0:
+            return _ball_document(case, result, seconds)
+        return _facet_document(case, result, seconds)
+    except ProofError as error:
+        raise NotProvenError(str(error)) from None
+
+
+# --- below nu_bar --------------------------------------------------------------------------------
+
+
+def _facet_document(case: Case, result: SolveResult, seconds: float | None) -> Document:
+    """With facets of an inner hull that the search closes around the result's direction."""
+    origin = case.origin
+    assert origin is not None
     weight = weight_of(origin, result.values)
     problem = polar_problem(origin.data, **search_arguments(origin))
     try:
@@ -85,12 +98,8 @@ def hull_document(case: Case, result: SolveResult, seconds: float | None) -> Doc
     roles = Roles.of(case)
     document = begun(case.form)
     model = Model(document["model"])
-    try:
-        parts, lower = directions_of(roles, model, search, search.surface)
-        document |= parts | _claim(case, roles, model, lower, result)
-    except ProofError as error:
-        raise NotProvenError(str(error)) from None
-    return document
+    parts, lower = directions_of(roles, model, search, search.surface)
+    return document | parts | _claim(case, roles, model, lower, result)
 
 
 # --- above nu_bar --------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from tightmargin.cuts.bound_tightening.result import Tightened
@@ -26,6 +27,9 @@ from tightmargin.experiments.plots.probability_plots.binary import probability_f
 from tightmargin.experiments.statistics.capacity_report import rsvm_report
 from tightmargin.experiments.statistics.vc_bound import VAPNIK
 from tightmargin.formulations.catalogue import Catalogue
+from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.comparison.gap_table import Comparison
 from tightmargin.solvers.conic.path_result import ConicPath
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
@@ -70,9 +74,30 @@ def picture(thing: Any, **words: Any) -> Figure:
     """
     for kind, draw in PICTURES.items():
         if isinstance(thing, kind):
+            _refuse_words(thing, draw, words)
             return draw(thing, **words)
     known = ", ".join(kind.__name__ for kind in PICTURES)
     raise TypeError(f"{type(thing).__name__} has no picture; these have: {known}")
+
+
+def _refuse_words(thing: Any, draw: Callable[..., Figure], words: Mapping[str, Any]) -> None:
+    """Raise TypeError for a word that a picture does not take, and for one that it lacks."""
+    _, *declared = signature(draw).parameters.values()
+    names, of = [word.name for word in declared], type(thing).__name__
+    for word in words:
+        if word not in names:
+            takes = ", ".join(names)
+            hint = did_you_mean(word, names)
+            raise TypeError(f"plot() of {of} has no word {word!r}, it takes {takes}{hint}")
+    for needed in declared:
+        if needed.default is needed.empty and needed.name not in words:
+            raise TypeError(f"plot() of {of} needs {needed.name}=")
+    title, data = words.get("title", ""), words.get("data")
+    if not isinstance(title, str):
+        raise TypeError(f"plot(): title must be a string, got {type(title).__name__}")
+    if data is not None and not isinstance(data, TrainingData | MulticlassData):
+        what = type(data).__name__
+        raise TypeError(f"plot(): data must be TrainingData or MulticlassData, got {what}")
 
 
 def _of_solve(result: SolveResult, data: Any = None, title: str = "") -> Figure:

@@ -21,11 +21,18 @@ def start_values(
 
     Raises
     ------
+    TypeError
+        Neither a mapping nor a result.
     ValueError
         A result none of whose variables the model has.
     """
-    if not isinstance(start, SolveResult):
+    if start is None or isinstance(start, Mapping):
         return start or {}
+    if not isinstance(start, SolveResult):
+        raise TypeError(
+            "warm_start must be a result of solve() or arrays by variable name, "
+            f"got {type(start).__name__}"
+        )
     found = {}
     for name, array in start.values.items():
         component = model.find_component(name)
@@ -38,11 +45,20 @@ def start_values(
     return found
 
 
-def told_of_start(result: SolveResult, form: StandardForm) -> SolveResult:
-    """The result, with a sentence where its solver has not looked at the warm start."""
+def told_of_start(result: SolveResult, form: StandardForm, method: str = "") -> SolveResult:
+    """The result, with a sentence where nobody has looked at the warm start.
+
+    Parameters
+    ----------
+    method : str
+        Of ours, where one has found the result: they start by themselves.
+    """
     whole, name = bool(form.integer.any()), result.solver
-    if name not in SOLVERS or (whole and name in TAKE_STARTS):
+    if not method and (name not in SOLVERS or (whole and name in TAKE_STARTS)):
         return result
-    why = f"{name} takes none" if whole else "solvers take one of integer variables only"
+    if method:
+        why = f"method {method} takes none"
+    else:
+        why = f"{name} takes none" if whole else "solvers take one of integer variables only"
     said = f"the warm start had no effect: {why}"
     return replace(result, message=f"{result.message}; {said}" if result.message else said)

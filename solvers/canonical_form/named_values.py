@@ -210,16 +210,34 @@ def _in_index_order(component: Any, entries: dict[Any, Any]) -> Array:
 
 
 def load_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
-    """Write the arrays of warm_start= into a model, or raise ValueError naming the wrong one."""
+    """Write the arrays of warm_start= into a model.
+
+    Raises
+    ------
+    ValueError
+        An array that does not fit, which is named; the model is left as it is.
+    """
+    found = []
     for name, array in start.items():
-        component = model.find_component(name)
+        component = model.find_component(name) if isinstance(name, str) else None
         if component is None or component.ctype is not pyo.Var:
             names = [variable.name for variable in model.component_objects(pyo.Var)]
             hint = did_you_mean(name, names)
             raise ValueError(f"warm_start: the model has no variable {name!r}{hint}")
-        numbers = flat(component, array)
+        try:
+            numbers = flat(component, array)
+        except (TypeError, ValueError):
+            what = type(array).__name__
+            raise ValueError(
+                f"warm_start: {name} must be an array of numbers, got {what}"
+            ) from None
         if len(numbers) != len(component):
             raise ValueError(
                 f"warm_start: {name} has {len(component)} elements, got {len(numbers)}"
             )
+        if not np.isfinite(numbers).all():
+            element = list(component.values())[int(np.argmin(np.isfinite(numbers)))]
+            raise ValueError(f"warm_start: {element.name} must be a finite number")
+        found.append((component, numbers))
+    for component, numbers in found:
         load_component(component, numbers)

@@ -39,6 +39,7 @@ from tightmargin.solvers.proofs.statement import Infeasible
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
@@ -119,6 +120,8 @@ def explain_infeasible(
 
     Raises
     ------
+    TypeError
+        Anything but a Pyomo model that is constructed.
     ValueError
         The model has a feasible point, or neither a point nor a proof was found.
     NumberError, DomainError, ProblemClassError
@@ -133,6 +136,7 @@ def explain_infeasible(
     >>> [part.name for part in tm.explain_infeasible(model).parts]
     ['steep', 'norm']
     """
+    refuse_other_objects("explain_infeasible", model)
     limits = checked_limits(time_limit)
     began = time.perf_counter()
     filtering = _Filter(model, limits, began)

@@ -863,7 +863,9 @@ class Directions:
 
     def closed(self, lower: End) -> None:
         """Stop unless `lower` is proven."""
-        if lower is None or lower > (lower if self.known.cutoff is None else self.known.cutoff):
+        if lower is None:
+            raise ProofError("directions prove a `lower`, and there is none")
+        if self.known.cutoff is not None and lower > self.known.cutoff:
             raise ProofError("directions prove a `lower` of at most the cutoff")
         if self.of_objective:
             enough = lower <= -self.weight * self.const**2 * self.normal2

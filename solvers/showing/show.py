@@ -36,6 +36,7 @@ from tightmargin.solvers.showing.statements import (
     of_text,
     upright,
 )
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
 
 CELL = 64  # characters of a formula in a console
 SIGNS = {"": "", ADDED: "+", REMOVED: "-", CHANGED: r"\sim"}
@@ -132,8 +133,7 @@ def show(model: pyo.ConcreteModel, rows: int = 0) -> Mathematics:
         free       w, b
         data       TrainingData: 2 points, 1 feature; C = 2; intercept = free
     """
-    if not isinstance(model, pyo.Block) or not model.is_constructed():
-        raise TypeError(f"show takes a constructed Pyomo model, got {type(model).__name__}")
+    refuse_other_objects("show", model)
     if not isinstance(rows, int) or isinstance(rows, bool) or rows < 0:
         raise ValueError(f"rows must be a whole number of at least 0, got {rows!r}")
     known = isinstance(getattr(model, "origin", None), Origin)

@@ -18,6 +18,7 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.number_words import number_text
 from tightmargin.solvers.edits.differences.form_changes import Sides, form_changes
 from tightmargin.solvers.edits.differences.model_difference import Change, ModelDifference, joined
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 PATIENCE = 30.0
@@ -56,9 +57,9 @@ def diff(
     ValueError
         A model without origin in the catalogue alone, or a variable of a third model.
     """
-    for model in (built, *([] if edited is None else [edited])):
-        if not isinstance(model, pyo.Block) or not model.is_constructed():
-            raise TypeError(f"diff takes constructed Pyomo models, got {type(model).__name__}")
+    refuse_other_objects("diff", built, "built")
+    if edited is not None:
+        refuse_other_objects("diff", edited, "edited")
     if edited is None:
         built, edited = _as_built(built), built
     began = time.perf_counter()

@@ -30,6 +30,7 @@ from tightmargin.solvers.edits.row_changes import column_names
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
@@ -77,9 +78,12 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
 
     Raises
     ------
+    TypeError
+        Anything but a Pyomo model that is constructed.
     ValueError
         The model has no M of the catalogue, its rows were changed themselves, or no M is proven.
     """
+    refuse_other_objects("rederive", model)
     origin = getattr(model, "origin", None)
     if not isinstance(origin, Origin) or big_m_rule(origin) is None:
         raise ValueError(f"{model.name} has no big_m of the catalogue that could be derived again")

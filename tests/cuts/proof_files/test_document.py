@@ -16,6 +16,7 @@ import tightmargin as tm
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.mutations import holder, is_number, other_number, places
 from tests.solvers.proof_files.test_checker import changed, rejected
+from tightmargin.cuts.proof_files import document as document_of_family
 from tightmargin.cuts.proof_files.rational_sphere import on_sphere
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.data.training_data import TrainingData
@@ -108,6 +109,19 @@ def test_above_nu_bar_it_is_the_ball(tmp_path: Path) -> None:
         assert lower <= result.objective < 0
         assert upper == pytest.approx(result.objective, rel=1e-6)
         assert "directions" not in document
+
+
+def test_a_point_off_the_sphere_is_said_above_nu_bar_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        f"{document_of_family.__name__}.on_sphere", lambda w, _: [Fraction(2) for _ in w]
+    )
+    for nu, intercept in ((0.3, "free"), (0.95, "none")):
+        file = tmp_path / "proof.json"
+        result = solve(tm.extended_nu_svc(data_of(2), nu=nu, intercept=intercept), proof=file)
+        assert "the point" in result.message, nu
+        assert not file.exists()
 
 
 def test_where_the_sphere_has_no_rational_point_there_are_bounds(tmp_path: Path) -> None:

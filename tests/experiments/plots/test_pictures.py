@@ -99,3 +99,25 @@ def test_the_catalogue_shows_every_formulation_once_below_what_it_comes_from() -
 def test_other_things_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="TrainingData has no picture; these have: Comparison"):
         picture(points())
+
+
+@pytest.mark.parametrize(
+    ("words", "holds"),
+    [
+        ({"colour": 1}, "SolveResult has no word 'colour', it takes data, title"),
+        ({"titel": ""}, "did you mean title"),
+        ({"data": "x"}, "data must be TrainingData or MulticlassData, got str"),
+        ({"title": 3}, "title must be a string, got int"),
+    ],
+)
+def test_a_word_that_a_picture_does_not_take_is_named(words: dict[str, object], holds: str) -> None:
+    result = tm.solve(tm.c_svc(points(), C=1.0))
+    with pytest.raises(TypeError, match=holds):
+        result.plot(**words)
+
+
+def test_a_word_that_a_picture_lacks_is_named() -> None:
+    with pytest.raises(TypeError, match=r"plot\(\) of Fitted needs data="):
+        tm.fit("c_svc", points(), C=1.0).plot()
+    with pytest.raises(TypeError, match="Catalogue has no word 'x', it takes title"):
+        tm.catalogue.plot(x=1)
