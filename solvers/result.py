@@ -320,6 +320,11 @@ class SolveResult(Printed, Drawn):
         return replace(self, data=dict(self.data) | entries)
 
 
+def was_interrupted(result: SolveResult) -> bool:
+    """Whether the user stopped the solver (SCIP keeps Ctrl-C to itself and says so)."""
+    return result.status is Status.INTERRUPTED or "interrupted" in result.message
+
+
 def is_tiny(objective: float, certificate: Certificate) -> bool:
     """Whether an objective is 0 as far as its certificate can tell: no gap is relative to it."""
     return objective == 0 or abs(objective) <= TINY * scale_of(certificate)

@@ -37,6 +37,7 @@ from tightmargin.experiments.plots import save_figure
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import was_interrupted
 
 
 def compare_command(
@@ -229,7 +230,7 @@ def _stop_if_interrupted(study: GapStudy) -> None:
     """Go on where a solver swallowed Ctrl-C and returned as if it had finished."""
     exact, rows = study.comparison.exact, study.comparison.rows
     result = rows[-1].result if rows else exact
-    if result is not None and options.was_interrupted(result):
+    if result is not None and was_interrupted(result):
         raise KeyboardInterrupt
 
 

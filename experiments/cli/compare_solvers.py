@@ -23,9 +23,10 @@ from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.plots.performance_profile import save_solver_profile
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
-from tightmargin.solvers.comparison.compare import labelled_models
+from tightmargin.solvers.comparison.rows import labelled_models
 from tightmargin.solvers.comparison.solver_runs import ALL, SolverRun, solver_runs, solvers_named
 from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import was_interrupted
 
 NARROW = ("solver", "objective", "difference", "agrees", "seconds", "certificate")
 WIDE = 150  # characters that all columns need
@@ -110,7 +111,7 @@ def _collect(
     try:
         for answer in solver_runs(models, choice.solver, progress=say, **choice.limits):
             found.append(answer)
-            if answer.result is not None and options.was_interrupted(answer.result):
+            if answer.result is not None and was_interrupted(answer.result):
                 return found, True
     except KeyboardInterrupt:
         return found, True

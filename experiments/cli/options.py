@@ -142,11 +142,6 @@ def writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
         raise ValueError(f"{path}: the folder {path.parent} cannot be written to")
 
 
-def was_interrupted(result: SolveResult) -> bool:
-    """Whether the user stopped the solver (SCIP keeps Ctrl-C to itself and says so)."""
-    return result.status is Status.INTERRUPTED or "interrupted" in result.message
-
-
 def met_its_limit(result: SolveResult) -> bool:
     """Whether a search of ours ended at its time limit, with a point and a proven bound."""
     limits = (StopReason.TIME_LIMIT, StopReason.TIME_LIMIT)

@@ -32,7 +32,7 @@ from tightmargin.solvers.model_building import build
 from tightmargin.solvers.proof_files.result_proof import NO_FILE
 from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result import SolveResult, was_interrupted
 
 
 def _methods() -> str:
@@ -128,7 +128,7 @@ def solve_command(
         save_machine(fitted(result, prepared), prepared.raw, plot, title)
     if plot_bounds is not None:
         save_bounds([bound_trace(result)], plot_bounds, title=title)
-    if options.was_interrupted(result):
+    if was_interrupted(result):
         return 130
     return options.exit_code(result)
 
@@ -163,7 +163,7 @@ def explain(result: SolveResult, out: Path | None = None) -> None:
     A point within tolerance is a success, and is told all the same.
     """
     certificate = result.certificate
-    if options.was_interrupted(result):
+    if was_interrupted(result):
         kept = [
             f"{name} {number:.9g}"
             for name, number in (

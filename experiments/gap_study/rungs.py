@@ -10,7 +10,7 @@ from typing import Any
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
-from tightmargin.solvers.comparison.compare import label_of
+from tightmargin.solvers.comparison.rows import label_of
 
 
 @dataclass(frozen=True)

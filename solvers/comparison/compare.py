@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
 from typing import Any, overload
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import CATALOGUE, Origin, entry_named
+from tightmargin.formulations.catalogue import entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.comparison.agreement import Agreement
+from tightmargin.solvers.comparison.bounds import row_of_result, row_without_result
 from tightmargin.solvers.comparison.gap_table import Bound, Comparison
 from tightmargin.solvers.comparison.relations import (
+    Problem,
     exact_problem,
     refuse_other_data,
     refuse_other_price,
     refuse_unrelated,
 )
-from tightmargin.solvers.comparison.solver_runs import ALL, solver_runs
+from tightmargin.solvers.comparison.rows import (
+    Row,
+    Spec,
+    edited_label,
+    entry_of,
+    label_of,
+    labelled_models,
+    model_of,
+    refuse_unknown,
+    row_of,
+    rows_of,
+)
+from tightmargin.solvers.comparison.solver_runs import ALL, SolverRun, solver_runs
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.same_edit import Edit, Side, edited_copy, why_no_gap
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.gap import CLOSED
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.methods import AUTO, remark_on
+from tightmargin.solvers.records import describe
+from tightmargin.solvers.result import SolveResult, Status, was_interrupted
 
-Spec = Any  # a name, a (name, parameters) pair, or a Pyomo model
+NOT_SOLVED = "not solved: interrupted"
+_WORDS_OF_SOLVE = tuple(signature(solve).parameters)[2:]  # without model and solver
 
 
 @overload
 def compare(
     data: BuilderData | None,
-    relaxations: Sequence[Spec],
+    relaxations: Spec | Sequence[Spec] | Mapping[str, Spec],
     *,
     exact: Spec | SolveResult | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -47,7 +66,7 @@ def compare(
 @overload
 def compare(
     data: BuilderData | None,
-    relaxations: Sequence[Spec],
+    relaxations: Spec | Sequence[Spec] | Mapping[str, Spec],
     *,
     exact: Spec | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -59,7 +78,7 @@ def compare(
 ) -> Agreement: ...
 def compare(
     data: BuilderData | None,
-    relaxations: Sequence[Spec],
+    relaxations: Spec | Sequence[Spec] | Mapping[str, Spec],
     *,
     exact: Spec | SolveResult | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -77,9 +96,10 @@ def compare(
     ----------
     data : TrainingData, GramData or MulticlassData
         For rows given by name; may be None when every row is a model.
-    relaxations : sequence
-        Names, (name, parameters) pairs, or models, edited ones included.
-    exact : name, pair, model, or a result already at hand
+    relaxations : row, sequence of rows, or mapping from labels to rows
+        A row is a builder of the catalogue, its name, a pair of either with hyperparameters of its
+        own, or a model, edited or foreign ones included.
+    exact : row, or a result already at hand
         What they relax, by default the problem at the end of what the first row relaxes. Unless a
         solver is named, every row goes to the method or solver that solve() takes by itself.
     parameters : mapping
@@ -103,51 +123,68 @@ def compare(
     Returns
     -------
     Comparison, or Agreement when several solvers are asked
+        A row whose solve raises an error has status "error" and says why; Ctrl-C ends the table
+        after the rows that are finished.
 
     Raises
     ------
+    TypeError
+        Rows, parameters, an edit or words that are none.
     ValueError
-        A relaxation that relaxes something else, in another normalisation, or on other data; an
-        edit of a result, or one that returns something else than the model.
+        Before anything is solved: hyperparameters that a formulation refuses; a relaxation that
+        relaxes something else, in another normalisation, or on other data; an edit of a result, or
+        one that returns something else than the model.
     """
+    given, own_labels = rows_of(relaxations)
+    names = {**own_labels, **(labels or {})}
+    exact = exact if exact is None or isinstance(exact, SolveResult) else row_of(exact, "exact")
+    common = _checked(parameters, edit, solver, limits)
     if solvers is not None:
         if include_uncertified:
             raise ValueError("include_uncertified is about gaps: leave it out, or name one solver")
-        specs = [*relaxations, *([] if exact is None else [exact])]
-        models = labelled_models(data, _to_solve(specs, solver), parameters, labels, edit)
-        return Agreement(tuple(solver_runs(models, solvers, progress=progress, **limits)))
-    if not isinstance(solver, str) or solver == ALL or "," in solver:
-        raise ValueError(f"several solvers are asked with solvers={solver!r}, not solver=")
-    exact = _exact_of(relaxations) if exact is None else exact
-    common = dict(parameters or {})
-    _refuse_settings(exact, common, edit)
+        specs = [*given, *([] if exact is None else [exact])]
+        models = labelled_models(data, _to_solve(specs, solver), common, names, edit)
+        return Agreement(_finished(solver_runs(models, solvers, progress=progress, **limits)))
+    exact = _exact_of(given) if exact is None else exact
+    built = _built(given, exact, data, common, edit)
     say = progress or (lambda text: None)
 
-    def run(spec: Spec) -> tuple[pyo.ConcreteModel, SolveResult]:
-        model = _model(spec, data, common, edit)
-        say(f"solving {label_of(spec)}")
-        return model, solve(model, solver, **limits)
+    def run(row: Row, model: pyo.ConcreteModel) -> SolveResult:
+        say(f"solving {label_of(row)}")
+        return solve(model, solver, **limits)
 
     if isinstance(exact, SolveResult):
-        theirs = Side(None, exact)
+        theirs, stopped = Side(None, exact), False
     else:
-        if isinstance(exact, pyo.ConcreteModel) and edit is not None:
-            exact = edited_copy(exact.clone(), edit, label_of(exact))
-        theirs = Side(*run(exact))
-    exact_result, exact_name = theirs.result, theirs.name
-    rows = []
-    for k, spec in enumerate(relaxations):
-        if not isinstance(spec, pyo.ConcreteModel):
-            refuse_unrelated(entry_named(_split(spec)[0]), exact_name)
-        model, result = run(spec)
-        refuse_other_data(exact_result, result)
-        refuse_other_price(exact_result, result)
-        apart = why_no_gap(Side(model, result), theirs)
-        rows.append(_row((labels or {}).get(k, _label(spec, edit)), spec, result, apart))
+        assert built.exact is not None
+        theirs = Side(built.exact, run(exact, built.exact))
+        stopped = was_interrupted(theirs.result)
+    rows: list[Bound] = []
+    for k, row in enumerate(given):
+        label = names.get(k, edited_label(row, edit))
+        model = built.rows.pop(0)
+        if stopped:
+            rows.append(row_without_result(label, model, Status.INTERRUPTED, NOT_SOLVED))
+            continue
+        began = time.perf_counter()
+        try:
+            result = run(row, model)
+        except KeyboardInterrupt:
+            stopped = True
+            rows.append(row_without_result(label, model, Status.INTERRUPTED, NOT_SOLVED))
+        except Exception as error:  # what one row raises is that row's: the others stay
+            told = f"failed: {type(error).__name__}: {' '.join(str(error).split())}"
+            seconds = time.perf_counter() - began
+            rows.append(row_without_result(label, model, Status.ERROR, told, seconds))
+        else:
+            stopped = was_interrupted(result)
+            apart = why_no_gap(Side(model, result), theirs)
+            rows.append(row_of_result(label, row, result, apart))
+    exact_result = theirs.result
     trusted = exact_result.status is not Status.INACCURATE or include_uncertified
     return Comparison(
         exact_result,
-        _label(exact, edit) if not isinstance(exact, SolveResult) else exact_name,
+        theirs.name if isinstance(exact, SolveResult) else edited_label(exact, edit),
         exact_result.objective if trusted else None,
         tuple(rows),
         exact_result.data,
@@ -155,153 +192,94 @@ def compare(
     )
 
 
-def _exact_of(relaxations: Sequence[Spec]) -> str:
+def _checked(parameters: Any, edit: Any, solver: Any, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The common hyperparameters; raises for words that no solve would take."""
+    if not isinstance(parameters, Mapping | None):
+        raise TypeError(f"parameters must map names to values, got {type(parameters).__name__}")
+    if edit is not None and not callable(edit):
+        raise TypeError(f"edit must be a function of a model, got {type(edit).__name__}")
+    if not isinstance(solver, str) or solver == ALL or "," in solver:
+        raise ValueError(f"several solvers are asked with solvers={solver!r}, not solver=")
+    if solver != AUTO:
+        solver_named(solver)
+    for word in limits:
+        if word not in _WORDS_OF_SOLVE:
+            hint = did_you_mean(word, _WORDS_OF_SOLVE)
+            raise TypeError(f"compare() has no argument {word!r}{hint}")
+    checked = signature(checked_limits).parameters
+    checked_limits(**{word: value for word, value in limits.items() if word in checked})
+    return dict(parameters or {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Built:
+    """Models of the rows and of the exact problem; None where its result is at hand."""
+
+    rows: list[pyo.ConcreteModel]
+    exact: pyo.ConcreteModel | None
+
+
+def _built(
+    given: Sequence[Row],
+    exact: Row | SolveResult,
+    data: BuilderData | None,
+    common: Mapping[str, Any],
+    edit: Edit | None,
+) -> _Built:
+    """Every model, with all refusals that need no solve."""
+    theirs: pyo.ConcreteModel | None = None
+    if isinstance(exact, SolveResult):  # a word may belong to the next table with this result
+        if edit is not None:
+            raise ValueError("edit: a result cannot be edited; give the exact problem by name")
+        problem = Problem(exact.formulation, exact.parameters, exact.data, exact.normalisation)
+    else:
+        refuse_unknown(common)
+        theirs = model_of(exact, data, common, edit)
+        if isinstance(exact, pyo.ConcreteModel) and edit is not None:
+            theirs = edited_copy(exact.clone(), edit, label_of(exact))
+        problem = Problem(**describe(theirs))
+        problem = problem if problem.formulation else problem.named(str(theirs.name))
+    rows = []
+    for row in given:
+        if not isinstance(row, pyo.ConcreteModel):
+            refuse_unrelated(entry_named(entry_of(row) or ""), problem.formulation)
+        model = model_of(row, data, common, edit)
+        own = Problem(**describe(model))
+        refuse_other_data(problem, own)
+        refuse_other_price(problem, own)
+        if edit is None and not isinstance(row, pyo.ConcreteModel):
+            remark_on(model.origin)  # a family may refuse what it can tell only with a solve
+        rows.append(model)
+    return _Built(rows, theirs)
+
+
+def _exact_of(rows: Sequence[Row]) -> str:
     """Name of the problem that the first row of the catalogue bounds."""
-    for spec in relaxations:
-        origin = getattr(spec, "origin", None)
-        known = origin.entry if isinstance(origin, Origin) else None
-        if not isinstance(spec, pyo.ConcreteModel):
-            known = entry_named(_split(spec)[0]).name
+    for row in rows:
+        known = entry_of(row)
         if known is not None:
             return exact_problem(known)
     raise ValueError("exact: no row is of the catalogue, so name the problem that they bound")
 
 
-def _to_solve(specs: Sequence[Spec], solver: str) -> Sequence[Spec]:
+def _to_solve(rows: Sequence[Any], solver: str) -> Sequence[Row]:
     """What several solvers get; raises for a result at hand, and for one solver beside several."""
-    if any(isinstance(spec, SolveResult) for spec in specs):
+    if any(isinstance(row, SolveResult) for row in rows):
         raise ValueError("solvers: a result cannot be solved again; give its name or model")
-    if solver != "auto":
+    if solver != AUTO:
         raise ValueError("give either solver, for a gap table, or solvers, to compare them")
-    return specs
+    return rows
 
 
-def labelled_models(
-    data: BuilderData | None,
-    specs: Sequence[Spec],
-    parameters: Mapping[str, Any] | None = None,
-    labels: Mapping[int, str] | None = None,
-    edit: Edit | None = None,
-) -> list[tuple[str, pyo.ConcreteModel]]:
-    """Label and model of every row; what cannot be built is refused before anything is solved."""
-    common, names = dict(parameters or {}), labels or {}
-    _refuse_unknown(common)
-    return [
-        (names.get(k, _label(spec, edit)), _model(spec, data, common, edit))
-        for k, spec in enumerate(specs)
-    ]
-
-
-def _refuse_settings(exact: Spec | SolveResult, common: Mapping[str, Any], edit: Any) -> None:
-    if not isinstance(exact, SolveResult):  # one row after another: a word may belong to the next
-        _refuse_unknown(common)
-    elif edit is not None:
-        raise ValueError("edit: a result cannot be edited; give the exact problem by name")
-
-
-def _refuse_unknown(common: Mapping[str, Any]) -> None:
-    """Raise ValueError for a common hyperparameter that no entry has: nobody would miss it."""
-    known = {word: None for entry in CATALOGUE.values() for word in entry.parameters}
-    for word in common:
-        if word not in known:
-            raise ValueError(
-                f"parameters: no formulation has a hyperparameter {word!r}"
-                f"{did_you_mean(word, known)}"
-            )
-
-
-def _split(spec: Spec) -> tuple[str, Mapping[str, Any]]:
-    assert not isinstance(spec, pyo.ConcreteModel)
-    return (spec, {}) if isinstance(spec, str) else spec
-
-
-def _model(
-    spec: Spec, data: BuilderData | None, common: Mapping[str, Any], edit: Edit | None
-) -> pyo.ConcreteModel:
-    """The model of a row: a given one as it is, one by name built and then edited."""
-    if isinstance(spec, pyo.ConcreteModel):
-        return spec
-    model = _built(spec, data, common)
-    return model if edit is None else edited_copy(model, edit, label_of(spec))
-
-
-def _built(spec: Spec, data: BuilderData | None, common: Mapping[str, Any]) -> pyo.ConcreteModel:
-    if data is None:
-        raise ValueError("compare needs data for rows given by name")
-    name, own = _split(spec)
-    entry = entry_named(name)
-    if not isinstance(data, entry.takes):
-        able = [e.name for e in CATALOGUE.values() if isinstance(data, e.takes)]
-        raise ValueError(
-            f"{name} reads {' or '.join(kind.__name__ for kind in entry.takes)}, not "
-            f"{type(data).__name__}: take one of {', '.join(able)}"
-        )
-    known = entry.parameters
-    shared = {word: value for word, value in common.items() if word in known}
-    return build(name, data, **(shared | dict(own)))
-
-
-def label_of(spec: Spec) -> str:
-    """Name of a row: the entry with its own parameters, or the model's name."""
-    if isinstance(spec, pyo.ConcreteModel):
-        return f"{spec.name} (model)"
-    name, own = _split(spec)
-    words = ", ".join(f"{word}={value}" for word, value in own.items())
-    return f"{name}:{words}" if words else name
-
-
-def _label(spec: Spec, edit: Edit | None) -> str:
-    own = edit is not None and not isinstance(spec, pyo.ConcreteModel)
-    return f"{label_of(spec)}, edited" if own else label_of(spec)
-
-
-def _lacks_a_point(result: SolveResult) -> bool:
-    """Whether the bound is proven and as good as the point, which misses a row by a little.
-
-    A gap table is of bounds: nothing in it rests on the point of a relaxation.
-    """
-    gap = result.certificate.gap
-    return result.bound is not None and gap is not None and gap <= CLOSED
-
-
-def _row(label: str, spec: Spec, result: SolveResult, apart: str) -> Bound:
-    """A row of the table; `apart` says why it is no bound on the exact problem."""
-    certificate = result.certificate
-    name = result.formulation
-    dual = name in CATALOGUE and CATALOGUE[name].dual_of is not None
-    value = result.objective
-    if dual:
-        # A feasible point of the dual is a proof by itself; its own lower bound is not needed.
-        value = None if result.objective is None else -result.objective
-        proven = value if certificate.verdict is Verdict.CERTIFIED else None
-    else:
-        proven = result.bound
-    remark, claimed = certificate.reason, None
-    if apart:
-        proven, remark = None, f"no bound: {apart}"
-    elif certificate.unproven:
-        proven, remark = None, f"no bound: {certificate.unproven}"
-    elif (certificate.verdict is Verdict.NOT_CERTIFIED and not _lacks_a_point(result)) or (
-        dual and proven is None
-    ):
-        claimed = value if dual or result.bound is None else result.bound
-        proven = None
-        remark = f"{certificate.verdict}: {certificate.reason}"
-    elif isinstance(spec, pyo.ConcreteModel) and not isinstance(
-        getattr(spec, "origin", None), Origin
-    ):
-        remark = "a foreign model: that it relaxes the exact one is the user's word"
-    return Bound(
-        label=label,
-        entry=name,
-        parameters=result.parameters,
-        value=value,
-        bound=proven,
-        status=result.status,
-        solver=result.solver,
-        seconds=result.seconds,
-        verdict=certificate.verdict,
-        remark=remark,
-        result=result,
-        claimed=claimed,
-    )
+def _finished(runs: Iterator[SolverRun]) -> tuple[SolverRun, ...]:
+    """Answers until Ctrl-C, if there is one."""
+    found: list[SolverRun] = []
+    try:
+        for answer in runs:
+            found.append(answer)
+            if answer.result is not None and was_interrupted(answer.result):
+                break
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    return tuple(found)

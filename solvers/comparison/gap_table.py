@@ -33,6 +33,8 @@ class Bound(Printed):
     claimed : float or None
         What stands in the place of `bound` when uncertified rows are asked for: of a NOT_CERTIFIED
         row the bound that was proven all the same, or else its value.
+    claim : float or None
+        Lower bound on the exact problem by the solver's word, or by a dual's value.
     """
 
     label: str
@@ -47,6 +49,7 @@ class Bound(Printed):
     remark: str
     result: SolveResult
     claimed: float | None = None
+    claim: float | None = None
 
     def _page(self) -> Page:
         return Page(f"Bound: {self.label}", bound_facts(self))
@@ -102,6 +105,13 @@ class Comparison(Framed, Drawn):
             return None
         return gap / abs(self.upper)
 
+    def claimed_gap(self, row: Bound) -> float | None:
+        """Relative gap by what is claimed, or proven where that is better; None without a claim."""
+        if self.upper is None or row.claim is None or self._is_tiny:
+            return None
+        bound = row.claim if row.bound is None else max(row.bound, row.claim)
+        return max(self.upper - bound, 0.0) / abs(self.upper)
+
     @property
     def _is_tiny(self) -> bool:
         assert self.upper is not None
@@ -130,9 +140,10 @@ class Comparison(Framed, Drawn):
                 "formulation": row.label,
                 "value": row.value,
                 "certified bound": row.bound,
-                "claimed bound": row.result.certificate.solver_bound,
+                "claimed bound": row.claim,
                 "absolute gap": self.absolute_gap(row),
                 "relative gap": self.relative_gap(row),
+                "claimed gap": self.claimed_gap(row),
                 "solver": row.solver,
                 "status": str(row.status),
                 "seconds": row.seconds,
@@ -150,6 +161,7 @@ class Comparison(Framed, Drawn):
                     "claimed bound": exact.certificate.solver_bound,
                     "absolute gap": None if self.upper is None else exact.absolute_gap,
                     "relative gap": None if self.upper is None else exact.relative_gap,
+                    "claimed gap": self._claimed_gap_of_exact(),
                     "solver": exact.solver,
                     "status": str(exact.status),
                     "seconds": exact.seconds,
@@ -158,13 +170,21 @@ class Comparison(Framed, Drawn):
             )
         return records
 
+    def _claimed_gap_of_exact(self) -> float | None:
+        claim = None if self.exact is None else self.exact.certificate.solver_bound
+        if claim is None or self.upper is None or self._is_tiny:
+            return None
+        return abs(self.upper - claim) / abs(self.upper)
+
     def to_latex(self) -> str:
         """LaTeX table (booktabs), percentages for relative gaps."""
         frame = self.to_frame()
-        frame["relative gap"] = [
-            "" if gap != gap or gap is None else f"{100 * gap:.1f}" for gap in frame["relative gap"]
-        ]
-        frame = frame.rename(columns={"relative gap": "relative gap (%)"})
+        shares = ("relative gap", "claimed gap")
+        for word in shares:
+            frame[word] = [
+                "" if gap != gap or gap is None else f"{100 * gap:.1f}" for gap in frame[word]
+            ]
+        frame = frame.rename(columns={word: f"{word} (%)" for word in shares})
         return frame.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
 
 
@@ -181,25 +201,40 @@ def comparison_page(table: Comparison) -> Page:
     if table.upper is not None:
         whose = f" of {table.exact_label}" if table.exact is not None else ", given"
         title = f"Gap table, best point {number_text(table.upper)}{whose}"
-    rows = [_cells(record) for record in table._records()]
+    records = table._records()
+    told = any(r["claimed gap"] is not None and r["relative gap"] is None for r in records)
+    columns = [
+        "formulation",
+        "bound",
+        "gap %",
+        *(["claimed %"] if told else []),
+        "s",
+        "certificate",
+    ]
     wrong = table.violations()
     return Page(
         f"{title}; WRONG: {wrong[0]}" if wrong else title,
-        columns=("formulation", "bound", "gap %", "s", "certificate"),
-        rows=rows,
+        columns=columns,
+        rows=[tuple(_cells(record)[word] for word in columns) for record in records],
         more=".rows, .exact, .to_frame(), .to_latex(), .plot()",
     )
 
 
-def _cells(record: Mapping[str, Any]) -> tuple[str, ...]:
-    gap, bound = record["relative gap"], record["certified bound"]
-    return (
-        record["formulation"],
-        "-" if bound is None else bound_text(bound, math.inf),
-        "-" if gap is None else f"{100 * gap:.2g}",
-        f"{record['seconds']:.2g}",
-        str(record["certificate"]).partition(" (")[0],
-    )
+def _cells(record: Mapping[str, Any]) -> dict[str, str]:
+    """Text by column."""
+    bound = record["certified bound"]
+    return {
+        "formulation": record["formulation"],
+        "bound": "-" if bound is None else bound_text(bound, math.inf),
+        "gap %": _percent(record["relative gap"]),
+        "claimed %": _percent(record["claimed gap"]),
+        "s": f"{record['seconds']:.2g}",
+        "certificate": str(record["certificate"]).partition(" (")[0],
+    }
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2g}"
 
 
 def bound_facts(row: Bound) -> list[tuple[str, str]]:

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tightmargin.formulations.catalogue import CATALOGUE, Entry
-from tightmargin.solvers.result import SolveResult
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a model or a result says of the problem that it is about.
+
+    Attributes
+    ----------
+    formulation : str
+        Name in the catalogue, or of a foreign model.
+    data : mapping
+        n, d and a digest.
+    normalisation : mapping
+        Of a saved result, whose data are those before it.
+    """
+
+    formulation: str
+    parameters: Mapping[str, Any]
+    data: Mapping[str, Any]
+    normalisation: Mapping[str, Any] = field(default_factory=dict)
+
+    def named(self, name: str) -> Problem:
+        """The same with a name."""
+        return replace(self, formulation=name)
 
 
 def refuse_unrelated(entry: Entry, exact_name: str) -> None:
@@ -30,14 +55,14 @@ PRICES = (
 )  # fmt: skip
 
 
-def refuse_other_price(exact: SolveResult, row: SolveResult) -> None:
+def refuse_other_price(exact: Problem, row: Problem) -> None:
     """A row with another penalty, or a tighter treatment of b, bounds another problem."""
     if not (exact.formulation and row.formulation):
         return
     for word in PRICES:
         if word not in row.parameters or word not in exact.parameters:
             continue
-        own, wanted = (_written(result.parameters[word]) for result in (row, exact))
+        own, wanted = (_written(problem.parameters[word]) for problem in (row, exact))
         if not np.array_equal(own, wanted):
             raise ValueError(
                 f"{row.formulation} has {word}={own} and {exact.formulation} {word}={wanted}: "
@@ -57,7 +82,7 @@ def _written(value: Any) -> Any:
     return tuple(map(int, parts)) if parts and all(p.isdigit() for p in parts) else value
 
 
-def refuse_other_data(exact: SolveResult, row: SolveResult) -> None:
+def refuse_other_data(exact: Problem, row: Problem) -> None:
     """A row on other data bounds another problem, a truncated factor of a kernel included."""
     own, wanted = row.data.get("sha256"), exact.data.get("sha256")
     if own is None or wanted is None or own == wanted:
@@ -65,7 +90,7 @@ def refuse_other_data(exact: SolveResult, row: SolveResult) -> None:
     if exact.normalisation or row.normalisation:
         return  # a saved result states the data before its preparation
     raise ValueError(
-        f"{row.formulation} was solved on other data (n={row.data['n']}, d={row.data['d']}) than "
+        f"{row.formulation} has other data (n={row.data['n']}, d={row.data['d']}) than "
         f"{exact.formulation} (n={exact.data['n']}, d={exact.data['d']}): it would bound another "
         "problem. A factor of a kernel matrix with fewer columns than its rank, or a centred one, "
         "is other data too: its value can be above that of the kernel. Give all rows one GramData"

@@ -69,7 +69,7 @@ def test_frame_and_latex_hold_every_row(table):
     frame = table.to_frame()
     assert list(frame.columns) == [
         "formulation", "value", "certified bound", "claimed bound", "absolute gap", "relative gap",
-        "solver", "status", "seconds", "certificate",
+        "claimed gap", "solver", "status", "seconds", "certificate",
     ]  # fmt: skip
     assert len(frame) == len(table.rows) + 1
     latex = table.to_latex()

@@ -1,0 +1,236 @@
+"""What people give compare, and what is left of a table when a row fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references.reference_solutions import points
+from tightmargin.solvers.comparison import compare as comparing
+from tightmargin.solvers.comparison.compare import NOT_SOLVED
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
+
+DATA = points("overlapping", 4, n=8)
+WORDS = {"penalty": 0.6, "big_m": 500.0}
+EXACT = tm.solve(tm.zero_one_big_m(DATA, **WORDS))
+
+
+def bounds(table: Any) -> list[float | None]:
+    return [row.bound for row in table.rows]
+
+
+# --- what is taken -------------------------------------------------------------------------------
+
+ONE = {
+    "name": "conic_sdp",
+    "builder": tm.conic_sdp,
+    "pair": ("conic_sdp", {"penalty": 0.6}),
+    "pair with a builder": (tm.conic_sdp, {"penalty": 0.6}),
+    "model": tm.conic_sdp(DATA, penalty=0.6),
+    "list": ["conic_sdp"],
+    "generator": (name for name in ["conic_sdp"]),
+    "labels": {"mine": "conic_sdp"},
+    "labels of a model": {"mine": tm.conic_sdp(DATA, penalty=0.6)},
+}
+
+
+@pytest.mark.parametrize("given", ONE)
+def test_one_row_in_every_spelling(given: str) -> None:
+    expected = tm.solve(tm.conic_sdp(DATA, penalty=0.6)).bound
+    table = tm.compare(DATA, ONE[given], exact=EXACT, parameters=WORDS)
+    assert bounds(table) == [pytest.approx(expected, rel=1e-6)]
+    assert (table.rows[0].label == "mine") == ("labels" in given)
+
+
+def test_rows_of_all_kinds_keep_their_order_and_labels() -> None:
+    rows = {
+        "weak": (tm.zero_one_relaxed, {"big_m": 1000.0}),
+        "strong": tm.conic_sdp,
+        "model": tm.conic_sdp(DATA, penalty=0.6),
+    }
+    table = tm.compare(DATA, rows, parameters=WORDS, exact=tm.zero_one_big_m)
+    assert [row.label for row in table.rows] == ["weak", "strong", "model"]
+    assert table.to_frame()["formulation"].tolist() == [*rows, "zero_one_big_m (exact)"]
+    weak, strong, model = bounds(table)
+    assert weak < strong
+    assert model == pytest.approx(strong)
+    other = tm.compare(DATA, list(rows.values()), parameters=WORDS, labels={1: "second"})
+    assert other.rows[1].label == "second"
+
+
+def test_a_builder_is_taken_by_several_solvers_too() -> None:
+    table = tm.compare(
+        DATA, {"mine": tm.c_svc}, parameters={"C": 1.0}, solvers=("highs", "clarabel")
+    )
+    assert [row.model.label for row in table.rows] == ["mine", "mine"]
+
+
+def test_an_edit_is_applied_to_every_row_and_to_the_exact_problem() -> None:
+    seen = []
+
+    def few(model: pyo.ConcreteModel) -> None:
+        seen.append(model.origin.entry)
+        model.few = pyo.Constraint(expr=sum(model.z.values()) <= 2)
+
+    table = tm.compare(DATA, {"mine": tm.conic_sdp}, parameters=WORDS, edit=few)
+    assert sorted(seen) == ["conic_sdp", "zero_one_big_m"]
+    assert table.rows[0].label == "mine"
+    assert table.exact_label == "zero_one_big_m, edited"
+    assert 0 <= table.relative_gap(table.rows[0]) < 1
+
+
+def unknown(data: Any) -> None:
+    """A function that builds nothing that the catalogue knows."""
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "holds"),
+    [
+        ({"relaxations": unknown}, ValueError, "unknown is no builder of the catalogue"),
+        ({"relaxations": 3}, TypeError, "relaxations: a builder.*got int"),
+        ({"relaxations": ["conic_sdp", None]}, TypeError, "relaxations: a builder.*got NoneType"),
+        ({"relaxations": {1: "conic_sdp"}}, TypeError, "a label is a string, got 1"),
+        ({"relaxations": pyo.AbstractModel()}, TypeError, "for `relaxations`, got an abstract"),
+        ({"exact": 3.5}, TypeError, "exact: a builder.*got float"),
+        ({"parameters": ["C"]}, TypeError, "parameters must map names to values, got list"),
+        ({"edit": "few"}, TypeError, "edit must be a function of a model, got str"),
+        ({"time_limt": 3}, TypeError, "no argument 'time_limt'; did you mean time_limit"),
+        ({"time_limit": -3}, ValueError, "time_limit must be positive"),
+        ({"solver": "hihgs"}, ValueError, "did you mean highs"),
+        ({"data": "points.csv"}, ValueError, "reads .*TrainingData.*, not str$"),
+        ({"relaxations": ["conic_sdp", "rsvm"]}, ValueError, "rsvm is not known to bound"),
+        ({"relaxations": ["conic_sdp", ("conic_sdp", {"penalty": 0.7})]}, ValueError,
+         "it would bound another problem"),
+        ({"relaxations": ["conic_sdp", ("conic_sdp", {"penalty": -1.0})]}, ValueError,
+         "penalty must be a positive"),
+        ({"relaxations": ["conic_sdp", ("conic_sdp", {"penlty": 1.0})]}, ValueError,
+         "no hyperparameter 'penlty'.*did you mean penalty"),
+        ({"relaxations": ["conic_sdp", tm.conic_sdp(points("overlapping", 5, n=8), penalty=0.6)]},
+         ValueError, "has other data"),
+    ],
+)  # fmt: skip
+def test_what_is_no_row_is_refused_before_the_first_solve(
+    words: dict[str, Any], error: type[Exception], holds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: Any, **__: Any) -> SolveResult:
+        raise AssertionError("a solver was asked")
+
+    monkeypatch.setattr(comparing, "solve", nothing)
+    asked: dict[str, Any] = {"data": DATA, "relaxations": "conic_sdp", "parameters": WORDS, **words}
+    with pytest.raises(error, match=holds):
+        tm.compare(**asked)
+
+
+# --- what is left of it --------------------------------------------------------------------------
+
+Answer = Callable[[SolveResult], SolveResult]
+
+
+@pytest.fixture
+def spoilt(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
+    """Solves of one formulation end as is said: in an error, or in a changed result."""
+
+    def of(name: str, end: Any) -> None:
+        honest = comparing.solve
+
+        def answer(model: Any, *words: Any, **limits: Any) -> SolveResult:
+            if model.origin.entry != name:
+                return honest(model, *words, **limits)
+            if isinstance(end, BaseException):
+                raise end
+            return end(honest(model, *words, **limits))
+
+        monkeypatch.setattr(comparing, "solve", answer)
+
+    return of
+
+
+ROWS = ["zero_one_relaxed", "conic_sdp", "conic_sdp_dual"]
+
+
+def test_a_row_that_fails_says_why_and_the_others_stay(spoilt: Any) -> None:
+    spoilt("conic_sdp", MemoryError("out of\nmemory"))
+    table = tm.compare(DATA, ROWS, parameters=WORDS)
+    before, failed, after = table.rows
+    assert failed.status is Status.ERROR
+    assert failed.remark == "failed: MemoryError: out of memory"
+    assert failed.verdict is Verdict.NOT_CERTIFIED
+    assert (failed.bound, table.relative_gap(failed)) == (None, None)
+    assert before.bound < after.bound <= table.upper
+    assert "failed: MemoryError" in repr(table)
+    assert table.to_frame()["certificate"][1] == failed.remark
+    assert "failed: MemoryError" in table.to_latex()
+    assert table.plot().axes
+
+
+def test_a_solver_that_refuses_a_row_is_such_a_failure() -> None:
+    table = tm.compare(DATA, ROWS[:2], exact=EXACT, parameters=WORDS, solver="highs")
+    assert table.rows[0].bound is not None
+    assert "ProblemClassError: highs cannot take" in table.rows[1].remark
+
+
+def test_an_exact_problem_that_fails_leaves_no_table(spoilt: Any) -> None:
+    spoilt("zero_one_big_m", MemoryError("out of memory"))
+    with pytest.raises(MemoryError):
+        tm.compare(DATA, ROWS, parameters=WORDS)
+
+
+@pytest.mark.parametrize("stop", ["raised", "said"])
+def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
+    def said(result: SolveResult) -> SolveResult:
+        return replace(result, status=Status.INTERRUPTED, message="interrupted")
+
+    spoilt("conic_sdp", KeyboardInterrupt() if stop == "raised" else said)
+    spoilt("conic_sdp_dual", AssertionError("solved after Ctrl-C"))
+    table = tm.compare(DATA, ROWS, parameters=WORDS)
+    assert table.rows[0].bound is not None
+    assert [row.status for row in table.rows[1:]] == [Status.INTERRUPTED] * 2
+    assert table.rows[2].remark == NOT_SOLVED
+    if stop == "raised":
+        assert table.rows[1].remark == NOT_SOLVED
+    else:
+        assert table.rows[1].value is not None
+
+
+def test_ctrl_c_in_the_exact_solve_is_the_users(spoilt: Any) -> None:
+    spoilt("zero_one_big_m", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        tm.compare(DATA, ROWS, parameters=WORDS)
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def test_a_claimed_gap_stands_beside_the_proven_one(spoilt: Any) -> None:
+    """A row whose claim is 0.9 of the optimum and whose proof is missing, and a proven one."""
+
+    def claimed(result: SolveResult) -> SolveResult:
+        assert EXACT.objective is not None
+        words = {"verdict": Verdict.NOT_CERTIFIED, "reason": "no proof", "bound": None}
+        certificate = replace(
+            result.certificate, solver_bound=0.9 * EXACT.objective, gap=None, **words
+        )
+        return replace(result, bound=None, certificate=certificate)
+
+    spoilt("conic_sdp", claimed)
+    table = tm.compare(DATA, ROWS[:2], parameters=WORDS)
+    proven, open_row = table.rows
+    assert table.relative_gap(open_row) is None
+    assert table.claimed_gap(open_row) == pytest.approx(0.1, abs=1e-6)
+    assert table.relative_gap(proven) is not None
+    frame = table.to_frame()
+    assert frame["claimed gap"][1] == pytest.approx(0.1, abs=1e-6)
+    assert "claimed %" in repr(table)
+    assert "claimed %" not in repr(replace(table, rows=table.rows[:1]))
+
+
+def test_an_unproven_big_m_claims_nothing() -> None:
+    table = tm.compare(DATA, [("zero_one_hinge", {"big_m": 1.0})], exact=EXACT, parameters=WORDS)
+    assert table.rows[0].bound is None
+    assert table.claimed_gap(table.rows[0]) is None
