@@ -61,6 +61,12 @@ from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
+from tightmargin.solvers.transformations.epigraphs import (
+    added_block,
+    refuse_abs,
+    without_hidden,
+    without_norms,
+)
 from tightmargin.solvers.transformations.quotients import without_quotients
 from tightmargin.solvers.versions import versions
 
@@ -161,7 +167,10 @@ LicenceError
         _refuse_bad_params(model)
     target = transformed(model, transformation_of(model)) if disjunctive else model
     began = time.perf_counter()
-    written = as_written(without_quotients(without_gaps(target)))
+    plain = without_quotients(without_gaps(target))
+    written = as_written(without_norms(plain))
+    refuse_abs(written.form.nonlinear)
+    added = added_block(plain, written.model)
     free = method == AUTO and not (named or limits.options or warm_start)
     left = limits
     asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
@@ -170,7 +179,7 @@ LicenceError
         if searched is not None:
             case, result = searched
             result = told_of_start(result, case.form, method) if warm_start else result
-            return _handed_over(model, with_proof(proof, case, result, None, prove))
+            return _handed_over(model, with_proof(proof, case, result, None, prove), added)
         left = limits.without(time.perf_counter() - began)
     ready = as_solved(written, left)
     origin, edit = ready.origin, ready.edit
@@ -190,11 +199,14 @@ LicenceError
     result = replace(ready.said(result), time_limit=limits.time_limit)
     if warm_start:
         result = told_of_start(result, case.form, "" if own is None else own.name)
-    return _handed_over(model, with_proof(proof, case, result, tree, prove))
+    return _handed_over(model, with_proof(proof, case, result, tree, prove), added)
 
 
-def _handed_over(model: pyo.ConcreteModel, result: SolveResult) -> SolveResult:
-    """The result, once a Suffix of the user's has its multipliers."""
+def _handed_over(
+    model: pyo.ConcreteModel, result: SolveResult, added: pyo.Block | None
+) -> SolveResult:
+    """The result in the user's terms, once a Suffix of theirs has its multipliers."""
+    result = without_hidden(result, added)
     load_duals(model, {} if result.objective is None else result.duals)
     return result
 

@@ -12,6 +12,7 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.backends.mosek import FORMATS, export_conic
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
+from tightmargin.solvers.transformations.epigraphs import without_norms
 
 WRITERS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps, ".nl": ProblemFormat.nl}
 SUFFIXES = (*WRITERS, *FORMATS)
@@ -21,7 +22,8 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
     """Write a model under its own names, a disjunctive one after its transformation.
 
     Pyomo writes lp, mps and nl, and MOSEK the conic formats cbf, ptf, task and jtask, for which it
-    needs no licence. An nl file gets its names beside it, as files ending in row and col.
+    needs no licence. An nl file gets its names beside it, as files ending in row and col; the other
+    formats state absolute values and norms with variables above them.
 
     Parameters
     ----------
@@ -52,6 +54,8 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         model = transformed(model, str(named.get("transformation", "bigm")))
     if suffix in FORMATS:
         return export_conic(model, path)
+    if suffix != ".nl":
+        model = without_norms(model)
     labels: dict[str, Any] = {"symbolic_solver_labels": True}
     model.write(str(path), format=WRITERS[suffix], io_options=labels)
     return path

@@ -24,6 +24,7 @@ from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 FORMATS = (".ptf", ".task", ".cbf", ".jtask")
@@ -56,7 +57,8 @@ def export_conic(model: pyo.ConcreteModel, path: str | Path) -> Path:
     ProblemClassError, SolverNotInstalledError, NumberError
         MOSEK cannot represent the model.
     """
-    form = standard_form(without_quotients(model))
+    target = without_norms(without_quotients(model))  # its parts know it as long as it is held
+    form = standard_form(target)
     return export_form(form, classify(form), path)
 
 

@@ -32,6 +32,7 @@ from tightmargin.solvers.methods import remark_on
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 ALL = "all"
@@ -188,7 +189,7 @@ def _examined(label: str, model: pyo.ConcreteModel) -> Model:
     """Class and sense of a model; raises here for what no solver could mend."""
     if is_disjunctive(model):
         model = transformed(model, transformation_of(model))
-    model = without_quotients(model)
+    model = without_norms(without_quotients(model))
     form = standard_form(model)
     origin = unedited_origin(model, form)
     remark_on(origin)

@@ -29,6 +29,7 @@ from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 
@@ -93,7 +94,8 @@ def difference_of(model: pyo.ConcreteModel) -> Difference | None:
         return None
     now = origin_now(model)
     way = now.parameters.get("transformation", "bigm")
-    target = without_quotients(transformed(model, way) if is_disjunctive(model) else model)
+    plain = without_quotients(transformed(model, way) if is_disjunctive(model) else model)
+    target = without_norms(plain)
     fresh = CATALOGUE[now.entry].build(now.data, **now.parameters)
     return difference(target, standard_form(target), fresh, way)
 

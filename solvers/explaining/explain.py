@@ -41,6 +41,7 @@ from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations.epigraphs import added_block, is_hidden, without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 SECONDS = 60.0
@@ -143,13 +144,14 @@ def explain_infeasible(
     kept, needed = filtering.reduced(*filtering.first())
     whole = filtering.whole
     parts = tuple(
-        ConflictingPart(whole.name(key), str(key[0]), whole.statement(key), key in needed)
+        ConflictingPart(whole.name(key), str(key[0]), filtering.statement(key), key in needed)
         for key in kept
+        if not is_hidden(whole.name(key), filtering.added)
     )
     return Infeasibility(
         parts,
         filtering.words,
-        all(part.needed for part in parts),
+        all(key in needed for key in kept),
         time.perf_counter() - began,
     )
 
@@ -167,7 +169,10 @@ class _Filter:
 
     def __init__(self, model: pyo.ConcreteModel, limits: Limits, began: float) -> None:
         self.limits, self.began, self.words = limits, began, ""
-        self.model, names = with_fixings_as_bounds(_written(model))
+        self.given, plain = model, _plain(model)
+        written = without_norms(plain)
+        self.added = added_block(plain, written)
+        self.model, names = with_fixings_as_bounds(written)
         form = without_objective(standard_form(self.model))
         held = set(names)
         fixed = np.array([name in held for name in form.columns.names()], dtype=bool)
@@ -268,6 +273,13 @@ class _Filter:
         found = feasible_point(form, subject.classification, limits)
         return None if found is None else found[1]
 
+    def statement(self, key: Key) -> str:
+        """What a part says, with the absolute values and norms of the user."""
+        text = self.whole.statement(key)
+        row = self.given.find_component(self.whole.name(key))
+        changed = self.added is not None and f"{self.added.name}." in text
+        return str(row.expr) if changed and row is not None else text
+
     def left(self) -> float:
         """Seconds."""
         if self.limits.time_limit is None:
@@ -275,7 +287,7 @@ class _Filter:
         return self.limits.time_limit - (time.perf_counter() - self.began)
 
 
-def _written(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
-    """As solve() reads it, without disjunctions and quotients."""
+def _plain(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """Without disjunctions, gaps in domains and quotients."""
     target = transformed(model, transformation_of(model)) if is_disjunctive(model) else model
     return without_quotients(without_gaps(target))

@@ -17,18 +17,15 @@ from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
-from pyomo.core.base.expression import NamedExpressionData
-from pyomo.core.expr.numeric_expr import (
-    DivisionExpression,
-    LinearExpression,
-    MonomialTermExpression,
-    NegationExpression,
-    PowExpression,
-    ProductExpression,
-    SumExpression,
-)
-from pyomo.core.expr.numvalue import is_potentially_variable
+from pyomo.core.expr.numeric_expr import DivisionExpression
 from pyomo.repn import generate_standard_repn
+
+from tightmargin.solvers.transformations.terms import (
+    is_affine,
+    only_objective,
+    parts_of,
+    squares_of,
+)
 
 BLOCK = "quotients"
 
@@ -49,11 +46,11 @@ def without_quotients(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     `cone[k]`, and, where p or T is no single variable, variables for them with rows `equals`.
     A model with no objective, or several, is returned as it is: whoever reads it says so.
     """
-    goal = _objective(model)
+    goal = only_objective(model)
     if goal is None or not _split(goal)[0]:
         return model
     copy = model.clone()
-    goal = _objective(copy)
+    goal = only_objective(copy)
     assert goal is not None
     quotients, rest = _split(goal)
     quotients = [q for q in quotients if pyo.value(q.coefficient) != 0]
@@ -71,12 +68,6 @@ def without_quotients(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     return copy
 
 
-def _objective(model: pyo.ConcreteModel) -> Any:
-    """The active objective; None unless there is exactly one."""
-    found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
-    return found[0] if len(found) == 1 else None
-
-
 def _split(goal: Any) -> tuple[list[_Quotient], list[Any]]:
     """Convex quotients of an objective, and terms that add up to the rest of it."""
     quotients: list[_Quotient] = []
@@ -87,7 +78,7 @@ def _split(goal: Any) -> tuple[list[_Quotient], list[Any]]:
 
 def _walk(e: Any, factor: Any, sense: int, found: list[_Quotient], rest: list[Any]) -> None:
     """Sort the terms of factor * e; whatever is no sum of quotients is one term of the rest."""
-    for part, scale in _parts(e):
+    for part, scale in parts_of(e):
         if part is e:
             quotients = _convex_quotients(e, factor, sense)
             if quotients is None:
@@ -98,75 +89,21 @@ def _walk(e: Any, factor: Any, sense: int, found: list[_Quotient], rest: list[An
             _walk(part, factor * scale, sense, found, rest)
 
 
-def _parts(e: Any) -> list[tuple[Any, Any]]:
-    """Pairs (term, factor) that add up to an expression; itself and 1 when it is one term."""
-    if isinstance(e, NamedExpressionData) and e.args[0] is not None:
-        return [(e.args[0], 1)]
-    if _is_sum(e):
-        return [(part, 1) for part in e.args]
-    if isinstance(e, NegationExpression):
-        return [(e.args[0], -1)]
-    if isinstance(e, DivisionExpression) and _is_constant(e.args[1]):
-        return [(e.args[0], 1 / e.args[1])]
-    if isinstance(e, ProductExpression) and not isinstance(e, MonomialTermExpression):
-        a, b = e.args
-        if _is_constant(a):
-            return [(b, a)]
-        if _is_constant(b):
-            return [(a, b)]
-    return [(e, 1)]
-
-
-def _is_sum(e: Any) -> bool:
-    return isinstance(e, SumExpression) and not isinstance(e, LinearExpression)
-
-
 def _convex_quotients(e: Any, factor: Any, sense: int) -> list[_Quotient] | None:
     """factor * e as convex quotients; None when it is not that."""
     if not isinstance(e, DivisionExpression):
         return None
     numerator, divisor = e.args
-    if not _is_affine(divisor) or _least(divisor) < 0:
+    if not is_affine(divisor) or _least(divisor) < 0:
         return None
     found: list[_Quotient] = []
-    squares = _squares(numerator, factor)
+    squares = squares_of(numerator, factor)
     for coefficient, base in squares:
         value = pyo.value(coefficient, exception=False)
         if base is None or value is None or not sense * value >= 0:
             return None
         found.append(_Quotient(coefficient, base, divisor))
     return found
-
-
-def _squares(e: Any, factor: Any) -> list[tuple[Any, Any]]:
-    """Pairs (coefficient, affine base) whose squares add up to factor * e; base None if not so."""
-    pairs = []
-    for part, scale in _parts(e):
-        if part is not e:
-            pairs += _squares(part, factor * scale)
-        else:
-            pairs.append((factor, _root(e)))
-    return pairs
-
-
-def _root(e: Any) -> Any:
-    """The affine function whose square e is; None when it is not one."""
-    if not isinstance(e, PowExpression | ProductExpression):
-        return None
-    base, other = e.args
-    if isinstance(e, PowExpression):
-        square = _is_constant(other) and pyo.value(other, exception=False) == 2
-    else:
-        square = base is other
-    return base if square and _is_affine(base) else None
-
-
-def _is_constant(e: Any) -> bool:
-    return not is_potentially_variable(e)
-
-
-def _is_affine(e: Any) -> bool:
-    return e.is_variable_type() or generate_standard_repn(e, quadratic=False).is_linear()
 
 
 def _least(e: Any) -> float:

@@ -32,6 +32,7 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 LONGER = 1 + 1e-11
@@ -87,7 +88,7 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
     origin = getattr(model, "origin", None)
     if not isinstance(origin, Origin) or big_m_rule(origin) is None:
         raise ValueError(f"{model.name} has no big_m of the catalogue that could be derived again")
-    target = without_quotients(model)
+    target = without_norms(without_quotients(model))
     found = _derived(target, standard_form(target), Limits(time_limit))
     assert found is not None
     if isinstance(found, str):

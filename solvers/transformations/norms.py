@@ -1,0 +1,111 @@
+"""Which expressions are absolute values and Euclidean norms, and of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.base.expression import NamedExpressionData
+from pyomo.core.expr.base import ExpressionBase
+from pyomo.core.expr.numeric_expr import (
+    AbsExpression,
+    LinearExpression,
+    MonomialTermExpression,
+    PowExpression,
+    UnaryFunctionExpression,
+)
+from pyomo.core.expr.visitor import identify_variables
+from pyomo.repn import generate_standard_repn
+
+from tightmargin.solvers.canonical_form.squares import complete_squares
+from tightmargin.solvers.transformations.terms import is_affine, is_constant, parts_of, squares_of
+
+
+def nodes_of(e: Any) -> Iterator[Any]:
+    """An expression and its parts from the left, without numbers, variables and linear sums."""
+    left = [e]
+    while left:
+        part = left.pop()
+        if isinstance(part, MonomialTermExpression | LinearExpression):
+            continue
+        if isinstance(part, ExpressionBase | NamedExpressionData):
+            yield part
+            left += reversed(part.args)
+
+
+def mentions_norm(e: Any) -> bool:
+    """Whether an absolute value or a root occurs anywhere in an expression."""
+    return any(is_norm(part) for part in nodes_of(e))
+
+
+def is_norm(e: Any) -> bool:
+    """Whether an expression is abs(...), sqrt(...) or (...)**0.5."""
+    if isinstance(e, PowExpression):
+        return is_constant(e.args[1]) and pyo.value(e.args[1], exception=False) == 0.5
+    return isinstance(e, UnaryFunctionExpression) and e.getname() in ("abs", "sqrt")
+
+
+def is_held(e: Any) -> bool:
+    """Whether all its variables are fixed: it is a number then."""
+    return next(iter(identify_variables(e, include_fixed=False)), None) is None
+
+
+def argument_of(e: Any) -> Any:
+    """The affine p of |p|, or the sum of squares under a root; None where it is neither."""
+    inside = e.args[0]
+    if isinstance(e, AbsExpression):
+        return inside if is_affine(inside) else None
+    return inside if _is_sum_of_squares(inside) else None
+
+
+def _is_sum_of_squares(e: Any) -> bool:
+    """Whether an expression is proven to be at least 0 everywhere and convex."""
+    return is_written_as_squares(e) or _is_semidefinite(e)
+
+
+def is_written_as_squares(e: Any) -> bool:
+    """c_1 p_1^2 + ... + c_k p_k^2 + number, with nothing below 0."""
+    return all(base is not None and is_at_least_0(factor) for factor, base in summands(e))
+
+
+def is_at_least_0(e: Any) -> bool:
+    """Whether a constant expression has a value now, which is not below 0."""
+    value = None if e is None else pyo.value(e, exception=False)
+    return value is not None and value >= 0
+
+
+def summands(e: Any) -> Iterator[tuple[Any, Any]]:
+    """(coefficient, base) of each square, (number, 1) of a number, base None of anything else."""
+    for factor, term in _flat(e, 1):
+        if is_constant(term):
+            yield factor * term, 1.0
+        else:
+            yield from squares_of(term, factor)
+
+
+def _flat(e: Any, factor: Any) -> Iterator[tuple[Any, Any]]:
+    """Pairs (factor, term) that add up to factor * e."""
+    for part, scale in parts_of(e):
+        if part is e:
+            yield factor, e
+        else:
+            yield from _flat(part, factor * scale)
+
+
+def _is_semidefinite(e: Any) -> bool:
+    """Whether an expression is x'Qx with Q semidefinite, by elimination in rational numbers."""
+    repn = generate_standard_repn(e, quadratic=True)
+    if repn.nonlinear_expr is not None or repn.linear_vars or pyo.value(repn.constant) != 0:
+        return False
+    pairs = [(id(x), id(y)) for x, y in repn.quadratic_vars]
+    at = {key: k for k, key in enumerate(dict.fromkeys(key for pair in pairs for key in pair))}
+    q = np.zeros((len(at), len(at)))
+    for (x, y), number in zip(pairs, repn.quadratic_coefs, strict=True):
+        q[at[x], at[y]] += pyo.value(number) / 2
+        q[at[y], at[x]] += pyo.value(number) / 2
+    if not np.isfinite(q).all():
+        return False
+    found = complete_squares(q, np.zeros(len(at)))
+    return found is not None and found.excess is None

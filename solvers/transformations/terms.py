@@ -1,0 +1,81 @@
+"""Sums, factors, squares and affine functions in Pyomo expressions that are rewritten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.core.base.expression import NamedExpressionData
+from pyomo.core.expr.numeric_expr import (
+    DivisionExpression,
+    LinearExpression,
+    MonomialTermExpression,
+    NegationExpression,
+    PowExpression,
+    ProductExpression,
+    SumExpression,
+)
+from pyomo.core.expr.numvalue import is_potentially_variable
+from pyomo.repn import generate_standard_repn
+
+
+def only_objective(model: pyo.ConcreteModel) -> Any:
+    """The active objective; None unless there is exactly one."""
+    found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    return found[0] if len(found) == 1 else None
+
+
+def parts_of(e: Any) -> list[tuple[Any, Any]]:
+    """Pairs (term, factor) that add up to an expression; itself and 1 when it is one term."""
+    if isinstance(e, NamedExpressionData) and e.args[0] is not None:
+        return [(e.args[0], 1)]
+    if _is_sum(e):
+        return [(part, 1) for part in e.args]
+    if isinstance(e, NegationExpression):
+        return [(e.args[0], -1)]
+    if isinstance(e, DivisionExpression) and is_constant(e.args[1]):
+        return [(e.args[0], 1 / e.args[1])]
+    if isinstance(e, ProductExpression) and not isinstance(e, MonomialTermExpression):
+        a, b = e.args
+        if is_constant(a):
+            return [(b, a)]
+        if is_constant(b):
+            return [(a, b)]
+    return [(e, 1)]
+
+
+def _is_sum(e: Any) -> bool:
+    return isinstance(e, SumExpression) and not isinstance(e, LinearExpression)
+
+
+def squares_of(e: Any, factor: Any) -> list[tuple[Any, Any]]:
+    """Pairs (coefficient, affine base) whose squares add up to factor * e; base None if not so."""
+    pairs = []
+    for part, scale in parts_of(e):
+        if part is not e:
+            pairs += squares_of(part, factor * scale)
+        else:
+            pairs.append((factor, _root(e)))
+    return pairs
+
+
+def _root(e: Any) -> Any:
+    """The affine function whose square e is; None when it is not one."""
+    if not isinstance(e, PowExpression | ProductExpression):
+        return None
+    base, other = e.args
+    if isinstance(e, PowExpression):
+        square = is_constant(other) and pyo.value(other, exception=False) == 2
+    else:
+        square = base is other
+    return base if square and is_affine(base) else None
+
+
+def is_constant(e: Any) -> bool:
+    """Whether no variable occurs in an expression, fixed or not."""
+    return not is_potentially_variable(e)
+
+
+def is_affine(e: Any) -> bool:
+    """Whether an expression is affine in the variables that are not fixed."""
+    return e.is_variable_type() or generate_standard_repn(e, quadratic=False).is_linear()

@@ -1,0 +1,419 @@
+"""Absolute values and norms in rows and objectives: read as cones where they are convex."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.solvers.proof_files import second_checker
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.errors import NumberError, ProblemClassError
+from tightmargin.solvers.proof_files import checker
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.transformations.epigraphs import without_norms
+
+Model = pyo.ConcreteModel
+Edit = Callable[[Model], None]
+
+
+def data_of(seed: int, n: int = 16, d: int = 3, scale: float = 1.0) -> tm.TrainingData:
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(n, d)) * scale
+    y = np.where(X[:, 0] + 0.4 * scale * draw.normal(size=n) > 0, 1, -1)
+    y[:2] = 1, -1
+    return tm.TrainingData(X, y)
+
+
+DATA = data_of(0)
+
+
+def plane(**bounds: Any) -> Model:
+    m = Model()
+    m.x, m.y = pyo.Var(**bounds), pyo.Var(**bounds)
+    m.c = pyo.Param(initialize=2.0, mutable=True)
+    return m
+
+
+def certified(model: Model, **how: Any) -> SolveResult:
+    result = tm.solve(model, absolute_gap=1e-8, **how)  # some optima are 0
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    assert result.bound is not None
+    return result
+
+
+def l1(m: Model, price: float = 1.0) -> None:
+    m.objective.set_value(m.objective.expr + price * sum(abs(m.w[j]) for j in m.w))
+
+
+def norm_row(m: Model, radius: float = 0.5) -> None:
+    m.cap = pyo.Constraint(expr=pyo.sqrt(sum(m.w[j] ** 2 for j in m.w)) <= radius)
+
+
+# --- optima by hand ------------------------------------------------------------------------------
+
+ROOT2 = math.sqrt(2)
+# Objective over free x and y, and its least value.
+OBJECTIVES: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "one term": (lambda m: abs(m.x - 3) + (m.y - 1) ** 2, 0.0),
+    "a kink between squares": (lambda m: (m.x - 2) ** 2 + m.c * abs(m.x) + m.y**2, 3.0),
+    "a price that pins at 0": (lambda m: (m.x - 2) ** 2 + 5 * abs(m.x) + m.y**2, 4.0),
+    "a median": (lambda m: abs(m.x) + abs(m.x - 1) + abs(m.x - 5) + m.y**2, 5.0),
+    "factors and quotients": (lambda m: -(-3 * abs(2 * m.x - 1) / 4) + abs(m.x), 0.5),
+    "of a sum": (lambda m: m.c * (abs(m.x + m.y) + abs(m.x - m.y - 2) + 1), 2.0),
+    "of a number": (lambda m: abs(m.x - 1) + abs(-3) + abs(m.c), 5.0),
+    "price 0": (lambda m: 0 * abs(m.x) + (m.x - 1) ** 2, 0.0),
+    "a norm": (lambda m: pyo.sqrt(m.x**2 + m.y**2) + (m.x - 3) ** 2 + (m.y - 4) ** 2, 4.75),
+    "a power of 0.5": (lambda m: (m.x**2 + m.y**2) ** 0.5 - m.x / 2 + 1, 1.0),
+    "a norm with a number": (lambda m: pyo.sqrt(1 + (m.x - 0.1) ** 2 + 4 * m.y**2), 1.0),
+    "a norm of affine parts": (
+        lambda m: pyo.sqrt((m.x + m.y - 2) ** 2 + (m.x - m.y) ** 2) - (m.x + m.y - 2) / 2, 0.0
+    ),
+    "products": (lambda m: pyo.sqrt(2 * m.x * m.x + 2 * m.x * m.y + 3 * m.y * m.y) + abs(m.x - 1),
+                 1.0),
+    "both": (lambda m: pyo.sqrt(m.x**2 + m.y**2) + 0.5 * abs(m.x + m.y - 2), 1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+def test_a_convex_objective_has_its_optimum_by_hand(name: str, sense: Any) -> None:
+    write, expected = OBJECTIVES[name]
+    m = plane()
+    sign = 1 if sense == pyo.minimize else -1
+    m.goal = pyo.Objective(expr=sign * write(m), sense=sense)
+    result = tm.solve(m, absolute_gap=1e-7)
+    assert result.certificate.verdict.closed, result.certificate
+    assert sign * result.bound <= expected + 1e-12
+    assert sign * result.objective == pytest.approx(expected, abs=2e-7)
+    assert pyo.value(m.goal) == pytest.approx(sign * expected, abs=2e-7)
+    assert set(result.values) == {"x", "y"}
+
+
+# Row of x and y, with the least value of x + y (both within -10 and 10) beside it.
+ROWS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "an absolute value": (lambda m: abs(m.x) <= 3, -13.0),
+    "turned round": (lambda m: abs(m.x) <= 3, -13.0),
+    "negative on the other side": (lambda m: -abs(m.x) >= -3, -13.0),
+    "of an affine function": (lambda m: abs(m.x + m.y + 2) <= 1, -3.0),
+    "a Param on the right": (lambda m: abs(m.x) <= m.c, -12.0),
+    "a variable on the right": (lambda m: abs(m.x) <= m.y + 4, -4.0),
+    "a sum": (lambda m: abs(m.x) + m.c * abs(m.y) <= 4, -4.0),
+    "a factor": (lambda m: 3 * abs(m.x - 1) <= 6, -11.0),
+    "0": (lambda m: abs(m.x + m.y) <= 0, 0.0),
+    "a norm": (lambda m: pyo.sqrt(m.x**2 + m.y**2) <= 2, -2 * ROOT2),
+    "a norm, turned round": (lambda m: -pyo.sqrt(m.x**2 + m.y**2) >= -2, -2 * ROOT2),
+    "a power of 0.5": (lambda m: (m.x**2 + m.y**2) ** 0.5 <= m.c, -2 * ROOT2),
+    "a norm below a variable": (lambda m: pyo.sqrt(m.x**2 + 1) <= m.y, 10 - math.sqrt(99)),
+    "a number under the root": (lambda m: pyo.sqrt(m.x**2 + m.y**2 + 5) <= 3, -2 * ROOT2),
+    "weights": (lambda m: pyo.sqrt(m.c * m.x**2 + 2 * (m.y - 1) ** 2) <= 2, 1 - 2.0),
+    "a matrix": (lambda m: pyo.sqrt(m.x**2 + m.x * m.y + m.y**2) <= math.sqrt(3), -2.0),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_convex_row_has_its_optimum_by_hand(name: str) -> None:
+    write, expected = ROWS[name]
+    m = plane(bounds=(-10, 10))
+    m.row = pyo.Constraint(expr=write(m))
+    m.goal = pyo.Objective(expr=m.x + m.y)
+    result = certified(m)
+    assert result.bound <= expected + 1e-12
+    assert result.objective == pytest.approx(expected, abs=1e-6)
+    low, body, high = m.row.to_bounded_expression()
+    value = pyo.value(body)
+    assert low is None or value >= pyo.value(low) - 1e-9
+    assert high is None or value <= pyo.value(high) + 1e-9
+    assert set(result.values) == {"x", "y"}
+    assert set(result.duals) <= {"row"}
+
+
+def test_a_cone_is_a_cone_and_an_interval_needs_no_variable() -> None:
+    m = plane()
+    m.goal = pyo.Objective(expr=m.x)
+    m.row = pyo.Constraint(expr=abs(m.x - m.y) <= 2)
+    linear = without_norms(m)
+    assert [v.name for v in standard_form(linear).columns] == ["x", "y"]
+    m.ball = pyo.Constraint(expr=pyo.sqrt(m.x**2 + m.y**2) <= 2)
+    conic = without_norms(m)
+    assert classify(standard_form(conic)).problem_class is ProblemClass.SOCP
+    assert m.component("epigraphs") is None
+    assert str(m.row.expr) == "abs(x - y)  <=  2"
+
+
+def test_models_without_norms_are_not_copied() -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    assert without_norms(m) is m
+    m.w[0].fix(1.0)
+    m.held = pyo.Constraint(expr=abs(m.w[0]) + m.b >= 2)
+    assert without_norms(m) is m, "a fixed variable is a number"
+    assert certified(m).values["b"] >= 1 - 1e-9
+    m.off = pyo.Constraint(expr=abs(m.w[1]) <= 2)
+    m.off.deactivate()
+    assert without_norms(m) is m
+
+
+# --- random models against another modeller, and against epigraphs by hand ----------------------
+
+
+def by_cvxpy(data: tm.TrainingData, price: float, radius: float, weights: np.ndarray) -> float:
+    w, b = cp.Variable(data.d), cp.Variable()
+    hinge = cp.sum(cp.pos(1 - cp.multiply(data.y, data.X @ w + b)))
+    goal = cp.sum_squares(w) / 2 + hinge + price * cp.norm1(cp.multiply(weights, w))
+    problem = cp.Problem(cp.Minimize(goal), [cp.norm2(w) <= radius, cp.abs(w[0] + w[1]) <= 0.7])
+    problem.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
+    return float(problem.value)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_machines_agree_with_cvxpy(seed: int) -> None:
+    draw = np.random.default_rng(100 + seed)
+    data = data_of(seed, n=int(draw.integers(6, 25)), d=int(draw.integers(2, 6)))
+    price, radius = float(draw.uniform(0, 3)), float(draw.uniform(0.2, 2))
+    weights = draw.uniform(0.1, 2, data.d)
+    m = tm.c_svc(data, C=1.0)
+    costs = (abs(float(a) * m.w[j]) for j, a in zip(m.w, weights, strict=True))
+    m.objective.set_value(m.objective.expr + price * sum(costs))
+    m.ball = pyo.Constraint(expr=pyo.sqrt(sum(m.w[j] ** 2 for j in m.w)) <= radius)
+    m.pair = pyo.Constraint(expr=abs(m.w[0] + m.w[1]) <= 0.7)
+    result = certified(m)
+    assert result.objective == pytest.approx(by_cvxpy(data, price, radius, weights), rel=1e-6)
+    assert pyo.value(m.objective) == pytest.approx(result.objective, rel=1e-7)
+    assert np.linalg.norm(result.values["w"]) <= radius * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("solver", ["clarabel", "highs"])
+def test_an_epigraph_by_hand_says_the_same_in_any_units(scale: float, solver: str) -> None:
+    """X times s, with C / s^2 and the price / s: w is divided by s, the objective by s^2."""
+    data, words = data_of(7, scale=scale), {"C": 1.0 / scale**2}
+    ours, theirs = tm.c_svc(data, **words), tm.c_svc(data, **words)
+    l1(ours, 1.0 / scale)
+    theirs.t = pyo.Var(theirs.w.index_set())
+    theirs.up = pyo.Constraint(theirs.t.index_set(), rule=lambda m, j: m.t[j] >= m.w[j])
+    theirs.down = pyo.Constraint(theirs.t.index_set(), rule=lambda m, j: m.t[j] >= -m.w[j])
+    theirs.objective.set_value(theirs.objective.expr + sum(theirs.t.values()) / scale)
+    found, known = certified(ours, solver=solver), certified(theirs, solver=solver)
+    assert found.objective == pytest.approx(known.objective, rel=1e-6)
+
+
+def test_repeated_points_are_one_point_of_twice_the_cost() -> None:
+    once, twice = tm.c_svc(DATA, C=2.0), tm.c_svc(
+        tm.TrainingData(np.vstack([DATA.X, DATA.X]), np.r_[DATA.y, DATA.y]), C=1.0
+    )  # fmt: skip
+    for m in (once, twice):
+        l1(m, 1.5)
+    assert certified(once).objective == pytest.approx(certified(twice).objective, rel=1e-6)
+
+
+def test_an_edit_twice_and_a_clone_say_what_they_say() -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    l1(m)
+    one = certified(m).objective
+    assert certified(m).objective == pytest.approx(one, rel=1e-9)
+    assert certified(m.clone()).objective == pytest.approx(one, rel=1e-9)
+    l1(m, 2.0)
+    three = tm.c_svc(DATA, C=1.0)
+    l1(three, 3.0)
+    assert certified(m).objective == pytest.approx(certified(three).objective, rel=1e-6)
+    m.cap = pyo.Constraint(expr=abs(m.w[0]) <= 0.01)
+    m.again = pyo.Constraint(expr=abs(m.w[0]) <= 0.02)
+    result = certified(m)
+    assert abs(result.values["w"][0]) <= 0.01 + 1e-12
+    assert m.component("epigraphs") is None
+
+
+# --- what depends on it --------------------------------------------------------------------------
+
+
+def test_a_model_with_integers_is_proven_too() -> None:
+    """The least sum of |3 x_j - 4 - j| over whole x, with a row, against enumeration."""
+    m = Model()
+    m.x = pyo.Var(range(3), within=pyo.Integers, bounds=(-3, 4))
+    m.row = pyo.Constraint(expr=sum(m.x.values()) >= 8)
+    m.goal = pyo.Objective(expr=sum(abs(3 * m.x[j] - 4 - j) for j in range(3)))
+    grid = np.array(np.meshgrid(*[range(-3, 5)] * 3)).reshape(3, -1)
+    costs = np.abs(3 * grid - 4 - np.arange(3)[:, None]).sum(axis=0)[grid.sum(axis=0) >= 8]
+    assert certified(m).objective == pytest.approx(costs.min(), rel=1e-7)
+
+
+def test_a_search_takes_an_interval_along() -> None:
+    m = tm.zero_one_big_m(DATA, penalty=0.5, big_m="derived")
+    m.cap = pyo.Constraint(expr=abs(m.w[0]) <= 0.3)
+    result = certified(m, method="conflict-search")
+    direct = tm.zero_one_big_m(DATA, penalty=0.5, big_m="derived")
+    direct.cap = pyo.Constraint(expr=(-0.3, direct.w[0], 0.3))
+    assert result.objective == pytest.approx(certified(direct).objective, rel=1e-6)
+
+
+def test_a_derived_big_m_is_derived_again_under_a_price() -> None:
+    """Against all 2^n choices of the points that are given up, each one by cvxpy."""
+    data = data_of(3, n=7, d=2)
+    m = tm.zero_one_big_m(data, penalty=0.5, big_m="derived", intercept="penalised")
+    l1(m, 0.7)
+    best = math.inf
+    for choice in range(2**data.n):
+        kept = [i for i in range(data.n) if not choice >> i & 1]
+        w, b = cp.Variable(2), cp.Variable()
+        rows = [data.y[i] * (data.X[i] @ w + b) >= 1 for i in kept]
+        goal = (cp.sum_squares(w) + b**2) + 0.7 * cp.norm1(w)
+        value = cp.Problem(cp.Minimize(goal), rows).solve(solver=cp.CLARABEL)
+        best = min(best, value + 0.5 * (data.n - len(kept)))
+    assert certified(m).objective == pytest.approx(best, rel=1e-5)
+
+
+def test_an_empty_and_an_endless_model_are_proven() -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    norm_row(m)
+    m.low = pyo.Constraint(expr=m.w[1] >= 0.7)
+    assert tm.solve(m).status is Status.INFEASIBLE
+    told = tm.explain_infeasible(m)
+    assert {part.name for part in told.parts} == {"low", "cap"}
+    assert "sqrt(w[0]**2" in next(p.statement for p in told.parts if p.name == "cap")
+    empty = plane()
+    empty.row = pyo.Constraint(expr=abs(empty.x) <= -1)
+    assert tm.solve(empty).status is Status.INFEASIBLE
+    endless = plane()
+    endless.goal = pyo.Objective(expr=endless.x + abs(endless.x) / 2)
+    result = tm.solve(endless)
+    assert result.status is Status.UNBOUNDED
+    assert set(result.ray) == {"x", "y"}
+
+
+def test_the_multiplier_of_a_row_is_its_price() -> None:
+    """The change of the optimum for one more on the right side, by a difference."""
+    objectives = []
+    for radius in (0.5, 0.5 + 1e-4):
+        m = tm.c_svc(DATA, C=1.0)
+        m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+        norm_row(m, radius)
+        objectives.append(certified(m, solver="clarabel").objective)
+    slope = (objectives[1] - objectives[0]) / 1e-4
+    assert slope < -0.1
+    assert m.dual[m.cap] == pytest.approx(slope, rel=1e-2)
+
+
+def test_differences_and_models_are_shown_as_they_were_written() -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    norm_row(m)
+    l1(m)
+    tm.solve(m)
+    for text in (str(tm.diff(m)), str(tm.show(m))):
+        assert "sqrt(w[0]**2" in text
+        assert "abs(w[1])" in text
+        assert "epigraphs" not in text
+
+
+def test_a_proof_file_states_the_epigraphs_and_is_checked(tmp_path: Path) -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    l1(m)
+    norm_row(m)
+    file = tmp_path / "proof.json"
+    result = certified(m, proof=file)
+    assert "became 4 variables, epigraphs.value" in result.message
+    document = json.loads(file.read_text())
+    found = checker.check(document)
+    assert second_checker.decides(document)
+    assert found.kind == "optimum"
+    assert float(found.lower) <= result.objective <= float(found.upper) * (1 + 1e-12)
+    assert "epigraphs.value[1]" in file.read_text()
+
+
+@pytest.mark.parametrize("suffix", ["lp", "mps", "ptf"])
+def test_formats_without_norms_get_variables(suffix: str, tmp_path: Path) -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    l1(m)
+    text = tm.export(m, tmp_path / f"model.{suffix}").read_text()
+    assert "epigraphs" in text
+
+
+def test_a_gap_table_has_the_edit_in_all_rows() -> None:
+    def small(m: Model) -> None:
+        m.cap = pyo.Constraint(expr=abs(m.w[0]) + abs(m.w[1]) <= 0.6)
+
+    words = {"penalty": 0.5, "big_m": 50.0}
+    table = tm.compare(DATA, ["zero_one_relaxed"], parameters=words, edit=small)
+    assert 0 < table.relative_gap(table.rows[0]) < 1
+
+
+# --- what is no convex use -----------------------------------------------------------------------
+
+REFUSED: dict[str, tuple[Edit, str]] = {
+    "from below": (
+        lambda m: m.add_component("r", pyo.Constraint(expr=abs(m.w[0]) >= 0.5)),
+        r"row r: abs\(w\[0\]\) is bounded from below, which is not convex: say with a binary",
+    ),
+    "an equation": (
+        lambda m: m.add_component("r", pyo.Constraint(expr=abs(m.w[0]) == 0.5)),
+        "row r: .* bounded from below",
+    ),
+    "two sides": (
+        lambda m: m.add_component("r", pyo.Constraint(expr=(0.1, abs(m.w[0]), 0.5))),
+        "row r: .* bounded from below",
+    ),
+    "a reward": (lambda m: l1(m, -1.0), r"objective objective: abs\(w\[0\]\) is rewarded"),
+    "of a product": (
+        lambda m: m.add_component("r", pyo.Constraint(expr=abs(m.w[0] * m.w[1]) <= 1)),
+        r"row r: abs\(w\[0\]\*w\[1\]\) is of something that is not linear",
+    ),
+    "of an absolute value": (
+        lambda m: m.add_component("r", pyo.Constraint(expr=abs(abs(m.w[0]) - 1) <= 1)),
+        "not linear",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("how", [{}, {"method": "direct"}, {"solver": "scip"}])
+def test_other_absolute_values_are_refused_by_name(name: str, how: dict[str, str]) -> None:
+    edit, holds = REFUSED[name]
+    m = tm.c_svc(DATA, C=1.0)
+    edit(m)
+    with pytest.raises(ProblemClassError, match=holds):
+        tm.solve(m, **how)
+
+
+def test_a_row_of_which_one_part_is_not_convex_is_refused_whole() -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    m.r = pyo.Constraint(expr=abs(m.w[0]) - abs(m.w[1]) <= 0)
+    with pytest.raises(ProblemClassError, match=r"row r: abs\(w\[1\]\) is bounded from below"):
+        tm.solve(m)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda m: pyo.sqrt(m.x**2 + m.y**2) >= 1,
+        lambda m: pyo.sqrt(m.x**2 - 1) <= 2,
+        lambda m: pyo.sqrt(m.x + 3) <= 2,
+        lambda m: pyo.sqrt(m.x**2 + 3 * m.x * m.y + m.y**2) <= 2,
+        lambda m: pyo.sqrt(m.x**2 + m.x) <= 2,
+    ],
+)
+def test_roots_that_are_no_norm_stay_what_they_are(write: Callable[[Any], Any]) -> None:
+    """No sum of squares, or bounded from below: for a solver of such models, and never a proof."""
+    m = plane(bounds=(-3, 3))
+    m.goal = pyo.Objective(expr=m.x - m.y)
+    m.row = pyo.Constraint(expr=write(m))
+    assert without_norms(m) is m
+
+
+def test_a_number_that_is_none_is_named() -> None:
+    m = tm.c_svc(DATA, C=1.0)
+    m.r = pyo.Constraint(expr=abs(m.w[0]) <= m.b)
+    m.price = pyo.Param(mutable=True, initialize=1.0, within=pyo.Any)
+    m.s = pyo.Constraint(expr=m.price * m.w[1] + abs(m.w[0]) <= 3)
+    m.price.set_value(math.nan)
+    with pytest.raises(NumberError, match=r"row s: coefficient of w\[1\] is nan"):
+        tm.solve(m)
