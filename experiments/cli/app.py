@@ -84,6 +84,8 @@ class Commands(TyperGroup):
             code = _failed(error, 2)
         except REFUSED as error:
             code = _failed(error, 2)
+        except MemoryError:
+            code = _failed(MemoryError("memory ran out: take fewer points, or another method"), 1)
         except (OSError, RuntimeError) as error:
             code = _failed(error, 1)
         except Exception as error:
@@ -154,7 +156,7 @@ app = typer.Typer(
     name="tightmargin",
     help="Support vector machines as optimization models, with certified relaxation gaps.",
     rich_markup_mode=None,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
 )
 

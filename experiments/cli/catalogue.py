@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from tightmargin.experiments.cli.options import Json
+from tightmargin.experiments.cli.options import Json, Name
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
-from tightmargin.experiments.console.tables import BAD, GOOD, WARN, plain_table, show
+from tightmargin.experiments.console.tables import BAD, GOOD, WARN, fits, plain_table, show
 from tightmargin.experiments.data.loading import KINDS
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
 from tightmargin.solvers.backends.choice import capable
@@ -22,6 +21,9 @@ from tightmargin.solvers.backends.registry import SOLVERS, UNSUPPORTED
 
 if TYPE_CHECKING:
     from tightmargin.solvers.doctor import SolverReport
+
+WIDE = 200  # characters of a line with source and solvers
+SHOW_SAYS = "show NAME: its mathematics, its source, what it relaxes, solvers that take it"
 
 
 def describe(entry: Entry) -> dict[str, Any]:
@@ -51,17 +53,23 @@ def describe(entry: Entry) -> dict[str, Any]:
 
 
 def list_command(json: Json = False) -> int:
-    """The catalogue: name, class, source equation, relaxes, solvers that can take it here."""
+    """The catalogue: every formulation with its class, and what it is or where it is from.
+
+    On a wide screen and in a file: source equation, relaxes, solvers that can take it here.
+    """
     if json:
         emit("list", {"formulations": [describe(entry) for entry in CATALOGUE.values()]})
         return 0
     able = {entry.name: capable(entry.problem_class) for entry in CATALOGUE.values()}
-    show(catalogue_table(CATALOGUE.values(), able))
+    if fits(WIDE):
+        show(catalogue_table(CATALOGUE.values(), able))
+    else:
+        show(short_table(CATALOGUE.values(), able), SHOW_SAYS)
     return 0
 
 
 def show_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A formulation, see list.")],
+    name: Name,
     json: Json = False,
 ) -> int:
     """Mathematics, source and parameters of one formulation."""
@@ -138,6 +146,15 @@ def catalogue_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str
             related = f"= {entry.restates}"
         able = ", ".join(solvers[entry.name]) or Text("none installed", style=BAD)
         table.add_row(entry.name, str(entry.problem_class), entry.source, related, able)
+    return table
+
+
+def short_table(entries: Iterable[Entry], solvers: Mapping[str, Sequence[str]]) -> Table:
+    """All formulations on a screen of 80 columns: name, class, and what it is."""
+    table = plain_table("name", "class", "")
+    for entry in entries:
+        missing = "" if solvers[entry.name] else " (no solver installed)"
+        table.add_row(entry.name, str(entry.problem_class), f"{entry.title}{missing}")
     return table
 
 

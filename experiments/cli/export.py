@@ -18,7 +18,7 @@ from tightmargin.solvers.exporting import SUFFIXES, WRITERS, export
 
 
 def export_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A formulation, see list.")],
+    name: options.Name,
     file: Annotated[
         Path,
         typer.Argument(

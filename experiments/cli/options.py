@@ -10,16 +10,37 @@ from typing import Annotated, Any
 
 import typer
 
+from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.experiments.data.loading import about, load_for
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.data.specs import load
+from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.methods import AUTO
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 
+
+def _beginning(known: Iterable[str], start: str) -> list[str]:
+    """Words that a shell may complete."""
+    return [word for word in known if word.startswith(start)]
+
+
+def _formulations(incomplete: str) -> list[str]:
+    return _beginning(CATALOGUE, incomplete)
+
+
+def _solvers(incomplete: str) -> list[str]:
+    return _beginning((AUTO, *SOLVERS), incomplete)
+
+
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="A formulation, see list.", autocompletion=_formulations),
+]
 Spec = Annotated[
     str,
     typer.Option(
@@ -46,7 +67,10 @@ Settings = Annotated[
         "kpca_tolerance; repeat for more.",
     ),
 ]
-Solver = Annotated[str, typer.Option(metavar="NAME", help=f"auto, {', '.join(SOLVERS)}.")]
+Solver = Annotated[
+    str,
+    typer.Option(metavar="NAME", help=f"auto, {', '.join(SOLVERS)}.", autocompletion=_solvers),
+]
 SecondSolver = Annotated[
     str | None,
     typer.Option("--second-solver", metavar="NAME", help="Asked as well; its claims are compared."),
@@ -64,6 +88,14 @@ AbsoluteGap = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the solver.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the solver.")]
+SolverOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="KEY=VALUE",
+        help="An option of the solver or method that is named, by its own name; repeat for more.",
+    ),
+]
 Isolate = Annotated[
     bool,
     typer.Option(
@@ -96,6 +128,28 @@ class SolverChoice:
             "log": self.log,
         }
         return asked | ({"absolute_gap": self.absolute_gap} if self.absolute_gap else {})
+
+
+def solver_options(texts: Iterable[str], *named: str) -> dict[str, Any]:
+    """What --option says.
+
+    Parameters
+    ----------
+    named : str
+        Solver and method: one of them must not be "auto".
+
+    Raises
+    ------
+    ValueError
+        Texts that are no KEY=VALUE, or nobody named whose options they could be.
+    """
+    found = parse_settings(texts, "--option max_iter=100")
+    if found and all(word == AUTO for word in named):
+        raise ValueError(
+            f"--option {next(iter(found))}: whose option is it? Name a solver with --solver, or a "
+            "method with --method"
+        )
+    return found
 
 
 def load_data(spec: str, label: str | None, positive: str | None) -> TrainingData:

@@ -27,7 +27,7 @@ def parse_value(text: str) -> Any:
     return text
 
 
-def parse_settings(texts: Iterable[str]) -> Settings:
+def parse_settings(texts: Iterable[str], example: str = "--set C=1") -> Settings:
     """Read key=value texts.
 
     Raises
@@ -39,7 +39,7 @@ def parse_settings(texts: Iterable[str]) -> Settings:
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not (key and equals and value):
-            raise ValueError(f"a setting is key=value, as in --set C=1; got {text!r}")
+            raise ValueError(f"a setting is key=value, as in {example}; got {text!r}")
         if key in found:
             raise ValueError(f"{key} is set twice: {found[key]!r} and {value!r}")
         found[key] = parse_value(value)

@@ -19,6 +19,7 @@ from tightmargin.experiments.console.result import result_page
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.data.readers import existing
 from tightmargin.experiments.estimators.fitted import fitted
 from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.plots.bounds import bound_trace, save_bounds
@@ -50,7 +51,7 @@ METHODS = _methods()
 
 
 def solve_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A formulation, see list.")],
+    name: options.Name,
     data: options.Spec,
     settings: options.Settings = None,
     method: Annotated[str, typer.Option(metavar="M", help=METHODS)] = AUTO,
@@ -75,6 +76,11 @@ def solve_command(
     positive: options.Positive = None,
     solver: options.Solver = "auto",
     second_solver: options.SecondSolver = None,
+    option: options.SolverOptions = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="A saved result to start from."),
+    ] = None,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = None,
     threads: options.Threads = None,
@@ -99,6 +105,8 @@ def solve_command(
     found = parse_settings(settings or ())
     named = solver != AUTO or second_solver is not None
     refuse_method(method, entry_named(name).name, solver=named)
+    own = options.solver_options(option or (), solver, method)
+    first = None if start is None else SolveResult.load(existing(str(start)))
     choice = options.SolverChoice(solver, time_limit, threads, seed, log, absolute_gap)
     with working(f"solving {name}", log=log):
         prepared, model = prepared_model(name, data, label, positive, found)
@@ -110,6 +118,8 @@ def solve_command(
             "method": method,
             "proof": proof,
             "prove": False if prove == 0 else prove,
+            "options": own or None,
+            "warm_start": first,
             **choice.limits,
         }
         result = run(model, choice.solver, **words)

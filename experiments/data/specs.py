@@ -6,6 +6,7 @@ A SPEC is a source, then options after commas:
     file.npz                 arrays X and y, or label=NAME instead of y
     file.libsvm              label index:value index:value ...
     file                     (no suffix) Brooks text: n and d, then label and features per line
+    /dev/stdin               what is piped in, in any of these formats
     sklearn:NAME             breast_cancer, digits, iris or wine of scikit-learn, see `SKLEARN`
     uci:NAME                 a public data set of the papers, see `UCI`
     synthetic:KIND           none, clustered, spread (n=, d=, sigma=), flip (n=, d=, tau=) or
@@ -41,6 +42,7 @@ from tightmargin.experiments.data.sources import (
     synthetic,
     unknown,
 )
+from tightmargin.experiments.data.streams import STREAM, as_file, is_stream
 from tightmargin.experiments.data.subsets import Options, columns_of, subset
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
@@ -140,13 +142,14 @@ def read_points(
     Complaints do not begin with the spec unless they are about it.
     """
     given = {"label": label, "positive": positive}
-    scheme, name, written = _parse(spec)
-    options = _merge(scheme, name, written, {k: v for k, v in given.items() if v is not None})
-    if scheme == "synthetic":
-        X, y = synthetic(name, options, labelling)
-        return X[:, columns_of(options, X.shape[1])], y
-    X, y = READERS[scheme](name, options, labelling)
-    return subset(X, y, options)
+    source, head, written = _parse(spec)
+    with as_file(source, head) as (scheme, name):
+        options = _merge(scheme, name, written, {k: v for k, v in given.items() if v is not None})
+        if scheme == "synthetic":
+            X, y = synthetic(name, options, labelling)
+            return X[:, columns_of(options, X.shape[1])], y
+        X, y = READERS[scheme](name, options, labelling)
+        return subset(X, y, options)
 
 
 def _with_spec(spec: str, error: ValueError) -> ValueError:
@@ -187,6 +190,8 @@ def _source(head: str) -> tuple[str, str]:
         if scheme not in _SCHEMES:
             raise unknown(scheme, "source", _SCHEMES)
         return scheme, name
+    if is_stream(head):
+        return STREAM, head
     suffix = Path(head).suffix.lower()
     if suffix not in _SUFFIXES and not Path(head).expanduser().is_dir():
         raise ValueError(

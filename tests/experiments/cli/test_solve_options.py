@@ -1,0 +1,222 @@
+"""Solver options, starts, data that is piped in, shell completion, memory, the screen of list."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.references.reference_solutions import points
+from tests.support.command_line import ROOT, run, start, write_csv
+from tightmargin.experiments.cli import solve as solving
+from tightmargin.experiments.console import tables
+from tightmargin.experiments.data.streams import kind_of
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.result import SolveResult
+
+DATA = points("overlapping", 1, n=10)
+C_SVC = ("solve", "c_svc", "--set", "C=1", "--data")
+ZERO_ONE = ("solve", "zero_one_big_m", "--set", "penalty=1", "big_m=50", "--data")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("options") / "points.csv", DATA)
+
+
+# --- options and starts --------------------------------------------------------------------------
+
+
+def test_options_go_to_the_solver_that_is_named(file: Path) -> None:
+    words = ("--solver", "clarabel", "--option", "max_iter=2", "--option", "verbose=false")
+    answer = run(*C_SVC, file, *words, "--json")
+    assert answer.code == 1
+    assert answer.json["solver"]["options"] == {"max_iter": 2, "verbose": False}
+    assert "2 iterations" in answer.json["message"]
+
+
+def test_options_go_to_the_method_that_is_named(file: Path) -> None:
+    words = ("solve", "soft_margin_svc", "--set", "ridge=0.1", "intercept=none")
+    answer = run(*words, "--data", file, "--method", "sgd", "--option", "steps=50", "--json")
+    assert answer.json["solver"]["options"]["steps"] == 50
+
+
+@pytest.mark.parametrize(
+    ("words", "holds"),
+    [
+        (("--option", "max_iter=2"), "--option max_iter: whose option is it? Name a solver"),
+        (("--solver", "auto", "--option", "max_iter=2"), "whose option is it?"),
+        (("--solver", "clarabel", "--option", "max_itr=2"), "did you mean max_iter"),
+        (("--solver", "clarabel", "--option", "max_iter=many"), "cannot take 'many'"),
+        (("--solver", "clarabel", "--option", "max_iter"), "as in --option max_iter=100; got"),
+        (("--solver", "highs", "--option", "a=1", "--option", "a=2"), "a is set twice"),
+        (("--start", "missing.json"), "there is no file missing.json"),
+    ],
+)
+def test_options_that_nobody_takes_are_refused(
+    words: tuple[str, ...], holds: str, file: Path
+) -> None:
+    answer = run(*C_SVC, file, *words)
+    assert answer.code == 2
+    assert holds in answer.complaint
+
+
+def test_a_saved_result_is_a_start(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "result.json"
+    assert run(*ZERO_ONE, file, "--out", saved).code == 0
+    seen: list[Any] = []
+
+    def watched(model: Any, *words: Any, **limits: Any) -> SolveResult:
+        seen.append(limits["warm_start"])
+        return solve(model, *words, **limits)
+
+    monkeypatch.setattr(solving, "solve", watched)
+    again = run(*ZERO_ONE, file, "--start", saved, "--solver", "scip", "--json")
+    assert again.code == 0
+    assert "no effect" not in again.json["message"]
+    assert isinstance(seen[0], SolveResult)
+    assert set(seen[0].values) == {"w", "b", "z"}
+    told = run(*C_SVC, file, "--start", saved, "--json").json["message"]
+    assert "the warm start had no effect" in told
+
+
+def test_a_start_of_another_model_or_another_file_is_refused(file: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "result.json"
+    run(*C_SVC, file, "--out", saved)
+    answer = run("solve", "c_svc_dual", "--set", "C=1", "--data", file, "--start", saved)
+    assert (answer.code, "has no variable of the result's" in answer.complaint) == (2, True)
+    answer = run(*C_SVC, file, "--start", file)
+    assert (answer.code, "is not a readable result" in answer.complaint) == (2, True)
+
+
+# --- data that is piped in -----------------------------------------------------------------------
+
+
+def piped(text: str, *words: str, redirected: Path | None = None) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "tightmargin", *C_SVC, *words]
+    if redirected is not None:
+        redirected.write_text(text)
+        with redirected.open() as stream:
+            return subprocess.run(
+                command, cwd=ROOT, stdin=stream, capture_output=True, text=True, check=False
+            )
+    return subprocess.run(
+        command, cwd=ROOT, input=text, capture_output=True, text=True, check=False
+    )
+
+
+def texts(file: Path) -> dict[str, str]:
+    """The same points in three formats."""
+    lines = list(zip(DATA.X.tolist(), DATA.y.tolist(), strict=True))
+    brooks = [f"{int(y)} {' '.join(map(repr, x))}" for x, y in lines]
+    sparse = [
+        f"{int(y)} {' '.join(f'{j + 1}:{value!r}' for j, value in enumerate(x))}" for x, y in lines
+    ]
+    return {
+        "csv": file.read_text(),
+        "brooks": "\n".join([f"{DATA.n} {DATA.d}", *brooks]),
+        "libsvm": "\n".join(sparse),
+    }
+
+
+@pytest.mark.parametrize("kind", ["csv", "brooks", "libsvm"])
+def test_what_is_piped_in_is_the_data(kind: str, file: Path, tmp_path: Path) -> None:
+    known = run(*C_SVC, file, "--json").json
+    done = piped(
+        texts(file)[kind],
+        "/dev/stdin",
+        "--json",
+        redirected=tmp_path / "x" if kind == "csv" else None,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f'"sha256": "{known["data"]["sha256"]}"' in done.stdout
+
+
+def test_options_follow_it_and_nothing_is_refused(file: Path) -> None:
+    done = piped(texts(file)["csv"], "/dev/stdin,n=6,stratify", "--json")
+    assert done.returncode == 0, done.stderr
+    assert '"n": 6' in done.stdout
+    done = piped("\n", "/dev/stdin")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tightmargin: /dev/stdin: nothing was piped in\n"
+
+
+def test_the_kind_of_a_stream_is_that_of_its_first_line() -> None:
+    assert kind_of(b"PK\x03\x04...") == "npz"
+    assert kind_of(b"\na,b,y\n1,2,1\n") == "csv"
+    assert kind_of(b"1 1:0.5 2:3\n") == "libsvm"
+    assert kind_of(b"5 2\n1 0 1\n") == "brooks"
+    assert kind_of(b"\xff\xfe,\n") == "csv"
+
+
+# --- the shell and the screen --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("so", ["solvers", "solve"]),
+        ("solve c_s", ["c_svc", "c_svc_dual"]),
+        ("show rsvm_dual", ["rsvm_dual", "rsvm_dual_perspective"]),
+        ("solve c_svc --sol", ["--solver"]),
+        ("solve c_svc --solver cl", ["clarabel"]),
+    ],
+)
+def test_a_shell_completes_commands_names_and_solvers(typed: str, expected: list[str]) -> None:
+    words = typed.split()
+    told = {
+        "_TIGHTMARGIN_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"tightmargin {typed}",
+        "COMP_CWORD": str(len(words)),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tightmargin"],
+        cwd=ROOT, env=os.environ | told, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == expected, done.stderr
+
+
+def test_a_screen_of_80_columns_holds_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "PIPE_WIDTH", 80)
+    text = run("list").stdout
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 3 * len(CATALOGUE)
+    words = " ".join(text.split())
+    for name, entry in CATALOGUE.items():
+        assert any(line.split()[:2] == [name, str(entry.problem_class)] for line in lines)
+        assert " ".join(entry.title.split()[:3]) in words
+
+
+def test_memory_that_ran_out_is_one_sentence(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    def greedy(*_: Any, **__: Any) -> SolveResult:
+        raise MemoryError("std::bad_alloc")
+
+    monkeypatch.setattr(solving, "solve", greedy)
+    answer = run(*C_SVC, file)
+    assert answer.code == 1
+    assert answer.complaint.startswith("tightmargin: memory ran out: ")
+
+
+def test_a_command_leaves_no_temporary_files_and_no_stray_lines(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    prelude = f"import os, tempfile\nos.environ['TMPDIR'] = tempfile.tempdir = {str(folder)!r}"
+    for words in (
+        (*ZERO_ONE, file, "--solver", "scip"),
+        (*C_SVC, file, "--solver", "highs"),
+        (*C_SVC, file, "--isolate"),
+        ("solve", "conic_sdp", "--set", "penalty=1", "--data", file),
+    ):
+        process = start(*words, cwd=tmp_path, prelude=prelude)
+        stdout, stderr = process.communicate(timeout=120)
+        assert (process.returncode, stderr) == (0, ""), words
+        assert stdout
+        assert list(folder.iterdir()) == []
