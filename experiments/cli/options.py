@@ -23,6 +23,8 @@ from tightmargin.solvers.methods import AUTO
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 
+LARGEST = 1e150  # beyond it a square is infinite
+
 
 def _beginning(known: Iterable[str], start: str) -> list[str]:
     """Words that a shell may complete."""
@@ -179,7 +181,20 @@ def prepared_data(
     preprocessing: dict[str, Any],
 ) -> Prepared:
     """Data as loaded and as the builders of the named formulations read it."""
-    return prepare(load_for(names, spec, label=label, positive=positive), preprocessing)
+    found = prepare(load_for(names, spec, label=label, positive=positive), preprocessing)
+    _refuse_huge(spec, found)
+    return found
+
+
+def _refuse_huge(spec: str, prepared: Prepared) -> None:
+    """Raise ValueError for features whose products are no numbers."""
+    points = getattr(prepared.data, "X", None)
+    largest = 0.0 if points is None else float(abs(points).max())
+    if largest > LARGEST:
+        raise ValueError(
+            f"{spec}: the largest feature is {largest:.3g}, and products of such numbers overflow: "
+            "add --set normalise=zscore, or take other units"
+        )
 
 
 def writable(path: Path | None, suffixes: tuple[str, ...]) -> None:

@@ -205,6 +205,19 @@ def test_memory_that_ran_out_is_one_sentence(monkeypatch: pytest.MonkeyPatch, fi
     assert answer.complaint.startswith("tightmargin: memory ran out: ")
 
 
+@pytest.mark.parametrize("entry", ["c_svc", "zero_one_big_m", "conic_sdp", "hard_margin_svc"])
+def test_numbers_whose_squares_overflow_are_one_sentence(entry: str, tmp_path: Path) -> None:
+    huge = tmp_path / "huge.csv"
+    huge.write_text("a,b,y\n1e300,1,1\n-1e300,2,-1\n3e299,1,1\n0,4e299,-1\n")
+    words = {"c_svc": ["C=1"], "zero_one_big_m": ["penalty=1", "big_m=9"]}
+    own = words.get(entry, ["penalty=1"] if entry == "conic_sdp" else ["intercept=free"])
+    answer = run("solve", entry, "--data", huge, "--set", *own)
+    assert answer.code == 2
+    assert answer.complaint.endswith("add --set normalise=zscore, or take other units")
+    scaled = run("solve", entry, "--data", huge, "--set", *own, "normalise=zscore")
+    assert (scaled.code, scaled.stderr) == (0, "")
+
+
 def test_a_command_leaves_no_temporary_files_and_no_stray_lines(file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
