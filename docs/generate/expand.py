@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from docs.generate import api, commands, entries, fitted, notebooks, tables
+from docs.generate import api, commands, entries, fitted, graph, notebooks, tables
 
 _MARKER = re.compile(r"<!-- generated: (?P<word>[\w-]+)(?: (?P<argument>\S+))? -->")
 
@@ -19,7 +19,9 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "classes": tables.classes,
     "verdicts": tables.verdicts,
     "commands": commands.reference,
-    "front-door": api.front_door,
+    "graph": graph.graph,
+    "tasks": api.tasks,
+    "task": api.task,
     "api": api.room,
     "notebooks": notebooks.listing,
     "fitted-example": fitted.example,

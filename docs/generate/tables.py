@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from docs.generate.entries import anchor, relation
+from docs.generate.families import by_family
 from docs.generate.witnesses import ROOT
-from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.formulations import ProblemClass
 from tightmargin.formulations.formulas.formula import formulas
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -29,14 +30,20 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def catalogue() -> str:
-    """Every formulation with its class, its page and what it relaxes."""
+    """Every formulation by family, with its class, what it relaxes, its hyperparameters."""
     pages = formulas()
-    rows = []
-    for entry in (CATALOGUE[name] for name in pages):
-        link = f"[`{entry.name}`](papers/{pages[entry.name].paper}.md#{anchor(entry.name)})"
-        title = "".join(rf"\{c}" if c in r"\`*_[]<>$" else c for c in entry.title)
-        rows.append([link, str(entry.problem_class), title + relation(entry, "papers/")])
-    return _table(["name", "class", "what it is"], rows)
+    parts = []
+    for family, entries in by_family().items():
+        rows = []
+        for entry in entries:
+            link = f"[`{entry.name}`](papers/{pages[entry.name].paper}.md#{anchor(entry.name)})"
+            title = "".join(rf"\{c}" if c in r"\`*_[]<>$" else c for c in entry.title)
+            words = ", ".join(f"`{word}`" for word in entry.parameters if word != "intercept")
+            what = title + relation(entry, "papers/")
+            rows.append([link, str(entry.problem_class), what, words])
+        head = ["name", "class", "what it is", "hyperparameters"]
+        parts.append(f"### {family}\n\n{_table(head, rows)}")
+    return "\n\n".join(parts)
 
 
 def solvers() -> str:
