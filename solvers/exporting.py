@@ -24,6 +24,8 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
 
     Parameters
     ----------
+    model : ConcreteModel
+        Ours, edited or foreign.
     file : str or path
         Its suffix is the format.
 
@@ -36,6 +38,13 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
     ------
     ValueError
         Another suffix, or a model that the format cannot state.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.export(tm.c_svc(data, C=1.0), "c_svc.lp").name
+    'c_svc.lp'
     """
     path = Path(file)
     suffix = path.suffix.lower()

@@ -144,7 +144,7 @@ def lifted_cut(
     >>> rows = LiftedRows(problem, 1.0, {})
     >>> basis, reach = tight_basis(rows, z), {name: np.array(1e3) for name in point}
     >>> cut = tm.cuts.lifted_cut(rows, basis, 1.01 * np.linalg.norm(w), reach)
-    >>> cut.violation(point) > 0
+    >>> bool(cut.violation(point) > 0)
     True
     """
     names, chosen, sides = basis

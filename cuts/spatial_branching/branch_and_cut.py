@@ -121,8 +121,7 @@ def branch_and_cut(
     --------
     >>> import tightmargin as tm
     >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
-    >>> found = tm.search.branch_and_cut(data, nu=0.1)
-    >>> found.best.objective - found.bound < 1e-5
+    >>> tm.search.branch_and_cut(data, nu=0.1).proven
     True
     """
     limits = checked_limits(time_limit, None, seed)

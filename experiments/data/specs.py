@@ -88,7 +88,8 @@ def load(spec: str, *, label: str | None = None, positive: str | None = None) ->
 
     Examples
     --------
-    >>> load("synthetic:clustered,n=100,d=3,sigma=0.2,seed=0").X.shape
+    >>> import tightmargin as tm
+    >>> tm.load("synthetic:clustered,n=100,d=3,sigma=0.2,seed=0").X.shape
     (100, 3)
     """
     try:
@@ -121,7 +122,8 @@ def load_classes(
 
     Examples
     --------
-    >>> load_classes("sklearn:iris").classes
+    >>> import tightmargin as tm
+    >>> tm.data.load_classes("sklearn:iris").classes
     ('setosa', 'versicolor', 'virginica')
     """
     try:
