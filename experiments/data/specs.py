@@ -140,6 +140,23 @@ def read_points(
     """Points of a SPEC, and what `labelling` makes of their labels; see `load`.
 
     Complaints do not begin with the spec unless they are about it.
+
+    Parameters
+    ----------
+    spec : str
+        Source and options, see the top of this module.
+    labelling : callable(words, positive)
+        What makes labels of the words that are read.
+    label, positive : str, optional
+        As for `load`.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> from tightmargin.experiments.data.labels import named
+    >>> X, labels, *_ = tm.data.read_points("sklearn:iris", named)
+    >>> X.shape, str(labels[0])
+    ((150, 4), 'setosa')
     """
     given = {"label": label, "positive": positive}
     scheme, name, written = _parse(spec)
