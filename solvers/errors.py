@@ -27,7 +27,7 @@ class SolverNotInstalledError(RefusedError):
     >>> model = tm.c_svc(tm.TrainingData([[0.0], [1.0]], [-1, 1]), C=1.0)
     >>> try:
     ...     result = tm.solve(model, "scs")
-    ... except (tm.errors.SolverNotInstalledError, tm.errors.RefusedError):
+    ... except tm.errors.SolverNotInstalledError:
     ...     result = tm.solve(model)  # a solver that takes it
     """
 
@@ -55,7 +55,7 @@ class SizeLimitError(RefusedError):
     >>> model = tm.c_svc(tm.TrainingData([[0.0], [1.0]], [-1, 1]), C=1.0)
     >>> try:
     ...     result = tm.solve(model, "gurobi")
-    ... except (tm.errors.SizeLimitError, tm.errors.RefusedError):
+    ... except (tm.errors.SizeLimitError, tm.errors.SolverNotInstalledError):
     ...     result = tm.solve(model)  # a solver that takes it
     """
 
