@@ -51,6 +51,7 @@ autodoc_member_order = "bysource"
 autodoc_class_signature = "separated"
 autodoc_default_options = {"exclude-members": "__new__, __init__"}
 napoleon_google_docstring = False
+napoleon_use_param = False  # several names of one description stay together
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 viewcode_line_numbers = True
