@@ -13,7 +13,7 @@ from typing import Any
 _RULE = re.compile(r"-{3,}\s*$")
 _WORD = re.compile(r"``[^`]+``|`([^`\n]+)`")
 _TYPED = re.compile(r"(?P<names>[\w*]+(, [\w*]+)*)( : (?P<kind>.+))?")
-_ITEM = {"Raises": re.compile(r"\w+(, \w+)*"), "Returns": re.compile(r".+")}
+_ITEM = {"Raises": re.compile(r"\w+(, +\w+)*"), "Returns": re.compile(r".+")}
 _SPECIAL = re.compile(r"[*|\\]|_(?!\w)|(?<!\w)_")
 
 
