@@ -17,7 +17,6 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "formulations": tables.catalogue,
     "solvers": tables.solvers,
     "classes": tables.classes,
-    "verdicts": tables.verdicts,
     "commands": commands.reference,
     "graph": graph.graph,
     "tasks": api.tasks,
@@ -25,7 +24,6 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "api": api.room,
     "notebooks": notebooks.listing,
     "fitted-example": fitted.example,
-    "readme": tables.of_readme,
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from docs.generate.entries import anchor, relation
 from docs.generate.families import by_family
-from docs.generate.witnesses import ROOT
 from tightmargin.formulations import ProblemClass
 from tightmargin.formulations.formulas.formula import formulas
 from tightmargin.solvers.backends.preference import ORDER
@@ -66,22 +65,6 @@ def classes() -> str:
         for each in ProblemClass
     ]
     return _table(["class", "what it is", "solvers, in order of preference"], rows)
-
-
-def verdicts() -> str:
-    """The table of verdicts of README.md, which is its only place."""
-    section = of_readme("What-a-certificate-means")
-    return section.partition("\n\n")[2].partition("\n\nThe gap is")[0]
-
-
-def of_readme(heading: str) -> str:
-    """A section of README.md, its words joined by dashes in the marker."""
-    title = heading.replace("-", " ")
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    _, found, rest = text.partition(f"\n## {title}\n")
-    if not found:
-        raise ValueError(f"README.md has no section {title!r}")
-    return rest.partition("\n## ")[0].strip()
 
 
 def reproductions(paper: str) -> str:

@@ -1,7 +1,7 @@
 """A two-dimensional run of the outer loop, as Takeda & Sugiyama's Figure 3: what each cut removes.
 
-python -m tightmargin.experiments.plots.cutting_planes CUTS.png [CVAR.png]     the pictures of the
-README
+python -m tightmargin.experiments.plots.cutting_planes CUTS.png [CVAR.png]     the pictures of
+docs/guide.md
 """
 
 from __future__ import annotations
