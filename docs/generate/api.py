@@ -42,7 +42,7 @@ MORE = {
     ),
 }  # fmt: skip
 
-NAMESPACES = ("", "search", "cuts", "paths", "data", "plots", "theory", "studies", "errors")
+NAMESPACES = ("", "search", "paths", "cuts", "data", "plots", "theory", "studies", "errors")
 
 
 class Task(NamedTuple):

@@ -76,7 +76,8 @@ def _head(title: str, line: str) -> str:
     if title in _ITEM or found is None or found["kind"] is None:
         return escaped(line)
     kind = _SPECIAL.sub(r"\\\g<0>", found["kind"].replace("`", ""))
-    return f"{escaped(found['names'])} : *{kind}*"
+    kind = kind if title == "Parameters" else f"*{kind}*"  # napoleon sets those in italics itself
+    return f"{escaped(found['names'])} : {kind}"
 
 
 def _items(title: str, lines: list[str]) -> tuple[list[str], list[str]]:

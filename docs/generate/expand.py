@@ -10,6 +10,8 @@ from docs.generate import api, commands, entries, fitted, graph, notebooks, tabl
 
 _MARKER = re.compile(r"<!-- generated: (?P<word>[\w-]+)(?: (?P<argument>\S+))? -->")
 
+_PERCENT = re.compile(r"(?<=\d) %(?= \|)")  # in the cells of a table
+
 GENERATORS: dict[str, Callable[..., str]] = {
     "formulations-of": entries.paper_section,
     "also-in": entries.elsewhere,
@@ -47,5 +49,5 @@ def expanded(text: str) -> str:
 
 
 def on_source_read(app: Any, name: str, source: list[str]) -> None:
-    """Sphinx's hook."""
-    source[0] = expanded(source[0])
+    """Sphinx's hook; a number keeps its percent sign beside it."""
+    source[0] = _PERCENT.sub("\u00a0%", expanded(source[0]))

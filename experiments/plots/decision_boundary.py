@@ -63,7 +63,7 @@ def draw_boundary(
 ) -> None:
     """Draw two classes, the line score = 0, both margins and rings around the support vectors.
 
-    Every artist has a label, so `axes.legend()` or `plot_style.shared_legend(figure)` explains
+    Every artist has a label, so `axes.legend()` or `tm.plots.shared_legend(figure)` explains
     the picture. Where both features spread alike they get one scale, and a distance is a distance.
 
     Parameters

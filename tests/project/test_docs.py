@@ -384,7 +384,7 @@ ValueError
     assert r"Title of \|x\|." in shown
     assert "::\n\n        min   ||w||^2\n        s.t.  row[i]   x_i >= 1" in shown
     assert r"w\_ is \*free\*, see ``rows``." in shown
-    assert 'a, b : *array (n,) or "word"*' in shown
+    assert 'a, b : array (n,) or "word"\n' in shown
     assert shown.index("After the sections: this.") < shown.index("Parameters\n----")
     assert shown.rstrip().endswith("ValueError\n    Always.")
     assert escaped("a | b") == r"a \| b"
