@@ -51,7 +51,7 @@ def draw_bounds(
     ----------
     axes : matplotlib Axes
     traces : sequence of BoundTrace
-        Of one problem, see bound_traces.bound_trace.
+        Of one problem, see `tm.plots.bound_trace`.
     against : "seconds" or "cuts"
         The axis of time is logarithmic where the runs span more than a factor of 100.
     title : str
