@@ -60,13 +60,13 @@ notebooks: $(NOTEBOOK_STAMP)  ## opens the notebooks in the browser
 docs: $(DEV_STAMP)  ## the documentation site, into out/docs/index.html
 	$(BIN)/python -m sphinx -E -W -n -q -b html docs out/docs
 
-bench: $(DEV_STAMP)  ## speed and memory beside other routes, into benchmarks/RESULTS.md and README.md
+bench: $(DEV_STAMP)  ## speed and memory beside other routes, into benchmarks/RESULTS.md and docs/guide.md
 	$(BIN)/python -m benchmarks
 
 bench-extended-nu: $(DEV_STAMP)  ## certified optima beside SCIP's, into benchmarks/EXTENDED_NU.md
 	$(BIN)/python -m benchmarks.extended_nu
 
-bench-ladder: $(DEV_STAMP)  ## the whole ladder of bounds on eleven instances, into benchmarks/LADDER.md and README.md
+bench-ladder: $(DEV_STAMP)  ## the whole ladder of bounds on eleven instances, into benchmarks/LADDER.md and docs/guide.md
 	$(BIN)/python -m benchmarks.ladder
 
 bench-edited: $(DEV_STAMP)  ## fifty-seven edited models, proven here and claimed by SCIP and Gurobi, into benchmarks/EDITED_MODELS.md

@@ -1,6 +1,6 @@
 """Speed and memory as ratios, measured side by side in one run on one thread.
 
-make bench                                     everything; rewrites RESULTS.md and the README
+make bench                                     everything; rewrites RESULTS.md and the guide
 python -m benchmarks.nu_lp [n] [d] [repeats]   one of them, printed only
 """
 

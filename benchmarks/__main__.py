@@ -1,4 +1,4 @@
-"""Run all benchmarks; write RESULTS.md and the section of the README that quotes it.
+"""Run all benchmarks; write RESULTS.md and the section of docs/guide.md that quotes it.
 
 python -m benchmarks          what `make bench` runs, a few minutes
 """
@@ -52,9 +52,9 @@ def main() -> None:
         sys.stderr.write(f"{'; '.join(table.title for table in found)}: {seconds:.0f} s\n")
     text = results(tables)
     (ROOT / "benchmarks" / "RESULTS.md").write_text(text, encoding="utf-8")
-    readme = ROOT / "README.md"
-    updated = with_quotation(readme.read_text(encoding="utf-8"), quoted(text))
-    readme.write_text(updated, encoding="utf-8")
+    guide = ROOT / "docs" / "guide.md"
+    updated = with_quotation(guide.read_text(encoding="utf-8"), quoted(text))
+    guide.write_text(updated, encoding="utf-8")
     sys.stdout.write(f"{quoted(text)}\n")
 
 

@@ -1,6 +1,6 @@
-"""How far each rung of the ladder is from the 0-1 optimum; writes LADDER.md and README.md.
+"""How far each rung of the ladder is from the 0-1 optimum; writes LADDER.md and docs/guide.md.
 
-python -m benchmarks.ladder        some minutes: eight instances, and the three of the README
+python -m benchmarks.ladder        some minutes: eight instances, and the three of the guide
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def with_ladder(readme: str, documented: Sequence[GapStudy]) -> str:
-    """README text with the table between the markers replaced."""
+    """Text of the guide with the table between the markers replaced."""
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{to_markdown(documented)}\n{END}{after}"
@@ -146,8 +146,8 @@ def main() -> None:
         *_, found = run(instance, LADDER)
         documented.append(found)
     (ROOT / "benchmarks/LADDER.md").write_text(text(studies, documented), encoding="utf-8")
-    readme = ROOT / "README.md"
-    readme.write_text(with_ladder(readme.read_text(encoding="utf-8"), documented), encoding="utf-8")
+    guide = ROOT / "docs" / "guide.md"
+    guide.write_text(with_ladder(guide.read_text(encoding="utf-8"), documented), encoding="utf-8")
     save_figure(documented, ROOT / PICTURE)
 
 

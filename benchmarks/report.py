@@ -1,6 +1,6 @@
 """Tables of benchmarks: what was asked, what was reached, on which machine.
 
-RESULTS.md holds all of it; the README quotes its summary. A target that was missed says so.
+RESULTS.md holds all of it; docs/guide.md quotes its summary. A target that was missed says so.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def results(tables: Sequence[Table]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Summary between the markers of RESULTS.md or the README."""
+    """Summary between the markers of RESULTS.md or the guide."""
     before, begin, rest = text.partition(BEGIN)
     found, end, _ = rest.partition(END)
     if not (begin and end):
@@ -159,7 +159,7 @@ def quoted(text: str) -> str:
 
 
 def with_quotation(readme: str, quotation: str) -> str:
-    """README text with the summary between its markers replaced."""
+    """Text of the guide with the summary between its markers replaced."""
     return readme.replace(quoted(readme), quotation)
 
 

@@ -1,4 +1,4 @@
-"""Published instances of the 0-1 loss by the conflict search; ZERO_ONE.md and the README's table.
+"""Published instances of the 0-1 loss by the conflict search; ZERO_ONE.md and the guide's table.
 
 python -m benchmarks.zero_one [--limit SECONDS] [--jobs N] [--again]
 
@@ -212,7 +212,7 @@ BEGIN, END = "<!-- zero-one: begin -->", "<!-- zero-one: end -->"
 
 
 def quoted(runs: Mapping[tuple[str, int], Run], table: Mapping[tuple[str, int], Published]) -> str:
-    """The table of the README: mean gap of every cell."""
+    """The table of the guide: mean gap of every cell."""
     rows = [
         ("n", "d", "C", "plain branch and bound", "combinatorial Benders cuts", "conflict search",
          "proven optimal"),
@@ -235,7 +235,7 @@ def quoted(runs: Mapping[tuple[str, int], Run], table: Mapping[tuple[str, int], 
 
 
 def quote(text: str, table: str) -> str:
-    """Text of the README with its table replaced."""
+    """Text of the guide with its table replaced."""
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}"
 
@@ -270,9 +270,9 @@ def main(words: Sequence[str] | None = None) -> None:
         )
     written = page(runs, published(folder), asked.limit, claim.kept_or_measured())
     PAGE.write_text(written, encoding="utf-8")
-    readme = ROOT / "README.md"
-    text = quote(readme.read_text(encoding="utf-8"), quoted(runs, published(folder)))
-    readme.write_text(text, encoding="utf-8")
+    guide = ROOT / "docs" / "guide.md"
+    text = quote(guide.read_text(encoding="utf-8"), quoted(runs, published(folder)))
+    guide.write_text(text, encoding="utf-8")
     sys.stdout.write(written)
 
 

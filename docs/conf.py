@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tightmargin  # noqa: E402
-from docs.generate import docstrings, expand, notebooks  # noqa: E402
+from docs.generate import api, docstrings, expand, notebooks  # noqa: E402
 
 logging.getLogger("numexpr").setLevel(logging.WARNING)  # pandas loads it, and it says so
 
@@ -51,6 +51,7 @@ autodoc_member_order = "bysource"
 autodoc_class_signature = "separated"
 autodoc_default_options = {"exclude-members": "__new__, __init__"}
 napoleon_google_docstring = False
+napoleon_use_param = False  # several names of one description stay together
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 viewcode_line_numbers = True
@@ -63,4 +64,5 @@ def setup(app: Any) -> None:
     """Connect what is computed."""
     notebooks.write_pages(ROOT / "notebooks", Path(__file__).parent / "notebooks")
     app.connect("source-read", expand.on_source_read)
+    app.connect("doctree-read", api.on_doctree_read, priority=400)
     app.connect("autodoc-process-docstring", docstrings.on_docstring, priority=400)

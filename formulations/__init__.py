@@ -78,6 +78,7 @@ from tightmargin.formulations.matrix.convex_models import (
 )
 
 # isort: on
+from tightmargin.formulations import builder_docstrings
 from tightmargin.formulations.catalogue import (
     CATALOGUE,
     Entry,
@@ -95,6 +96,9 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 )
 from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
+
+for _entry in CATALOGUE.values():
+    builder_docstrings.complete(_entry, CATALOGUE)
 
 __all__ = [
     "CATALOGUE",

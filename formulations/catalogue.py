@@ -245,7 +245,40 @@ def formulation(
     check: Callable[[Origin, Values], PaperCheck] | None = None,
     classifier: Classifier | None = None,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
-    """Register a builder under its function name; models it returns carry `origin`."""
+    """Register a builder under its function name; models it returns carry `origin`.
+
+    Parameters
+    ----------
+    problem_class : ProblemClass
+        Of the built model: what a solver has to take.
+    source : str
+        Where the formulation is printed.
+    paper_class : str, optional
+        The source's own word for the class.
+    relaxes, dual_of, restates : str, optional
+        Entry that this one bounds from below, is the dual of, or states again.
+    takes : tuple of type
+        Kinds of data that the builder accepts.
+    check : callable(origin, values), optional
+        Recomputes the source's objective from the data.
+    classifier : callable(origin, values, duals), optional
+        The hyperplane (w, b) of a point, for what is fitted and predicted.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> import tightmargin as tm
+    >>> from tightmargin.formulations import ProblemClass
+    >>> @tm.formulation(ProblemClass.LP, source="mine")
+    ... def shortest(data, *, least: float):
+    ...     m = pyo.ConcreteModel()
+    ...     m.x = pyo.Var(bounds=(least, None))
+    ...     m.objective = pyo.Objective(expr=m.x)
+    ...     return m
+    >>> data = tm.TrainingData([[0.0], [1.0]], [-1, 1])
+    >>> tm.solve(shortest(data, least=2.0)).objective
+    2.0
+    """
 
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__

@@ -94,6 +94,8 @@ def solve(
 
     Parameters
     ----------
+    model : ConcreteModel
+        Constructed; values and multipliers of the result are loaded into it.
     solver : str
         "auto", "highs", "clarabel", "scip", "gurobi", "scs", "piqp" or "mosek". The class of the
         model is decided first; a solver that cannot take it is refused by name with the ones that
@@ -151,8 +153,16 @@ def solve(
         Bad hyperparameters, two objectives, an unknown solver, method or option, a method that
         does not take the model.
     NumberError, DomainError, ProblemClassError, SizeLimitError, SolverNotInstalledError, \
-LicenceError
+    LicenceError
         Refusals before any solver starts; each says what would work.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> result = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"))
+    >>> result.certificate.verdict.value, result.solver
+    ('CERTIFIED', 'tightmargin')
     """
     refuse_other_objects("solve", model)
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)

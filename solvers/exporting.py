@@ -27,6 +27,8 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
 
     Parameters
     ----------
+    model : ConcreteModel
+        Ours, edited or foreign.
     file : str or path
         Its suffix is the format.
 
@@ -41,6 +43,13 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         Anything but a Pyomo model that is constructed.
     ValueError
         Another suffix, or a model that the format cannot state.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.export(tm.c_svc(data, C=1.0), "c_svc.lp").name
+    'c_svc.lp'
     """
     refuse_other_objects("export", model)
     path = Path(file)

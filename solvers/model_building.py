@@ -19,10 +19,26 @@ INCUMBENT_FOR = ("big_m", "slack_bounds")
 def build(name: str, data: BuilderData, **parameters: Any) -> pyo.ConcreteModel:
     """Build an entry; what is "derived" from an incumbent gets one by our own heuristic first.
 
+    Parameters
+    ----------
+    name : str
+        Of the catalogue.
+    data : TrainingData, GramData or MulticlassData
+        What the entry takes.
+    **parameters
+        Hyperparameters of the entry.
+
     Raises
     ------
     ValueError
         Unknown entry or hyperparameter (with the nearest name), or a required one is missing.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.build("c_svc", data, C=1.0).name
+    'c_svc'
     """
     entry = entry_named(name)
     allowed = entry.parameters

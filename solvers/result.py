@@ -122,11 +122,29 @@ class SolveResult(Printed, Drawn):
         By constraint name: d objective / d right-hand side; cone rows give the multiplier vector
         or matrix. Empty when the solver has none. Of an infeasible model that is proven to be one:
         the Farkas multipliers of its linear rows, d (sum of violations) / d right-hand side.
+    certificate : Certificate
+        Verdict, the proven interval, what proves it, and what is missing where it is not proven.
+    solver, version, seconds : str, str, float
+        Who found the values, "tightmargin" for a method of ours; and in how much wall clock.
+    message, log : str
+        Which route was taken and why, what the solver said; its output, where asked for.
+    formulation, problem_class, parameters, data : str, str, mapping, str
+        What was solved: name, class, hyperparameters and data in words.
+    options, seed, threads, time_limit, normalisation
+        As they were given; what was done to the points before, for new ones.
     ray : mapping
         By variable name: the direction in which an unbounded model falls (or rises, when
         maximising) for ever without leaving its rows. Empty for all others.
     versions : mapping
         Of tightmargin, Python and the packages that the numbers went through.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> result = tm.solve(tm.c_svc(data, C=1.0))
+    >>> result.bound <= result.objective, result.values["w"].shape
+    (True, (2,))
     """
 
     status: Status

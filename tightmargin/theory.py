@@ -16,7 +16,7 @@ from tightmargin.formulations import (
     is_consistent,
     orthonormal_reduction,
 )
-from tightmargin.formulations.rigorous_svm.equivalence import (
+from tightmargin.formulations.rigorous_svm.inverse_maps import (
     from_c_svc,
     from_nu_svc,
     from_reduced_hulls,

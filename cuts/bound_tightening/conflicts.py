@@ -111,6 +111,8 @@ def with_conflicts(
     ----------
     bounds : SlackBounds
         Its cutoff is what conflicts are measured against.
+    data, penalty, intercept
+        Those of the bounds.
     z : array (n,), optional
         Point of a relaxation to be cut off.
 
@@ -118,6 +120,15 @@ def with_conflicts(
     ------
     ValueError
         Bad penalty, or z of another shape.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> bounds = tm.tighten(data, penalty=1.0, intercept="penalised", conflicts=False).bounds
+    >>> more = tm.cuts.with_conflicts(bounds, data, penalty=1.0, intercept="penalised")
+    >>> len(more.conflicts) >= len(bounds.conflicts)
+    True
     """
     cost = positive("penalty", penalty)
     for _ in range(ROUNDS):

@@ -77,6 +77,8 @@ def tighten(
 
     Parameters
     ----------
+    data, penalty, intercept
+        As for zero_one_big_m.
     incumbent : (w, b), optional
         A known hyperplane; our heuristic looks for one otherwise.
     bounds : SlackBounds, optional
@@ -100,6 +102,15 @@ def tighten(
         A slack below 1e-4 (a cutoff at the optimum leaves a set of one point, and rounding cuts
         that point off), bounds whose cutoff is below the known objective by that rule, a bad
         penalty, intercept, incumbent, relaxation, number of rounds or time limit.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.tighten(data, penalty=1.0, intercept="penalised")
+    >>> model = tm.conic_sdp_strengthened(data, penalty=1.0, slack_bounds=found.bounds)
+    >>> tm.solve(model).bound >= tm.solve(tm.conic_sdp(data, penalty=1.0)).bound - 1e-6
+    True
     """
     cost = positive("penalty", penalty)
     one_of("intercept", intercept, INTERCEPTS)

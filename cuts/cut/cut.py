@@ -38,7 +38,18 @@ if TYPE_CHECKING:
 
 
 class InvalidCutError(Exception):
-    """A cut removes a point that it must keep, or does not follow from its origin."""
+    """A cut removes a point that it must keep, or does not follow from its origin.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.cutting_plane(data, nu=0.1)
+    >>> try:
+    ...     tm.cuts.verify_cut(found.cuts[-1], found.problem, found.cuts)
+    ... except tm.cuts.InvalidCutError as error:
+    ...     print(error)
+    """
 
 
 class Kind(StrEnum):
@@ -99,6 +110,15 @@ class Cut(Printed):
     origin : CutOrigin
     round, number : int
         Round of the outer loop, and place among its cuts; -1 outside of one.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.cutting_plane(data, nu=0.1)
+    >>> cut = found.cuts[0]
+    >>> cut.kind.value, sorted(cut.coefficients)
+    ('concavity', ['w'])
     """
 
     kind: Kind
@@ -260,7 +280,23 @@ class Cut(Printed):
 
 
 def save_cuts(cuts: Sequence[Cut], path: str | Path) -> Path:
-    """Write cuts as plain JSON."""
+    """Write cuts as plain JSON.
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+        What to write, such as the cuts of a result.
+    path : str or path
+        Of the file, which is returned.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.cutting_plane(data, nu=0.1)
+    >>> tm.cuts.save_cuts(found.cuts, "cuts.json").name
+    'cuts.json'
+    """
     path = Path(path)
     document = {"schema": SCHEMA, "cuts": [cut.to_json() for cut in cuts]}
     path.write_text(json.dumps(document, allow_nan=False, indent=1), encoding="utf-8")
@@ -270,10 +306,23 @@ def save_cuts(cuts: Sequence[Cut], path: str | Path) -> Path:
 def load_cuts(path: str | Path) -> tuple[Cut, ...]:
     """Read cuts that `save_cuts` wrote.
 
+    Parameters
+    ----------
+    path : str or path
+        Of the file.
+
     Raises
     ------
     ValueError
         The file is truncated, altered beyond reading, or of another schema.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.cutting_plane(data, nu=0.1)
+    >>> len(tm.cuts.load_cuts(tm.cuts.save_cuts(found.cuts, "cuts.json"))) == len(found.cuts)
+    True
     """
     try:
         document = json.loads(Path(path).read_bytes())

@@ -138,6 +138,10 @@ def concavity_cut(
 
     Parameters
     ----------
+    problem : PolarProblem
+        The extended nu-SVC whose polytope P is cut.
+    weight : array (k,)
+        Near a vertex of P.
     gamma : float
         Weights longer than that are kept; at least the norm of the vertex.
     earlier : sequence of Cut
@@ -149,6 +153,16 @@ def concavity_cut(
     -------
     Cut or None
         None where the weight is no vertex as far as the numbers tell, or is longer than gamma.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.cutting_plane(data, nu=0.1)
+    >>> corner = found.cuts[0].origin.vertex
+    >>> cut = tm.cuts.concavity_cut(found.problem, corner, found.cuts[0].origin.gamma)
+    >>> cut.violation({"w": corner}) > 0
+    True
     """
     found = apex_at(problem, weight, earlier)
     if found is None or not float(found.vertex @ found.vertex) < gamma**2:

@@ -53,10 +53,29 @@ def facial_cut(
 
     Parameters
     ----------
+    program : FaceProgram
+        The linear program over Q and the cuts so far.
+    face : Face
+        The face to be removed; a corner is none.
     parents : tuple of int
         Numbers of all cuts in the program.
     gamma : float
         Norm up to which the parents may have removed corners.
+    reach : float, optional
+        Longest weight of P, for coefficients too small to be kept.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> from tightmargin.cuts.cut.polar_problem import polar_problem
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> problem = polar_problem(data, nu=0.1)
+    >>> from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
+    >>> from tightmargin.cuts.relaxation.relaxation import Relaxation
+    >>> program = FaceProgram(Relaxation(problem, 1.0, "primal", rebuilds=False))
+    >>> corner = tm.search.cutting_plane(data, nu=0.1).cuts[0].origin.vertex
+    >>> tm.cuts.facial_cut(program, face_through(problem, corner), (), 1.0) is None
+    True
     """
     if face.corner:
         return None

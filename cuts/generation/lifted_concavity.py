@@ -116,6 +116,10 @@ def lifted_cut(
 
     Parameters
     ----------
+    rows : LiftedRows
+        The rows of Q and of the cuts so far.
+    basis : (names, rows, sides)
+        As many tight rows as there are variables; `tight_basis` finds them at a point.
     gamma : float
         Weights longer than that are kept.
     reach : mapping, optional
@@ -125,6 +129,23 @@ def lifted_cut(
     -------
     Cut or None
         None where the vertex is longer than gamma or the basis is too near to singular.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tightmargin as tm
+    >>> from tightmargin.cuts.cut.polar_problem import polar_problem
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> problem = polar_problem(data, nu=0.1)
+    >>> from tightmargin.cuts.generation.lifted_concavity import LiftedRows, tight_basis
+    >>> w = tm.search.cutting_plane(data, nu=0.1).cuts[0].origin.vertex
+    >>> point = problem.point(w)
+    >>> z = np.r_[w, point["b"] + w @ problem.shift, point["rho"], point["xi"]]
+    >>> rows = LiftedRows(problem, 1.0, {})
+    >>> basis, reach = tight_basis(rows, z), {name: np.array(1e3) for name in point}
+    >>> cut = tm.cuts.lifted_cut(rows, basis, 1.01 * np.linalg.norm(w), reach)
+    >>> bool(cut.violation(point) > 0)
+    True
     """
     names, chosen, sides = basis
     problem, unit, k = rows.problem, rows.unit, rows.problem.hulls.k

@@ -31,6 +31,8 @@ def verify_cut(cut: Cut, problem: PolarProblem, earlier: Sequence[Cut] = ()) -> 
 
     Parameters
     ----------
+    cut : Cut
+        What is to be derived again.
     problem : PolarProblem
         Data and parameters.
     earlier : sequence of Cut
@@ -40,6 +42,14 @@ def verify_cut(cut: Cut, problem: PolarProblem, earlier: Sequence[Cut] = ()) -> 
     ------
     InvalidCutError
         The stored row does not follow; the sentence says what fails.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.cutting_plane(data, nu=0.1)
+    >>> for cut in found.cuts:
+    ...     tm.cuts.verify_cut(cut, found.problem, found.cuts)
     """
     if cut.origin.problem != problem.fingerprint:
         raise InvalidCutError(f"{cut.name} was made for other data, nu, weights or intercept")

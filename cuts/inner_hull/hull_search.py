@@ -64,6 +64,16 @@ def hull_search(
 
     Parameters
     ----------
+    data : TrainingData
+        Points and labels.
+    nu : float
+        Below nu_bar, where the problem is not convex; `tm.theory.nu_range` has it.
+    class_balance : "uniform", "balanced" or array (n,)
+        Weights c_i of the losses, as for extended_nu_svc.
+    intercept : "free", "penalised" or "none"
+        As for extended_nu_svc.
+    seed : int
+        Of what is drawn at random; the same seed gives the same result.
     tolerance, absolute : float
         The gap counts as closed at tolerance * objective, or at `absolute` times the size of the
         data where that is more. The search itself goes on until the facet is found exactly; the
@@ -86,6 +96,14 @@ def hull_search(
     ValueError
         As extended_nu_svc_polar: nu at or above nu_bar, where extended_nu_svc_ball is convex and
         has the optimum; dependent features; more than 7 dimensions.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.hull_search(data, nu=0.1)
+    >>> found.best.objective - found.bound < 1e-5
+    True
     """
     limits = checked_limits(time_limit, None, seed)
     check_tolerances(tolerance, absolute)

@@ -64,6 +64,8 @@ def cvar_profile(path: ExtendedNuPath, nu: ArrayLike | int = 200) -> CvarProfile
 
     Parameters
     ----------
+    path : ExtendedNuPath
+        Solved rows; each bounds the CVaR to its left and right.
     nu : int or array (m,)
         How many nu, evenly spread up to the largest of the path, together with those of the path
         and the three marks; or the numbers themselves, none above the largest of the path.
@@ -72,6 +74,15 @@ def cvar_profile(path: ExtendedNuPath, nu: ArrayLike | int = 200) -> CvarProfile
     ------
     ValueError
         nu outside (0, largest of the path]: beyond it no chord bounds the CVaR.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.extended_nu_path(data, [0.05, 0.1, 0.2])
+    >>> profile = tm.paths.cvar_profile(path, nu=5)
+    >>> bool((profile.lower <= profile.upper).all())
+    True
     """
     top = path.rows[0].nu
     if isinstance(nu, int):
@@ -100,6 +111,19 @@ def widest_gap(path: ExtendedNuPath) -> float:
     """The nu between two neighbours of the path (or below all) where the bounds are farthest apart.
 
     Of the middles of its intervals; where a further solve tells most.
+
+    Parameters
+    ----------
+    path : ExtendedNuPath
+        Solved rows.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.extended_nu_path(data, [0.05, 0.1, 0.2])
+    >>> 0 < tm.paths.widest_gap(path) < 0.2
+    True
     """
     ends = [0.0, *(row.nu for row in path.rows[::-1])]
     middles = [(left + right) / 2 for left, right in itertools.pairwise(ends)]

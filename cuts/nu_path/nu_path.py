@@ -70,8 +70,14 @@ def extended_nu_path(
 
     Parameters
     ----------
+    data : TrainingData
+        Points and labels.
     nus : iterable of float
         Each in (0, nu_max]; sorted here, one row for each number.
+    class_balance : "uniform", "balanced" or array (n,)
+        Weights of the losses, as for extended_nu_svc.
+    intercept : "free", "penalised" or "none"
+        As for extended_nu_svc.
     engine : str or callable(data, nu, starts) -> Search
         For nu below nu_bar: a method of search_engine, or a search of one's own, whose bound is a
         claim unless it comes as a ProvingEngine.
@@ -89,6 +95,14 @@ def extended_nu_path(
         No nu, nu outside (0, nu_max]; affinely dependent features; bad arguments.
     RuntimeError
         An engine whose proven bound exceeds the value of a known weight: one of the two is wrong.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.extended_nu_path(data, [0.05, 0.1, 0.2])
+    >>> [row.verdict.value for row in path.rows]
+    ['CERTIFIED', 'CERTIFIED', 'CERTIFIED']
     """
     refuse_dependent_features(data, intercept)
     wanted = sorted({checked_nu(data, nu, class_balance, intercept) for nu in nus}, reverse=True)

@@ -51,6 +51,16 @@ def cutting_plane(
 
     Parameters
     ----------
+    data : TrainingData
+        Points and labels.
+    nu : float
+        Below nu_bar, where the problem is not convex; `tm.theory.nu_range` has it.
+    class_balance : "uniform", "balanced" or array (n,)
+        Weights c_i of the losses, as for extended_nu_svc.
+    intercept : "free", "penalised" or "none"
+        As for extended_nu_svc.
+    seed : int
+        Of what is drawn at random; the same seed gives the same result.
     strategy : "concavity" or "literal"
         See the module's docstring.
     space : "projected" or "lifted"
@@ -76,6 +86,14 @@ def cutting_plane(
         As extended_nu_svc_polar: nu at or above nu_bar, dependent features; bad arguments.
     InvalidCutError
         A cut that removes a known point, named with the point.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.cutting_plane(data, nu=0.1)
+    >>> found.best.objective - found.bound < 1e-5
+    True
     """
     one_of("strategy", strategy, STRATEGIES)
     one_of("space", space, SPACES)

@@ -84,6 +84,8 @@ def branch_and_cut(
 
     Parameters
     ----------
+    data, nu, class_balance, intercept
+        As for extended_nu_svc, with nu below nu_bar.
     tolerance, absolute : float
         The gap counts as closed at tolerance * objective, or at `absolute` times the size of the
         data (a power of two near the largest entry of a centred point) where that is more: close
@@ -92,7 +94,7 @@ def branch_and_cut(
         Seconds. The best point and a proven bound come back all the same, as after Ctrl-C.
     node_limit : int, optional
         Most nodes.
-    starts : int
+    starts, seed : int
         Directions of the first local searches: the difference of the class means, then random.
     start : array (k,) or (m, k), optional
         Further directions to search from, the solution of a neighbouring nu say.
@@ -114,6 +116,13 @@ def branch_and_cut(
         has the optimum; dependent features; bad arguments.
     InvalidCutError
         A step of the search loses a known point.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.search.branch_and_cut(data, nu=0.1).proven
+    True
     """
     limits = checked_limits(time_limit, None, seed)
     check_tolerances(tolerance, absolute)

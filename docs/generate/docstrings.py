@@ -13,7 +13,7 @@ from typing import Any
 _RULE = re.compile(r"-{3,}\s*$")
 _WORD = re.compile(r"``[^`]+``|`([^`\n]+)`")
 _TYPED = re.compile(r"(?P<names>[\w*]+(, [\w*]+)*)( : (?P<kind>.+))?")
-_ITEM = {"Raises": re.compile(r"\w+"), "Returns": re.compile(r".+")}
+_ITEM = {"Raises": re.compile(r"\w+(, +\w+)*"), "Returns": re.compile(r".+")}
 _SPECIAL = re.compile(r"[*|\\]|_(?!\w)|(?<!\w)_")
 
 
@@ -76,7 +76,8 @@ def _head(title: str, line: str) -> str:
     if title in _ITEM or found is None or found["kind"] is None:
         return escaped(line)
     kind = _SPECIAL.sub(r"\\\g<0>", found["kind"].replace("`", ""))
-    return f"{escaped(found['names'])} : *{kind}*"
+    kind = kind if title == "Parameters" else f"*{kind}*"  # napoleon sets those in italics itself
+    return f"{escaped(found['names'])} : {kind}"
 
 
 def _items(title: str, lines: list[str]) -> tuple[list[str], list[str]]:
@@ -103,6 +104,9 @@ def converted(lines: list[str]) -> list[str]:
     (_, text), *sections = _sections(lines)
     shown: list[str] = []
     for title, body in sections:
+        if title == "Examples":
+            shown += [title, "-" * len(title), *body, ""]
+            continue
         items, after = _items(title, body)
         shown += [title, "-" * len(title), *items, ""]
         if after:

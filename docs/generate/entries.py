@@ -153,7 +153,8 @@ def _builder(entry: Entry) -> str:
     words = ", ".join(f"`{word}`" for word in entry.parameters)
     source = f"../_modules/{module.replace('.', '/')}.html#{entry.name}"
     return (
-        f"Builder: {{py:func}}`tm.{entry.name} <{module}.{entry.name}>`, hyperparameters {words}; "
+        f"Builder: {{py:func}}`tm.{entry.name} <tightmargin.{entry.name}>`, "
+        f"hyperparameters {words}; "
         f'<a href="{source}"><code>{file}</code>, line {line}</a>.'
     )
 

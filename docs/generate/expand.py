@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from docs.generate import api, commands, entries, fitted, notebooks, tables
+from docs.generate import api, commands, entries, fitted, graph, notebooks, tables
 
 _MARKER = re.compile(r"<!-- generated: (?P<word>[\w-]+)(?: (?P<argument>\S+))? -->")
+
+_PERCENT = re.compile(r"(?<=\d) %(?= \|)")  # in the cells of a table
 
 GENERATORS: dict[str, Callable[..., str]] = {
     "formulations-of": entries.paper_section,
@@ -17,13 +19,13 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "formulations": tables.catalogue,
     "solvers": tables.solvers,
     "classes": tables.classes,
-    "verdicts": tables.verdicts,
     "commands": commands.reference,
-    "front-door": api.front_door,
+    "graph": graph.graph,
+    "tasks": api.tasks,
+    "task": api.task,
     "api": api.room,
     "notebooks": notebooks.listing,
     "fitted-example": fitted.example,
-    "readme": tables.of_readme,
 }
 
 
@@ -47,5 +49,5 @@ def expanded(text: str) -> str:
 
 
 def on_source_read(app: Any, name: str, source: list[str]) -> None:
-    """Sphinx's hook."""
-    source[0] = expanded(source[0])
+    """Sphinx's hook; a number keeps its percent sign beside it."""
+    source[0] = _PERCENT.sub("\u00a0%", expanded(source[0]))

@@ -59,8 +59,8 @@ def _output(output: dict[str, Any]) -> str:
 
 
 def _html(text: str) -> str:
-    """HTML as one raw block, in which empty lines do not end it."""
-    return f"```{{raw}} html\n{text}\n```"
+    """HTML as one raw block, in which empty lines do not end it; wide tables scroll."""
+    return f'```{{raw}} html\n<div class="output">\n{text}\n</div>\n```'
 
 
 def listing() -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from docs.generate.entries import anchor, relation
-from docs.generate.witnesses import ROOT
-from tightmargin.formulations import CATALOGUE, ProblemClass
+from docs.generate.families import by_family
+from tightmargin.formulations import ProblemClass
 from tightmargin.formulations.formulas.formula import formulas
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -29,14 +29,20 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def catalogue() -> str:
-    """Every formulation with its class, its page and what it relaxes."""
+    """Every formulation by family, with its class, what it relaxes, its hyperparameters."""
     pages = formulas()
-    rows = []
-    for entry in (CATALOGUE[name] for name in pages):
-        link = f"[`{entry.name}`](papers/{pages[entry.name].paper}.md#{anchor(entry.name)})"
-        title = "".join(rf"\{c}" if c in r"\`*_[]<>$" else c for c in entry.title)
-        rows.append([link, str(entry.problem_class), title + relation(entry, "papers/")])
-    return _table(["name", "class", "what it is"], rows)
+    parts = []
+    for family, entries in by_family().items():
+        rows = []
+        for entry in entries:
+            link = f"[`{entry.name}`](papers/{pages[entry.name].paper}.md#{anchor(entry.name)})"
+            title = "".join(rf"\{c}" if c in r"\`*_[]<>$" else c for c in entry.title)
+            words = ", ".join(f"`{word}`" for word in entry.parameters if word != "intercept")
+            what = title + relation(entry, "papers/")
+            rows.append([link, str(entry.problem_class), what, words])
+        head = ["name", "class", "what it is", "hyperparameters"]
+        parts.append(f"### {family}\n\n{_table(head, rows)}")
+    return "\n\n".join(parts)
 
 
 def solvers() -> str:
@@ -59,22 +65,6 @@ def classes() -> str:
         for each in ProblemClass
     ]
     return _table(["class", "what it is", "solvers, in order of preference"], rows)
-
-
-def verdicts() -> str:
-    """The table of verdicts of README.md, which is its only place."""
-    section = of_readme("What-a-certificate-means")
-    return section.partition("\n\n")[2].partition("\n\nThe gap is")[0]
-
-
-def of_readme(heading: str) -> str:
-    """A section of README.md, its words joined by dashes in the marker."""
-    title = heading.replace("-", " ")
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    _, found, rest = text.partition(f"\n## {title}\n")
-    if not found:
-        raise ValueError(f"README.md has no section {title!r}")
-    return rest.partition("\n## ")[0].strip()
 
 
 def reproductions(paper: str) -> str:

@@ -22,10 +22,21 @@ def gaussian_class_means(*, d: int, classes: int) -> Array:
     Evenly spread on the unit circle of the first two features, from (1, 0) on; with one feature,
     evenly spread from -1 to 1.
 
+    Parameters
+    ----------
+    d, classes : int
+        Numbers of features and classes.
+
     Raises
     ------
     ValueError
         Naming the argument.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.data.gaussian_class_means(d=2, classes=2).round(9).tolist()
+    [[1.0, 0.0], [-1.0, 0.0]]
     """
     d, classes = whole_number("d", d, 1), whole_number("classes", classes, 2)
     if d == 1:
@@ -60,6 +71,13 @@ def gaussian_class_data(
     ------
     ValueError
         Naming the argument; or the seed, when it draws no point of some class.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=30, d=2, classes=3, sigma=0.5, seed=0)
+    >>> data.X.shape, data.n_classes
+    ((30, 2), 3)
     """
     n, means = whole_number("n", n, 1), gaussian_class_means(d=d, classes=classes)
     seed, sample = whole_number("seed", seed, 0), whole_number("sample", sample, 0)
@@ -82,6 +100,21 @@ def gaussian_class_probabilities(X: ArrayLike, *, classes: int, sigma: float) ->
     """P(Y = k | x) (m, K) for points X (m, d) of `gaussian_class_data`.
 
     With equal priors and covariances, proportional to exp(-||x - mean_k||^2 / (2 sigma^2)).
+
+    Parameters
+    ----------
+    X : array (m, d)
+        Points.
+    classes : int
+        K.
+    sigma : float
+        Standard deviation within a class.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.data.gaussian_class_probabilities([[0.0, 5.0]], classes=2, sigma=1.0).tolist()
+    [[0.5, 0.5]]
     """
     points = np.asarray(X, dtype=np.float64)
     means = gaussian_class_means(d=points.shape[1], classes=classes)

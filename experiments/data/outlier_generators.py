@@ -125,6 +125,14 @@ def outlier_data(
     ------
     ValueError
         Naming the argument; or the seed, when it draws one class only.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=20, d=3, sigma=0.5, seed=1)
+    >>> fresh = tm.data.outlier_data("clustered", n=20, d=3, sigma=0.5, seed=1, sample=1)
+    >>> data.X.shape, bool((data.X == fresh.X).all())
+    ((20, 3), False)
     """
     if kind not in _MIXTURES:
         close = get_close_matches(str(kind), OUTLIERS, n=1)
@@ -159,10 +167,21 @@ def outlier_test_data(*, n: int, d: int, sigma: float, seed: int) -> TrainingDat
 
     Independent of training and validation points (samples 0 and 1); the paper takes n = 100000.
 
+    Parameters
+    ----------
+    n, d, sigma, seed
+        As for `outlier_data`.
+
     Raises
     ------
     ValueError
         See `outlier_data`.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.data.outlier_test_data(n=50, d=3, sigma=0.5, seed=1).X.shape
+    (50, 3)
     """
     return outlier_data("none", n=n, d=d, sigma=sigma, seed=seed, sample=_TEST_SAMPLE)
 
@@ -208,6 +227,13 @@ def label_flip_data(*, n: int, d: int, tau: float, seed: int, sample: int = 0) -
     ValueError
         Naming the argument; or the seed, when it draws one class only (a hyperplane may miss the
         cube altogether).
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.label_flip_data(n=20, d=3, tau=0.1, seed=0)
+    >>> data.X.shape
+    (20, 3)
     """
     n, d = whole_number("n", n, 1), whole_number("d", d, 1)
     seed, sample = whole_number("seed", seed, 0), whole_number("sample", sample, 0)

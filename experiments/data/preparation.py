@@ -49,6 +49,14 @@ def prepare(raw: Raw, options: Mapping[str, Any]) -> Prepared:
     ValueError
         An unknown word, a kernel parameter that is missing or does not belong, or data that
         cannot be normalised.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> prepared = tm.data.prepare(data, {"normalise": "zscore"})
+    >>> bool(abs(prepared.data.X.mean()) < 1e-12)
+    True
     """
     if isinstance(raw, MulticlassData):
         return _prepared_classes(raw, options)

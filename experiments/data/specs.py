@@ -90,7 +90,8 @@ def load(spec: str, *, label: str | None = None, positive: str | None = None) ->
 
     Examples
     --------
-    >>> load("synthetic:clustered,n=100,d=3,sigma=0.2,seed=0").X.shape
+    >>> import tightmargin as tm
+    >>> tm.load("synthetic:clustered,n=100,d=3,sigma=0.2,seed=0").X.shape
     (100, 3)
     """
     try:
@@ -123,7 +124,8 @@ def load_classes(
 
     Examples
     --------
-    >>> load_classes("sklearn:iris").classes
+    >>> import tightmargin as tm
+    >>> tm.data.load_classes("sklearn:iris").classes
     ('setosa', 'versicolor', 'virginica')
     """
     try:
@@ -140,6 +142,23 @@ def read_points(
     """Points of a SPEC, and what `labelling` makes of their labels; see `load`.
 
     Complaints do not begin with the spec unless they are about it.
+
+    Parameters
+    ----------
+    spec : str
+        Source and options, see the top of this module.
+    labelling : callable(words, positive)
+        What makes labels of the words that are read.
+    label, positive : str, optional
+        As for `load`.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> from tightmargin.experiments.data.labels import named
+    >>> X, labels, *_ = tm.data.read_points("sklearn:iris", named)
+    >>> X.shape, str(labels[0])
+    ((150, 4), 'setosa')
     """
     given = {"label": label, "positive": positive}
     source, head, written = _parse(spec)

@@ -13,11 +13,31 @@ UNCERTIFIED = ("warn", "raise", "ignore")
 
 
 class UncertifiedWarning(UserWarning):
-    """A machine was fitted whose optimality our own code has not proven."""
+    """A machine was fitted whose optimality our own code has not proven.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> with warnings.catch_warnings(category=tm.UncertifiedWarning, action="error"):
+    ...     fitted = tm.FormulationClassifier("c_svc", C=1.0).fit(data.X, data.y)
+    """
 
 
 class UncertifiedError(RuntimeError):
-    """With uncertified="raise": our own code has not proven that the machine is optimal."""
+    """With uncertified="raise": our own code has not proven that the machine is optimal.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> machine = tm.FormulationClassifier("c_svc", C=1.0, uncertified="raise")
+    >>> try:
+    ...     fitted = machine.fit(data.X, data.y)
+    ... except tm.UncertifiedError as error:
+    ...     print("not proven:", error)
+    """
 
 
 def interrupted(result: SolveResult) -> bool:

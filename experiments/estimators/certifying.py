@@ -70,8 +70,9 @@ def certify_fitted(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import SVC
+    >>> import tightmargin as tm
     >>> X, y = load_iris(return_X_y=True)
-    >>> fit = certify_fitted(SVC(tol=1e-9).fit(X, y), X, y)
+    >>> fit = tm.certify_fitted(SVC(tol=1e-9).fit(X, y), X, y)
     >>> fit.sentence
     'SVC: optimal, proven to 0.0001 % of the objective'
     """

@@ -91,9 +91,12 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         exp(-width ||x - x'||^2). kernel="precomputed" reads kernel values, as SVC does.
     class_weight : sequence, mapping or "balanced", optional
         In the order of `classes_`, by label, or n / (K n_class); where the formulation takes it.
-    C, ..., w_ref : optional
-        The other hyperparameters of all formulations, in alphabetical order, each as its
-        formulation takes it.
+    C, beta, big_m, both_sides, budget, class_balance, conflicts : optional
+        Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
+    hull_bound, incumbent, intercept, intercept_bound, norm_bound, nu, partners : optional
+    penalty, pi, products, rank, ridge, scale, shape, slack_bounds, strengthening : optional
+    tau, transformation, truncation, w_ref : optional
+        Likewise.
 
     Attributes
     ----------
@@ -127,8 +130,9 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
+    >>> import tightmargin as tm
     >>> X, y = load_iris(return_X_y=True)
-    >>> machine = FormulationClassifier("multiclass_hinge", ridge=0.01, normalise="zscore")
+    >>> machine = tm.FormulationClassifier("multiclass_hinge", ridge=0.01, normalise="zscore")
     >>> round(machine.fit(X, y).score(X, y), 2)
     0.98
     >>> machine.certificate_.verdict.value

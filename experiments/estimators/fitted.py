@@ -244,9 +244,9 @@ def fit(
 
     Examples
     --------
-    >>> from tightmargin.formulations.data.training_data import TrainingData
-    >>> data = TrainingData([[0.0], [1.0], [5.0]], [-1, 1, 1])
-    >>> fit("hard_margin_svc", data, normalise="zscore").labels([[0.4], [0.6]]).tolist()
+    >>> import tightmargin as tm
+    >>> data = tm.TrainingData([[0.0], [1.0], [5.0]], [-1, 1, 1])
+    >>> tm.fit("hard_margin_svc", data, normalise="zscore").labels([[0.4], [0.6]]).tolist()
     [-1, 1]
     """
     own = {word: words.pop(word) for word in PREPROCESSING if word in words}

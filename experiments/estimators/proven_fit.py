@@ -130,6 +130,15 @@ class ProvenFit(Framed):
         Whether it says that it stopped at its limit of iterations.
     seconds : float
         Of wall clock, for the whole proof.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> fitted = SVC(kernel="linear").fit(data.X, data.y)
+    >>> 0 <= tm.certify_fitted(fitted, data.X, data.y).gap < 0.01
+    True
     """
 
     estimator: str

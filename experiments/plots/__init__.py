@@ -21,7 +21,7 @@
 | how fast stochastic gradient descent comes | | sgd_figure, save_sgd |
 
 What they need beside the axes: bound_trace reads the trace of a search, performance_profile turns
-costs into profiles; new_figure, shared_legend and the palette are in plot_style.
+costs into profiles; new_figure, tidy, shared_legend and LOOKS make pictures of your own alike.
 """
 
 from tightmargin.experiments.plots.bounds import (

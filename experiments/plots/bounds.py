@@ -51,7 +51,7 @@ def draw_bounds(
     ----------
     axes : matplotlib Axes
     traces : sequence of BoundTrace
-        Of one problem, see bound_traces.bound_trace.
+        Of one problem, see `tm.plots.bound_trace`.
     against : "seconds" or "cuts"
         The axis of time is logarithmic where the runs span more than a factor of 100.
     title : str
@@ -60,6 +60,14 @@ def draw_bounds(
     ------
     ValueError
         No traces, more than there are looks, another word, a run that counts no cuts.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> run = tm.search.branch_and_cut(data, nu=0.1)
+    >>> axes = tm.plots.new_figure(width=3.5, height=3.0).subplots()
+    >>> tm.plots.draw_bounds(axes, [tm.plots.bound_trace(run)], title="one run")
     """
     if not 1 <= len(traces) <= len(LOOKS):
         raise ValueError(f"draw 1 to {len(LOOKS)} traces in one picture, got {len(traces)}")
@@ -89,7 +97,26 @@ def draw_bounds(
 def bound_figure(
     traces: Sequence[BoundTrace], *, against: str = "seconds", title: str = ""
 ) -> Figure:
-    """One panel as draw_bounds draws it, with its legend below."""
+    """One panel as draw_bounds draws it, with its legend below.
+
+    Parameters
+    ----------
+    traces : sequence of BoundTrace
+        Of one problem.
+    against : "seconds" or "cuts"
+        What bound and objective are drawn over.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> run = tm.search.branch_and_cut(data, nu=0.1)
+    >>> figure = tm.plots.bound_figure([tm.plots.bound_trace(run)])
+    >>> len(figure.axes)
+    1
+    """
     figure = new_figure(PAGE, COLUMN + 0.22 * len(traces))
     draw_bounds(figure.subplots(), traces, against=against, title=folded(title, PAGE, LARGE))
     shared_legend(figure, columns=2)
@@ -103,7 +130,26 @@ def save_bounds(
     against: str = "seconds",
     title: str = "",
 ) -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    traces : sequence of BoundTrace
+        Of one problem.
+    path : str or path
+        Of the file: its suffix is one of SUFFIXES.
+    against : "seconds" or "cuts"
+        What bound and objective are drawn over.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> run = tm.search.branch_and_cut(data, nu=0.1)
+    >>> tm.plots.save_bounds([tm.plots.bound_trace(run)], "bounds.svg")
+    """
     bound_figure(traces, against=against, title=title).savefig(path)
 
 
@@ -146,7 +192,9 @@ class BoundTrace(Printed):
     Attributes
     ----------
     name : str
+        For the legend.
     seconds : array (k,)
+        Since the start.
     lower, upper : array (k,)
         Lower bound and objective of the best point so far; nan where there was none.
     cuts : array (k,) or None
@@ -155,6 +203,15 @@ class BoundTrace(Printed):
         Whether `lower` is our own proof; else it is what a solver says.
     proven_bound : float or None
         What our own proof reached in the end, of a run whose `lower` is a claim.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> run = tm.search.branch_and_cut(data, nu=0.1)
+    >>> trace = tm.plots.bound_trace(run)
+    >>> len(trace.lower) == len(trace.seconds), trace.proven
+    (True, True)
     """
 
     name: str
@@ -183,6 +240,14 @@ def bound_trace(source: Any, name: str = "") -> BoundTrace:
         A result without a trace.
     TypeError
         Anything else; what a run of it does note, if it notes something.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> run = tm.search.branch_and_cut(data, nu=0.1)
+    >>> tm.plots.bound_trace(run, "branch and cut").name
+    'branch and cut'
     """
     for kind, read in READERS.items():
         if isinstance(source, kind):

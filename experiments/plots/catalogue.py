@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tightmargin.experiments.plots.style import (
     BLACK,
     BLUE,
+    COLUMN,
     GREEN,
     GREY,
     LARGE,
-    NORMAL,
-    PAGE,
     SMALL,
     VERMILLION,
     folded,
@@ -24,9 +23,10 @@ from tightmargin.formulations.catalogue import CATALOGUE, Entry, ProblemClass
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROW = 0.2  # inches
+ROW = 0.24  # inches
 COLUMNS = 2
-INDENT = 0.06  # of a child, a share of a column
+INDENT = 0.09  # of a child, a share of a column
+ROOM = 0.16  # inches around a picture
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 # How a formulation comes from another one, and the line between them.
 RELATIONS = {
@@ -46,26 +46,53 @@ class Place(NamedTuple):
     relation: str
 
 
-def catalogue_figure(catalogue: Mapping[str, Entry] = CATALOGUE, title: str = "") -> Figure:
-    """Every formulation below the problem that it relaxes, restates or is the dual of.
+def catalogue_figure(
+    catalogue: Mapping[str, Entry] = CATALOGUE,
+    title: str = "",
+    *,
+    links: Mapping[str, str] | None = None,
+    columns: int = COLUMNS,
+) -> Figure:
+    """Every formulation in a box below the problem that it relaxes, restates or is the dual of.
+
+    Parameters
+    ----------
+    catalogue : mapping
+        Entries by name; what an entry comes from and is not among them is not drawn.
+    title : str
+        Above the picture.
+    links : mapping, optional
+        Address by name: boxes of a picture that is saved as SVG or PDF lead there.
+    columns : int
+        Columns of the picture, each as wide as a column of a two-column page.
 
     Raises
     ------
     ValueError
-        An empty catalogue.
+        An empty catalogue, or no column.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> margins = {name: tm.catalogue[name] for name in ("hard_margin_svc", "max_margin_svc")}
+    >>> tm.plots.catalogue_figure(margins, columns=1).savefig("margins.svg")
     """
+    if columns < 1:
+        raise ValueError(f"columns must be at least 1, got {columns}")
     trees = _trees(catalogue)
     if not trees:
         raise ValueError("there is no formulation to draw")
-    columns = _columns(trees)
-    rows = max(sum(map(len, column)) for column in columns)
-    figure = new_figure(PAGE, ROW * rows + (1.0 if title else 0.6))
-    panels = figure.subplots(1, len(columns), squeeze=False)[0]
-    for axes, column in zip(panels, columns, strict=True):
+    filled = _columns(trees, columns)
+    rows = max(sum(map(len, column)) for column in filled)
+    width = COLUMN * columns
+    height = ROW * rows + 4 * ROOM + (0.4 if title else 0.0) + (0.2 if columns == 1 else 0.0)
+    figure = new_figure(width, height)
+    panels = figure.subplots(1, len(filled), squeeze=False)[0]
+    for axes, column in zip(panels, filled, strict=True):
         first = 0
         for tree in column:
             for place in tree:
-                _draw(axes, place, first)
+                _draw(axes, place, first, (links or {}).get(place.entry.name))
             first += len(tree)
         axes.set_xlim(0, 1)
         axes.set_ylim(rows - 0.5, -0.5)
@@ -74,9 +101,9 @@ def catalogue_figure(catalogue: Mapping[str, Entry] = CATALOGUE, title: str = ""
         panels[0].plot([], [], color=colour, ls=line, label=word)
     panels[0].plot([], [], "s", color=BLUE, ms=4, label="convex")
     panels[0].plot([], [], "s", color=VERMILLION, ms=4, label="not convex")
-    shared_legend(figure, columns=len(RELATIONS) + 2)
+    shared_legend(figure, columns=3 if columns == 1 else len(RELATIONS) + 2)
     if title:
-        figure.suptitle(folded(title, PAGE, LARGE), fontsize=LARGE, parse_math=False)
+        figure.suptitle(folded(title, width, LARGE), fontsize=LARGE, parse_math=False)
     return figure
 
 
@@ -100,9 +127,9 @@ def _trees(catalogue: Mapping[str, Entry]) -> list[list[Place]]:
     return [grown([], Place(root, 0, 0, None, "")) for root in roots]
 
 
-def _columns(trees: list[list[Place]]) -> list[list[list[Place]]]:
+def _columns(trees: list[list[Place]], count: int) -> list[list[list[Place]]]:
     """Trees side by side, the first columns filled first."""
-    most = -(-sum(map(len, trees)) // COLUMNS)
+    most = -(-sum(map(len, trees)) // count)
     columns: list[list[list[Place]]] = [[]]
     for tree in trees:
         if columns[-1] and sum(map(len, columns[-1])) + len(tree) > most + 1:
@@ -111,20 +138,21 @@ def _columns(trees: list[list[Place]]) -> list[list[list[Place]]]:
     return columns
 
 
-def _draw(axes: Any, place: Place, first: int) -> None:
+def _draw(axes: Any, place: Place, first: int, link: str | None) -> None:
     entry, depth = place.entry, place.depth
     row, left = first + place.row, INDENT * depth
     if place.above is not None:
         _, colour, line = RELATIONS[place.relation]
-        stem = left - INDENT / 2
-        axes.plot(
-            [stem, stem, left - 0.01], [first + place.above + 0.4, row, row],
-            color=colour, ls=line, lw=1.2,
-        )  # fmt: skip
-    convex = entry.problem_class in CONVEX
-    name = axes.text(left, row, entry.name, va="center", fontsize=NORMAL, color=BLACK)
+        stem = left - 0.7 * INDENT
+        axes.plot([stem, stem], [first + place.above + 0.4, row], color=GREY, lw=0.8)
+        axes.plot([stem, left - 0.01], [row, row], color=colour, ls=line, lw=1.6)
+    colour = BLUE if entry.problem_class in CONVEX else VERMILLION
+    box = {"boxstyle": "round,pad=0.25", "facecolor": "none", "edgecolor": colour, "lw": 0.8}
+    name = axes.text(
+        left + 0.01, row, entry.name, va="center", fontsize=SMALL, color=BLACK, bbox=box, url=link
+    )
+    name.get_bbox_patch().set_url(link)
     axes.annotate(
-        str(entry.problem_class), xy=(1, 0.5), xycoords=name, xytext=(6, 0),
-        textcoords="offset points", va="center", fontsize=SMALL,
-        color=BLUE if convex else VERMILLION,
+        str(entry.problem_class), xy=(1, 0.5), xycoords=name, xytext=(7, 0),
+        textcoords="offset points", va="center", fontsize=SMALL, color=colour,
     )  # fmt: skip

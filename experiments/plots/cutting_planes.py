@@ -1,7 +1,7 @@
 """A two-dimensional run of the outer loop, as Takeda & Sugiyama's Figure 3: what each cut removes.
 
-python -m tightmargin.experiments.plots.cutting_planes CUTS.png [CVAR.png]     the pictures of the
-README
+python -m tightmargin.experiments.plots.cutting_planes CUTS.png [CVAR.png]     the pictures of
+docs/guide.md
 """
 
 from __future__ import annotations
@@ -71,10 +71,24 @@ def style_of(cut: Cut) -> CutStyle:
 def cut_figure(result: CuttingPlaneResult, title: str = "") -> Figure:
     """Draw P with its corners, what each cut removes, the circle of radius gamma and the optimum.
 
+    Parameters
+    ----------
+    result : CuttingPlaneResult
+        Of points with two features.
+    title : str
+        Above the picture.
+
     Raises
     ------
     ValueError
         A run that is not in the plane; see plane_run.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> result = tm.search.cutting_plane(data, nu=0.1)
+    >>> figure = tm.plots.cut_figure(result)
     """
     run = plane_run(result)
     figure = new_figure(*SIZE)
@@ -102,7 +116,24 @@ def cut_figure(result: CuttingPlaneResult, title: str = "") -> Figure:
 
 
 def save_cuts(result: CuttingPlaneResult, path: str | Path, title: str = "") -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    result : CuttingPlaneResult
+        Of points with two features.
+    path : str or path
+        Of the file: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> result = tm.search.cutting_plane(data, nu=0.1)
+    >>> tm.plots.save_cuts(result, "cuts.svg")
+    """
     cut_figure(result, title).savefig(path)
 
 

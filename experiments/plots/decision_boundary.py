@@ -63,7 +63,7 @@ def draw_boundary(
 ) -> None:
     """Draw two classes, the line score = 0, both margins and rings around the support vectors.
 
-    Every artist has a label, so `axes.legend()` or `plot_style.shared_legend(figure)` explains
+    Every artist has a label, so `axes.legend()` or `tm.plots.shared_legend(figure)` explains
     the picture. Where both features spread alike they get one scale, and a distance is a distance.
 
     Parameters
@@ -71,6 +71,7 @@ def draw_boundary(
     axes : matplotlib Axes
         Drawn upon.
     points : array (n, 2)
+        The training points.
     labels : array (n,)
         -1 and +1.
     score : callable
@@ -81,12 +82,21 @@ def draw_boundary(
     support : array of bool (n,), optional
         Points to be ringed.
     title : str
+        Above the axes.
 
     Raises
     ------
     ValueError
         Other shapes or labels, a margin that is not finite, a score that returns another shape
         or numbers that are not finite.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> machine = tm.fit("c_svc", data, C=1.0)
+    >>> axes = tm.plots.new_figure(width=3.5, height=3.0).subplots()
+    >>> tm.plots.draw_boundary(axes, data.X, data.y, machine.decision_values)
     """
     X, y = _checked_points(points, labels)
     if not np.isin(y, (-1, 1)).all():
@@ -128,6 +138,7 @@ def draw_regions(
     axes : matplotlib Axes
         Drawn upon.
     points : array (n, 2)
+        The training points.
     labels : array (n,)
         Of 0 to K - 1.
     predict : callable
@@ -137,11 +148,20 @@ def draw_regions(
     support : array of bool (n,), optional
         Points to be ringed.
     title : str
+        Above the axes.
 
     Raises
     ------
     ValueError
         Other shapes or labels, more classes than there are marks, a class without a name.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=18, d=2, classes=3, sigma=0.5, seed=0)
+    >>> machine = tm.fit("multiclass_hinge", data, ridge=0.1)
+    >>> axes = tm.plots.new_figure(width=3.5, height=3.0).subplots()
+    >>> tm.plots.draw_regions(axes, data.X, data.y, machine.labels)
     """
     X, y = _checked_points(points, labels)
     ringed = _checked_support(support, len(X))

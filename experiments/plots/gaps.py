@@ -33,10 +33,24 @@ def gap_figure(studies: Sequence[GapStudy]) -> Figure:
     A bar is as long as the relative gap, with its percentage; a row without a certified bound is
     hatched over the full width and says so, or over its gap where uncertified rows are included.
 
+    Parameters
+    ----------
+    studies : sequence of GapStudy
+        A panel for each.
+
     Raises
     ------
     ValueError
         Nothing to draw.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> from tightmargin.experiments.gap_study.study import RELAXATIONS, Instance, run
+    >>> spec = "synthetic:clustered,n=10,d=2,sigma=0.5,seed=0"
+    >>> instance = Instance("small", "Ten points", spec, {"penalty": 1.0})
+    >>> *_, study = run(instance, RELAXATIONS[-2:])
+    >>> figure = tm.plots.gap_figure([study])
     """
     from matplotlib.figure import Figure
 
@@ -71,10 +85,25 @@ def gap_figure(studies: Sequence[GapStudy]) -> Figure:
 def comparison_figure(comparison: Comparison, title: str = "") -> Figure:
     """The same bars for one gap table.
 
+    Parameters
+    ----------
+    comparison : Comparison
+        What `tm.compare` returned.
+    title : str
+        Above the picture.
+
     Raises
     ------
     ValueError
         Nothing to draw.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> words = {"penalty": 1.0, "big_m": "derived"}
+    >>> table = tm.compare(data, ["zero_one_relaxed", "conic_sdp"], parameters=words)
+    >>> figure = tm.plots.comparison_figure(table, "two relaxations")
     """
     from matplotlib.figure import Figure
 
@@ -111,7 +140,24 @@ def _draw_side_by_side(figure: Figure, studies: Sequence[GapStudy]) -> None:
 
 
 def save_figure(studies: Sequence[GapStudy], path: str | Path) -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    studies : sequence of GapStudy
+        A panel for each.
+    path : str or path
+        Of the file: its suffix is one of SUFFIXES.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> from tightmargin.experiments.gap_study.study import RELAXATIONS, Instance, run
+    >>> spec = "synthetic:clustered,n=10,d=2,sigma=0.5,seed=0"
+    >>> instance = Instance("small", "Ten points", spec, {"penalty": 1.0})
+    >>> *_, study = run(instance, RELAXATIONS[-2:])
+    >>> tm.plots.save_figure([study], "gaps.svg")
+    """
     gap_figure(studies).savefig(path)
 
 

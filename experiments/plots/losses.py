@@ -52,6 +52,7 @@ def draw_losses(
     Parameters
     ----------
     axes : matplotlib Axes
+        Drawn upon.
     losses : mapping of name to callable
         (m,) -> (m,); this module has zero_one, hinge, truncated_hinge and conic.
     over : (float, float)
@@ -60,12 +61,20 @@ def draw_losses(
         Where a loss jumps: drawn with a gap, a hollow end on the left and a filled one on the
         right, whose value is that of the loss there.
     title : str
+        Above the axes.
 
     Raises
     ------
     ValueError
         No losses, more than there are looks, an empty range, a jump of a loss that is not there or
         outside the range, a loss that is not finite.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> from tightmargin.experiments.plots.losses import hinge
+    >>> axes = tm.plots.new_figure(width=3.5, height=3.0).subplots()
+    >>> tm.plots.draw_losses(axes, {"hinge": hinge()})
     """
     jumps = dict(jumps or {})
     low, high = over

@@ -44,10 +44,25 @@ def machine_figure(machine: Fitted, data: Raw, title: str = "") -> Figure:
     y_i f(x_i) <= rho. A score that is the same everywhere is named in the title. Of several
     classes with the region of each.
 
+    Parameters
+    ----------
+    machine : Fitted
+        What `tm.fit` returned.
+    data : TrainingData or MulticlassData
+        Two features, before preprocessing.
+    title : str
+        Above the picture.
+
     Raises
     ------
     ValueError
         Data of another number of features than two.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> figure = tm.plots.machine_figure(tm.fit("c_svc", data, C=1.0), data)
     """
     _refuse_other_features(data)
     figure = new_figure(*SIZE)
@@ -90,5 +105,23 @@ def _refuse_other_features(data: Raw) -> None:
 
 
 def save_machine(machine: Fitted, data: Raw, path: str | Path, title: str = "") -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    machine : Fitted
+        What `tm.fit` returned.
+    data : TrainingData or MulticlassData
+        Two features, before preprocessing.
+    path : str or path
+        Of the file: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.plots.save_machine(tm.fit("c_svc", data, C=1.0), data, "machine.svg")
+    """
     machine_figure(machine, data, title).savefig(path)

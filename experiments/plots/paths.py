@@ -42,6 +42,22 @@ def rsvm_path_figure(report: RsvmReport, title: str = "") -> Figure:
 
     Shaded is the zone of small H in which nu and D stand still; a line marks the largest H that
     matters where it is known, from which on gamma = 0.
+
+    Parameters
+    ----------
+    report : RsvmReport
+        A path with its maps and its bounds on the risk.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> from tightmargin.experiments.statistics.capacity_report import rsvm_report
+    >>> report = rsvm_report(tm.paths.rsvm_path(data, [0.25, 0.5]), eta=0.05, form="printed")
+    >>> len(tm.plots.rsvm_path_figure(report).axes)
+    3
     """
     rows, n = report.path.rows, report.path.data.n
     given = [row.norm_bound**2 / n for row in rows]
@@ -103,17 +119,50 @@ def _mark_limit(report: RsvmReport, panels: Any, given: list[float]) -> None:
 
 
 def save_rsvm_path(report: RsvmReport, file: str | Path, title: str = "") -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    report : RsvmReport
+        A path with its maps and its bounds on the risk.
+    file : str or path
+        Of the picture: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> from tightmargin.experiments.statistics.capacity_report import rsvm_report
+    >>> report = rsvm_report(tm.paths.rsvm_path(data, [0.25, 0.5]), eta=0.05, form="printed")
+    >>> tm.plots.save_rsvm_path(report, "capacity.svg")
+    """
     rsvm_path_figure(report, title).savefig(file)
 
 
 def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
     """Two panels over the parameter: value and proven bound; sum z / n and the share of errors.
 
+    Parameters
+    ----------
+    path : ConicPath
+        What `tm.paths.conic_path` returned.
+    title : str
+        Above the picture.
+
     Raises
     ------
     ValueError
         Nothing to draw.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.conic_path(data, penalties=[0.5, 1.0, 2.0])
+    >>> len(tm.plots.conic_path_figure(path).axes)
+    2
     """
     if not path.rows:
         raise ValueError("there is no finished row to draw")
@@ -156,7 +205,24 @@ def conic_path_figure(path: ConicPath, title: str = "") -> Figure:
 
 
 def save_conic_path(path: ConicPath, file: str | Path, title: str = "") -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    path : ConicPath
+        What `tm.paths.conic_path` returned.
+    file : str or path
+        Of the picture: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.conic_path(data, penalties=[0.5, 1.0, 2.0])
+    >>> tm.plots.save_conic_path(path, "path.svg")
+    """
     conic_path_figure(path, title).savefig(file)
 
 
@@ -165,6 +231,21 @@ def profile_figure(profile: CvarProfile, title: str = "") -> Figure:
 
     nu_bar is marked, with the convex side right of it, and the zone where the CVaR is constant.
     The picture is Figure 2 of Takeda & Sugiyama between proven bounds.
+
+    Parameters
+    ----------
+    profile : CvarProfile
+        What `tm.paths.cvar_profile` returned.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.extended_nu_path(data, [0.1, 0.3])
+    >>> profile = tm.paths.cvar_profile(path, nu=20)
+    >>> figure = tm.plots.profile_figure(profile)
     """
     figure = new_figure(*CVAR_SIZE)
     axes = figure.subplots()
@@ -203,5 +284,23 @@ def profile_figure(profile: CvarProfile, title: str = "") -> Figure:
 
 
 def save_profile(profile: CvarProfile, path: str | Path, title: str = "") -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    profile : CvarProfile
+        What `tm.paths.cvar_profile` returned.
+    path : str or path
+        Of the file: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.extended_nu_path(data, [0.1, 0.3])
+    >>> profile = tm.paths.cvar_profile(path, nu=20)
+    >>> tm.plots.save_profile(profile, "cvar.svg")
+    """
     profile_figure(profile, title).savefig(path)

@@ -47,6 +47,13 @@ class Profile(Printed):
         Share of all problems whose ratio is at most that.
     problems : int
         All of them; those that nobody solved count.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> costs = {"one": [1.0, 2.0, None], "other": [2.0, 1.0, 3.0]}  # None: not solved
+    >>> tm.plots.performance_profile(costs)["one"].shares.round(2).tolist()
+    [0.33, 0.67]
     """
 
     ratios: Array
@@ -80,6 +87,13 @@ def performance_profile(
     ValueError
         No solver, no problem, sequences of several lengths, a cost of 0 or below: nothing can be
         relative to it.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> costs = {"one": [1.0, 2.0, None], "other": [2.0, 1.0, 3.0]}  # None: not solved
+    >>> tm.plots.performance_profile(costs)["one"].ratios.tolist()
+    [1.0, 2.0]
     """
     if not costs:
         raise ValueError("costs must name at least one solver")
@@ -123,10 +137,27 @@ def times_of(agreement: Agreement) -> dict[str, list[float | None]]:
 def save_solver_profile(agreement: Agreement, path: str | Path, title: str = "") -> None:
     """Write the profile of the solvers of a comparison; the suffix says how.
 
+    Parameters
+    ----------
+    agreement : Agreement
+        What `tm.compare` of several solvers returned.
+    path : str or path
+        Of the file: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
     Raises
     ------
     ValueError
         No model was solved.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> both = ["clarabel", "highs"]
+    >>> agreement = tm.compare(data, ["c_svc"], parameters={"C": 1.0}, solvers=both)
+    >>> tm.plots.save_solver_profile(agreement, "profile.svg")
     """
     costs = times_of(agreement)
     if not any(cost is not None for row in costs.values() for cost in row):
@@ -144,10 +175,28 @@ def draw_profile(
     The height at 1 is the share on which a solver is the fastest, the height on the right the
     share it solved at all.
 
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        Drawn upon.
+    profiles : mapping of name to Profile
+        What `performance_profile` returned.
+    cost : str
+        What is counted, for the axis.
+    title : str
+        Above the axes.
+
     Raises
     ------
     ValueError
         No profiles, or more than there are looks.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> costs = {"one": [1.0, 2.0, None], "other": [2.0, 1.0, 3.0]}  # None: not solved
+    >>> axes = tm.plots.new_figure(width=3.5, height=3.0).subplots()
+    >>> tm.plots.draw_profile(axes, tm.plots.performance_profile(costs))
     """
     if not 1 <= len(profiles) <= len(LOOKS):
         raise ValueError(f"draw 1 to {len(LOOKS)} profiles in one picture, got {len(profiles)}")

@@ -58,6 +58,8 @@ def picture(thing: Any, **words: Any) -> Figure:
     ----------
     thing
         Whatever has a method `plot`.
+    **words
+        Those below.
     title : str
         For all of them.
     data : TrainingData or MulticlassData
@@ -71,6 +73,12 @@ def picture(thing: Any, **words: Any) -> Figure:
         Anything else, or a word that its picture does not take.
     ValueError
         Nothing to draw; the message says what is missing.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> figure = tm.plots.picture(tm.solve(tm.c_svc(data, C=1.0)), data=data)
     """
     for kind, draw in PICTURES.items():
         if isinstance(thing, kind):

@@ -102,6 +102,21 @@ def sgd_figure(study: SgdStudy, title: str = "") -> Figure:
 
     The dashed line is the rate of theory for the mean; the dotted one is what a run can prove by
     itself. The title says how well the optimum is known.
+
+    Parameters
+    ----------
+    study : SgdStudy
+        Several runs of one problem, see `sgd_study`.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> from tightmargin.experiments.plots.sgd import sgd_study
+    >>> study = sgd_study(data, ridge=0.1, steps=200, seeds=range(2))
+    >>> figure = tm.plots.sgd_figure(study)
     """
     figure = new_figure(*SIZE)
     axes = figure.subplots()
@@ -142,5 +157,23 @@ def draw_sgd(axes: Any, steps: Array, gaps: Array, proven_gaps: Array, rates: Ar
 
 
 def save_sgd(study: SgdStudy, file: str | Path, title: str = "") -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    study : SgdStudy
+        Several runs of one problem, see `sgd_study`.
+    file : str or path
+        Of the picture: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> from tightmargin.experiments.plots.sgd import sgd_study
+    >>> study = sgd_study(data, ridge=0.1, steps=200, seeds=range(2))
+    >>> tm.plots.save_sgd(study, "gaps.svg")
+    """
     sgd_figure(study, title).savefig(file)

@@ -26,7 +26,21 @@ SMALL, NORMAL, LARGE = 8, 9, 10  # points, at the width for which a figure is ma
 
 
 class Look(NamedTuple):
-    """How one of several series is drawn; line, mark and colour all differ, for print in grey."""
+    """How one of several series is drawn; line, mark and colour all differ, for print in grey.
+
+    Attributes
+    ----------
+    colour : str
+    line : str or (offset, dashes)
+    mark : str
+        As matplotlib names them.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.plots.Look("#000000", "--", "o").mark
+    'o'
+    """
 
     colour: str
     line: str | tuple[int, tuple[int, ...]]
@@ -50,7 +64,19 @@ def look(number: int) -> Look:
 
 
 def new_figure(width: float = PAGE, height: float = 4.2) -> Figure:
-    """Empty figure of that many inches, laid out so that no text is cut off; no pyplot state."""
+    """Empty figure of that many inches, laid out so that no text is cut off; no pyplot state.
+
+    Parameters
+    ----------
+    width, height : float
+        Inches.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.plots.new_figure(width=3.5, height=2.0).get_size_inches().tolist()
+    [3.5, 2.0]
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=DPI)
@@ -78,7 +104,23 @@ def literal(name: str) -> str:
 
 
 def tidy(axes: Any, size: float = NORMAL) -> None:
-    """Take away the frame above and on the right, and set the letters of both axes."""
+    """Take away the frame above and on the right, and set the letters of both axes.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        Changed in place.
+    size : float
+        Of the letters, in points.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> axes = tm.plots.new_figure(width=3.5, height=3.0).subplots()
+    >>> tm.plots.tidy(axes)
+    >>> axes.spines["top"].get_visible()
+    False
+    """
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.tick_params(labelsize=max(SMALL, size - 1))
@@ -108,10 +150,28 @@ def plain_logarithm(axis: Any) -> None:
 def shared_legend(figure: Figure, columns: int = 3, size: float = SMALL) -> Legend:
     """One legend below all panels of a figure; what several panels show stands in it once.
 
+    Parameters
+    ----------
+    figure : Figure
+        With labelled artists.
+    columns : int
+        Of the legend.
+    size : float
+        Of its letters, in points.
+
     Raises
     ------
     ValueError
         Nothing in the figure has a label.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> figure = tm.plots.new_figure()
+    >>> for axes in figure.subplots(1, 2):
+    ...     lines = axes.plot([0, 1], label="the same")
+    >>> len(tm.plots.shared_legend(figure).get_texts())
+    1
     """
     named: dict[str, Any] = {}
     for axes in figure.axes:

@@ -33,8 +33,15 @@ class Timing(Printed):
     median, least, most : float
         Seconds. The median is a lower bound when `censored`.
     runs, unfinished : int
+        How many there were, and how many of them met the limit.
     censored : bool
         Whether the median run met the limit.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.plots.timing([1.0, 2.0, 4.0]).most
+    4.0
     """
 
     median: float
@@ -48,10 +55,23 @@ class Timing(Printed):
 def timing(seconds: Sequence[float | None], limit: float | None = None) -> Timing:
     """Median and range of the times of runs; None, nan, inf and times from the limit on unfinished.
 
+    Parameters
+    ----------
+    seconds : sequence of float or None
+        Of one method on one group.
+    limit : float, optional
+        Seconds that every run was given.
+
     Raises
     ------
     ValueError
         No run, a time of 0 or below, an unfinished run without a limit to count it as.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.plots.timing([1.0, 2.0, None], limit=10.0).median
+    2.0
     """
     if not len(seconds):
         raise ValueError("seconds must hold at least one run")
@@ -85,6 +105,7 @@ def draw_timings(
     Parameters
     ----------
     axes : matplotlib Axes
+        Drawn upon.
     seconds : mapping of method to mapping of group to a sequence of seconds
         A method may leave out a group. None where a run did not finish.
     limit : float, optional
@@ -92,11 +113,18 @@ def draw_timings(
     group : str
         What the groups are, for the axis.
     title : str
+        Above the axes.
 
     Raises
     ------
     ValueError
         No method, more than there are looks, no group; see also timing.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> axes = tm.plots.new_figure(width=3.5, height=3.0).subplots()
+    >>> tm.plots.draw_timings(axes, {"one": {"small": [1.0, 2.0]}, "other": {"small": [3.0]}})
     """
     if not 1 <= len(seconds) <= len(LOOKS):
         raise ValueError(f"draw 1 to {len(LOOKS)} methods in one picture, got {len(seconds)}")

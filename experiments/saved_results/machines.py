@@ -27,10 +27,23 @@ def read_fitted(file: str | Path) -> Fitted | FittedProbabilities:
     The training data is looked for where it was, and only where the machine is written in terms
     of it.
 
+    Parameters
+    ----------
+    file : str or path
+        JSON, as the command line wrote it.
+
     Raises
     ------
     ValueError
         The file is neither, holds no machine, or the training data is no longer the same.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> file = tm.solve(tm.c_svc(data, C=1.0)).save("fit.json")
+    >>> tm.read_fitted(file).labels(data.X).shape
+    (12,)
     """
     document = _path_document(Path(file))
     if document is not None:

@@ -59,6 +59,13 @@ def certify(
     ------
     ValueError
         Other data, no formulation of the catalogue, an edited model, or arrays that do not fit it.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.certify(tm.solve(tm.c_svc(data, C=1.0)), data).verdict.value
+    'CERTIFIED'
     """
     found = result if isinstance(result, SolveResult) else SolveResult.load(result)
     if data is None or isinstance(data, str):

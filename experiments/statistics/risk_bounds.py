@@ -102,6 +102,8 @@ def theorem_3(
 
     Parameters
     ----------
+    data : TrainingData
+        The sample, drawn independently.
     w, b : array (d,), float
         Any hyperplane; it is divided by ||w||.
     nu, nu_bar : float
@@ -117,6 +119,15 @@ def theorem_3(
     ------
     ValueError
         A condition of the theorem that does not hold, named.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.TrainingData([[0], [0.2], [0.7], [0.1], [0.9], [1]], [-1, -1, -1, 1, 1, 1])
+    >>> words = {"nu": 0.8, "nu_bar": 0.6, "radius": 1.0, "c": 1.0, "delta": 0.05}
+    >>> found = tm.theory.theorem_3(data, [1.0], -0.55, **words)
+    >>> round(found.bound - found.deviation, 9)  # nu, and what the sample may deviate
+    0.8
     """
     if not nu > nu_bar:
         raise ValueError(f"Theorem 3 needs nu > nu_bar, got nu = {nu:g}, nu_bar = {nu_bar:g}")
@@ -137,6 +148,22 @@ def theorem_4(
     """Upper bound up to nu_bar where the value at risk is negative; a CVaR may have any sign.
 
     Parameters and errors are those of `theorem_3`, with 0 < nu <= nu_bar.
+
+    Parameters
+    ----------
+    data, w, b, radius, c, delta
+        As for `theorem_3`.
+    nu, nu_bar : float
+        0 < nu <= nu_bar.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.TrainingData([[0], [0.2], [0.7], [0.1], [0.9], [1]], [-1, -1, -1, 1, 1, 1])
+    >>> words = {"nu": 0.4, "nu_bar": 0.6, "radius": 1.0, "c": 1.0, "delta": 0.05}
+    >>> found = tm.theory.theorem_4(data, [1.0], -0.55, **words)
+    >>> round(found.bound - found.deviation, 9)  # nu, and what the sample may deviate
+    0.4
     """
     _refuse_above(4, nu, nu_bar)
     return _bound(4, data, w, b, nu, radius, c, delta)
@@ -156,6 +183,21 @@ def theorem_5(
     """Lower bound up to nu_bar where the value at risk is positive; no promise of a small risk.
 
     Parameters and errors are those of `theorem_3`, with 0 < nu <= nu_bar.
+
+    Parameters
+    ----------
+    data, w, b, radius, c, delta
+        As for `theorem_3`.
+    nu, nu_bar : float
+        0 < nu <= nu_bar.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> words = {"nu": 0.3, "nu_bar": 0.5, "radius": 6.0, "c": 1.0, "delta": 0.05}
+    >>> tm.theory.theorem_5(data, [1.0, 0.0], 0.0, **words).bound < 1
+    True
     """
     _refuse_above(5, nu, nu_bar)
     return _bound(5, data, w, b, nu, radius, c, delta)

@@ -126,6 +126,14 @@ def hard_margin_bound(
     ------
     ValueError
         Naming the argument that is out of range.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> few = tm.theory.hard_margin_bound(100, margin=0.5, radius=1.0).bound
+    >>> many = tm.theory.hard_margin_bound(400, margin=0.5, radius=1.0).bound
+    >>> round(few / many, 6)  # it falls with the root of m
+    2.0
     """
     m = _whole(m)
     factor = CAPACITY[one_of("intercept", intercept, tuple(CAPACITY))]
@@ -145,8 +153,17 @@ def hard_margin_points(
 
     Parameters
     ----------
+    margin, radius, delta, intercept
+        As in `hard_margin_bound`.
     error : float
         Positive; the others as in `hard_margin_bound`.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> m = tm.theory.hard_margin_points(0.1, margin=0.5, radius=1.0)
+    >>> tm.theory.hard_margin_bound(m, margin=0.5, radius=1.0).bound <= 0.1
+    True
     """
     one = hard_margin_bound(1, margin=margin, radius=radius, delta=delta, intercept=intercept)
     return _least((one.bound / positive("error", error)) ** 2)
@@ -176,6 +193,13 @@ def soft_margin_bound(
     ------
     ValueError
         Naming the argument that is out of range.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> words = {"ridge": 0.1, "radius": 1.0, "norm": 0.0, "comparison": 1.0}
+    >>> tm.theory.soft_margin_bound(100, **words).bound >= 1.0  # what w = 0 costs, and more
+    True
     """
     m, ridge = _whole(m), positive("ridge", ridge)
     scale = STABILITY[one_of("form", form, FORMS)]
@@ -218,6 +242,12 @@ def norm_ball_bound(
         The least expected hinge loss in the ball, or that of any w in it.
     m, radius, form
         As in `soft_margin_bound`, with its conditions.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.theory.norm_ball_bound(800, norm_bound=1.0, radius=1.0, comparison=0.2).bound
+    0.3
     """
     ridge = chosen_ridge(m, norm_bound=norm_bound, radius=radius, form=form)
     return soft_margin_bound(
@@ -231,6 +261,19 @@ def norm_ball_points(
     """Sample complexity: the least m at which the excess of `norm_ball_bound` is at most this.
 
     8 rho^2 B^2 / excess^2 rounded up, or half of it: independent of the dimension.
+
+    Parameters
+    ----------
+    excess : float
+        Positive: what the bound may be above the best of the ball.
+    norm_bound, radius, form
+        As in `norm_ball_bound`.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.theory.norm_ball_points(0.1, norm_bound=1.0, radius=1.0)  # 8 / 0.1^2
+    800
     """
     one = norm_ball_bound(1, norm_bound=norm_bound, radius=radius, comparison=0.0, form=form)
     return _least((one.excess / positive("excess", excess)) ** 2)

@@ -141,6 +141,14 @@ def risk_table(
     ------
     ValueError
         No rows, a point of other data, or a bad eta.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> rows = tm.paths.rsvm_path(data, [0.25, 0.5]).rows
+    >>> len(tm.theory.risk_table(data, rows).rows)
+    2
     """
     points = [row if isinstance(row, RsvmPoint) else row.point for row in rows]
     if not points:

@@ -95,6 +95,13 @@ def vc_bound(risk: float, h: float, n: int, eta: float = 0.05, form: str = VAPNI
     ------
     ValueError
         Naming the argument that is out of range.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> few, many = tm.theory.vc_bound(0.1, 3.0, 100), tm.theory.vc_bound(0.1, 3.0, 10000)
+    >>> 0.1 < many.bound < few.bound
+    True
     """
     one_of("form", form, FORMS)
     if not (isinstance(risk, int | float) and 0 <= risk < math.inf):

@@ -205,10 +205,22 @@ def stored_frame(path: str | Path) -> DataFrame:
     Columns study, work, task (a tuple), value, seconds, code and data, see the head of this module.
     The file is only read.
 
+    Parameters
+    ----------
+    path : str or path
+        What `run_study` wrote.
+
     Raises
     ------
     FileNotFoundError, ValueError
         There is no such file; it is no store, or a run is writing to it.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> study = tm.studies.run_study(abs, [(-1,), (2,)], name="sizes", store="sizes.jsonl")
+    >>> len(tm.studies.stored_frame("sizes.jsonl"))
+    2
     """
     from pandas import DataFrame
 

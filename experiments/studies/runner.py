@@ -107,6 +107,13 @@ def run_study(
         Code was edited while the study ran: what came before is stored.
     ConnectionError
         No scheduler or no worker of dask answers.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> study = tm.studies.run_study(abs, [(-1,), ("word",)], name="sizes")
+    >>> study.values, len(study.failures)
+    ({(-1,): 1}, 1)
     """
     refuse_pool(backend, jobs, scheduler)
     if not hasattr(work, "__qualname__"):

@@ -47,6 +47,7 @@ class Study(Printed):
     values : dict
         By task, in their order; without those that failed or were left.
     failures : tuple of Failure
+        Tasks that raised an error.
     interrupted : bool
         Whether Ctrl-C came.
     partial : dict
@@ -55,6 +56,13 @@ class Study(Printed):
         Where finished tasks are stored; empty for nowhere.
     names : tuple of str
         What the function calls the words and numbers of a task.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> study = tm.studies.run_study(abs, [(-1,), (2,)], name="sizes")
+    >>> study.values
+    {(-1,): 1, (2,): 2}
     """
 
     tasks: tuple[Task, ...]

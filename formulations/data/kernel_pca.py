@@ -226,6 +226,13 @@ def fit_kernel_pca(
     ValueError
         See `gram_data`; a bad `keep` or `tolerance`, more components than there are, a number of
         them that would separate equal eigenvalues, or points that coincide in feature space.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.data.fit_kernel_pca(data, keep=3, kernel="rbf", width=1.0).apply(data.X).shape
+    (12, 3)
     """
     if not (isinstance(tolerance, int | float) and 0 <= tolerance < 1):
         raise ValueError(f"tolerance must be a number in [0, 1), got {tolerance!r}")

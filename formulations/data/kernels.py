@@ -163,6 +163,13 @@ def gram_data(
     ValueError
         See `kernel_matrix` and `Normaliser.apply`; for `centred` also a point that is the mean of
         the training points in feature space.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.data.gram_data(data, kernel="rbf", width=1.0).gram.shape
+    (12, 12)
     """
     if not isinstance(data, TrainingData):
         raise TypeError(f"gram_data takes TrainingData, got {type(data).__name__}")

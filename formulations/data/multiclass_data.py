@@ -68,6 +68,13 @@ class MulticlassData(Printed):
     ------
     ValueError
         Naming the argument, and the row and column of the first bad cell.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.MulticlassData([[0.0], [1.0], [2.0]], [0, 1, 2], classes=("low", "mid", "high"))
+    >>> data.n_classes, data.classes
+    (3, ('low', 'mid', 'high'))
     """
 
     X: Array

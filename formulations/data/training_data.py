@@ -38,6 +38,13 @@ class TrainingData(Printed):
     ------
     ValueError
         Naming the argument, and the row and column of the first bad cell.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.TrainingData([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [-1, -1, 1])
+    >>> data.n, data.d, data.n_pos
+    (3, 2, 1)
     """
 
     X: Array
@@ -134,6 +141,12 @@ class GramData(Printed):
     ValueError
         Not square, not symmetric, not finite, or not positive semidefinite; the last names the
         smallest eigenvalue and the ways out.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.GramData([[2.0, 1.0], [1.0, 2.0]], [-1, 1]).n
+    2
     """
 
     gram: Array

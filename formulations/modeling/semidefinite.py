@@ -63,6 +63,10 @@ def psd(block: pyo.Block, name: str, rows: Sequence[Sequence[Any]]) -> None:
 
     Parameters
     ----------
+    block : Block
+        A model or a block of one.
+    name : str
+        Of the constraint.
     rows : sequence of sequences
         Row i holds entries (i, 0), ..., (i, i): numbers or affine expressions.
 
@@ -70,6 +74,17 @@ def psd(block: pyo.Block, name: str, rows: Sequence[Sequence[Any]]) -> None:
     ------
     ValueError
         When the rows are no lower triangle.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> import tightmargin as tm
+    >>> m = pyo.ConcreteModel()
+    >>> m.x = pyo.Var()
+    >>> tm.psd(m, "cone", [[m.x], [1.0, m.x]])  # [[x, 1], [1, x]]: x >= 1
+    >>> m.objective = pyo.Objective(expr=m.x)
+    >>> round(tm.solve(m).objective, 6)
+    1.0
     """
     if [len(row) for row in rows] != list(range(1, len(rows) + 1)):
         raise ValueError(f"{name}: row i of a lower triangle needs i + 1 entries")

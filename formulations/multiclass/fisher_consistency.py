@@ -97,6 +97,12 @@ def admissible_truncation(loss: str, n_classes: int) -> tuple[float, float]:
     ------
     ValueError
         Another loss; fewer than two classes.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.theory.admissible_truncation("hinge", 3)
+    (-0.5, 0.0)
     """
     known = _loss(loss)
     K = _classes(n_classes)
@@ -123,10 +129,24 @@ def consistency_ratio(loss: str, s: float) -> float:
 def is_consistent(loss: str, s: float, n_classes: int) -> bool:
     """Whether the truncated loss is weighted Fisher consistent for K classes.
 
+    Parameters
+    ----------
+    loss : "hinge" or "logistic"
+    s : float
+        Truncation, at most 0.
+    n_classes : int
+        K >= 2.
+
     Raises
     ------
     ValueError
         Another loss; s > 0 (s = -inf is the loss without truncation); fewer than two classes.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> tm.theory.is_consistent("hinge", -0.5, 3), tm.theory.is_consistent("hinge", -2.0, 3)
+    (True, False)
     """
     K = _classes(n_classes)
     return consistency_ratio(loss, s) >= (K - 1) * (1 - ROUNDING) or K == 2

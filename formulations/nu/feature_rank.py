@@ -147,11 +147,25 @@ def orthonormal_reduction(data: TrainingData, *, intercept: str = "free") -> Red
     the same to every score, which b does for nothing. Without one it spans the points. In both
     cases w = basis @ w_reduced keeps scores, intercept and norm, hence objective and optimum.
 
+    Parameters
+    ----------
+    data : TrainingData
+        Points and labels.
+    intercept : "free" or "none"
+        Which of the two spans is taken.
+
     Raises
     ------
     ValueError
         Points that all coincide, or a penalised intercept: there w outside the span shares the
         price of b, so append a column of ones and use intercept="none".
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> flat = tm.TrainingData([[0, 0], [1, 1], [3, 3]], [-1, -1, 1])  # on a line
+    >>> tm.theory.orthonormal_reduction(flat).data.d
+    1
     """
     if intercept == "penalised":
         raise ValueError(

@@ -10,10 +10,7 @@ S = ||F'(y o alpha)||^2 all of these have hyperplanes of one direction:
 
 Proposition 2 prints C = sqrt(S) / H, which is gamma; Table 1 has it right.
 
-From a solution of c_svc, nu_svc or reduced_hull_svc to the H of the rigorous SVM it solves.
-
-Where a whole stretch of H has the multipliers of a nu or a D, the largest of them is returned, and
-`Equivalence.norm_bounds` holds the stretch.
+The way back is in inverse_maps.py.
 """
 
 from __future__ import annotations
@@ -173,6 +170,16 @@ def equivalence(data: TrainingData | GramData, norm_bound: float, alpha: ArrayLi
     ------
     ValueError
         A bad norm_bound; multipliers of another shape, not finite, or outside [0, 1].
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.solve(tm.rsvm_dual(data, norm_bound=0.5))
+    >>> same = tm.theory.equivalence(data, 0.5, found.values["alpha"])
+    >>> w = tm.solve(tm.c_svc(data, C=same.C)).values["w"]
+    >>> bool(abs((w**2).sum() - 0.25) < 1e-4)  # norm 0.5
+    True
     """
     H = positive("norm_bound", norm_bound)
     alpha = within_box("alpha", data, alpha, 1.0)
@@ -259,86 +266,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_finite(entry) for entry in value]
     return None if isinstance(value, float) and math.isinf(value) else value
-
-
-def from_c_svc(data: TrainingData | GramData, C: float, alpha: ArrayLike) -> Equivalence:
-    """Read H = ||w|| and the rest from a solution of c_svc.
-
-    Parameters
-    ----------
-    alpha : array (n,)
-        Multipliers of its margin rows, in [0, C]: w = F'(y o alpha).
-
-    Raises
-    ------
-    ValueError
-        A bad C; bad multipliers; or w = 0, which is the solution at no H.
-    """
-    C = positive("C", C)
-    alpha = within_box("alpha", data, alpha, C)
-    return equivalence(data, _norm(data, alpha), alpha / C)
-
-
-def from_nu_svc(data: TrainingData | GramData, nu: float, alpha: ArrayLike) -> Equivalence:
-    """Read H = ||w|| / rho and the rest from a solution of nu_svc with uniform weights.
-
-    Parameters
-    ----------
-    alpha : array (n,)
-        Multipliers of its margin rows, in [0, 1 / n], with sum nu.
-
-    Raises
-    ------
-    ValueError
-        A bad nu; bad multipliers; w = 0 or rho = 0, where no H has this solution.
-    """
-    nu = positive("nu", nu)
-    return _from_level(data, _with_sum(data, alpha, 1 / data.n, nu))
-
-
-def from_reduced_hulls(
-    data: TrainingData | GramData, hull_bound: float, alpha: ArrayLike
-) -> Equivalence:
-    """Read H = ||v|| / level and the rest from a solution of reduced_hull_svc.
-
-    The level is that of nu_svc with nu = 2 / (n D), on the scale of v. From D = 1 on, where the
-    bound cuts nothing off, H = 2 / ||v||, the reciprocal of the hard margin.
-
-    Parameters
-    ----------
-    alpha : array (n,)
-        Weights in [0, D] with sum 1 in each class.
-
-    Raises
-    ------
-    ValueError
-        A bad D; bad multipliers; v = 0 or level 0, where no H has this solution.
-    """
-    return _from_level(data, _with_sum(data, alpha, positive("hull_bound", hull_bound), 2.0))
-
-
-def _from_level(data: TrainingData | GramData, alpha: Array) -> Equivalence:
-    """Equivalence at the largest H with these multipliers in [0, 1]."""
-    norm = _norm(data, alpha)
-    scores = data.factor @ (data.factor.T @ (data.y * alpha))
-    low, _ = levels(scores, data.y, alpha)
-    if low <= NO_NAME * norm**2:
-        raise ValueError("rho = 0: no norm_bound of the rigorous SVM has this solution")
-    return equivalence(data, norm / low, alpha)
-
-
-def _with_sum(data: TrainingData | GramData, alpha: ArrayLike, cap: float, mass: float) -> Array:
-    """Multipliers on the scale [0, 1], after checking that their sum was the given one."""
-    found = within_box("alpha", data, alpha, cap)
-    if abs(float(found.sum()) - mass) > OUTSIDE * mass:
-        raise ValueError(f"alpha must have the sum {mass:g}, got {found.sum():.6g}")
-    return found / cap
-
-
-def _norm(data: TrainingData | GramData, alpha: Array) -> float:
-    """||F'(y o alpha)||, refused where it is rounding."""
-    norm = float(np.linalg.norm(data.factor.T @ (data.y * alpha)))
-    reach = np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0))
-    if norm <= NO_NAME * float(reach) * float(alpha.sum()):
-        raise ValueError("w = 0: no norm_bound of the rigorous SVM has this solution")
-    return norm

@@ -51,6 +51,8 @@ def conic_path(
 
     Parameters
     ----------
+    data : TrainingData or GramData
+        Points or a kernel matrix, and labels.
     penalties, budgets : iterable of float
         One of the two; by default penalty_grid(data). Sorted here, one row for each number.
     intercept : "penalised" or "none"
@@ -68,6 +70,14 @@ def conic_path(
     ValueError
         Both or an empty list; a penalty that is not positive, a budget outside (0, 1] or out of
         reach; a free intercept, which is solved value by value; bad arguments.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.conic_path(data, penalties=[0.5, 1.0])
+    >>> [row.verdict.value for row in path.rows]
+    ['CERTIFIED', 'CERTIFIED']
     """
     refuse_free_intercept(intercept)
     if not 0 < tolerance <= CLOSED:
@@ -123,10 +133,29 @@ def penalty_grid(
 ) -> Array:
     """Geometric grid (count,) of penalties from the one that spends 0.5 n to the one for 0.01 n.
 
+    Parameters
+    ----------
+    data : TrainingData or GramData
+        Points or a kernel matrix, and labels.
+    count : int
+        How many penalties, at least 2.
+    intercept : "penalised" or "none"
+        As for conic_sdp.
+    budgets : (float, float)
+        Shares of the points that the first and the last penalty spend.
+
     Raises
     ------
     ValueError
         count below 2, budgets outside (0, 1), rising or out of reach, or a free intercept.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> grid = tm.paths.penalty_grid(data, 5)
+    >>> grid.shape, bool((grid[1:] > grid[:-1]).all())
+    ((5,), True)
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 2:
         raise ValueError(f"count must be a whole number of at least 2, got {count!r}")

@@ -85,6 +85,13 @@ def solve_isolated(
         travel, such as one whose rules refer to a lock.
     Exception
         What solve() raises, as itself.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.solve_isolated(tm.c_svc(data, C=1.0), time_limit=60.0).certificate.verdict.value
+    'CERTIFIED'
     """
     asked = {"solver": solver, "time_limit": time_limit, **settings}
     inspect.signature(solve).bind(model, **asked)

@@ -114,17 +114,33 @@ def matrix_alternating(
 
     Parameters
     ----------
+    data : TrainingData
+        Points and labels.
+    ridge : float
+        Price of half the squared norm, positive.
     shape, rank
         As for matrix_svc_bilinear.
     starts : int
         How many: the optimum of any rank cut down to this one, then random factors by `seed`.
+    seed : int
+        Of the random factors.
     time_limit : float, optional
         Seconds; the best point so far is kept, as after Ctrl-C once there is one.
+    intercept : "free", "penalised" or "none"
+        As for matrix_svc_bilinear.
 
     Raises
     ------
     ValueError
         A bad hyperparameter, no start, a time limit that is not positive.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=10, d=4, sigma=0.5, seed=1)
+    >>> found = tm.search.matrix_alternating(data, ridge=0.5, shape=(2, 2), rank=1, starts=2)
+    >>> found.objective >= tm.search.matrix_search(data, ridge=0.5, shape=(2, 2), rank=1).bound
+    True
     """
     size = checked_shape(shape, data.d)
     r = checked_rank(rank, *size)

@@ -102,12 +102,20 @@ def matrix_search(
 
     Parameters
     ----------
+    data : TrainingData
+        Points and labels.
+    ridge : float
+        Price of half the squared norm, positive.
     shape, rank
         As for matrix_svc_bilinear; the rank must be 1 or min(m, n) - 1.
+    intercept : "free", "penalised" or "none"
+        As for matrix_svc_bilinear.
     incumbent : (w, b), optional
         A known point; by default the alternating heuristic finds one.
     gap : float
         Relative to max(1, objective).
+    cell_limit : int
+        Most cones of directions.
     time_limit : float, optional
         Seconds; the best point and a proven bound are kept, as after Ctrl-C.
 
@@ -115,6 +123,14 @@ def matrix_search(
     ------
     ValueError
         Another rank, or a bad hyperparameter.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=10, d=4, sigma=0.5, seed=1)
+    >>> found = tm.search.matrix_search(data, ridge=0.5, shape=(2, 2), rank=1)
+    >>> found.objective - found.bound < 1e-6
+    True
     """
     m, n = checked_shape(shape, data.d)
     r = checked_rank(rank, m, n)

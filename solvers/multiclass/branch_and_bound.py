@@ -92,6 +92,10 @@ def truncated_search(
 
     Parameters
     ----------
+    data : MulticlassData
+        Points and their classes.
+    ridge, truncation, class_weight, intercept
+        As for multiclass_truncated.
     incumbent : (B, b), optional
         Scores to start from.
     gap : float
@@ -105,6 +109,14 @@ def truncated_search(
     ------
     ValueError
         A bad hyperparameter, incumbent or limit; more than 3000 unknowns (K - 1)(d + 1).
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=12, d=2, classes=3, sigma=0.5, seed=0)
+    >>> found = tm.search.truncated_search(data, ridge=0.1, truncation=0.0)
+    >>> found.objective - found.bound < 1e-5
+    True
     """
     words = {"ridge": ridge, "truncation": truncation, "class_weight": class_weight,
              "intercept": intercept}  # fmt: skip

@@ -153,6 +153,8 @@ def truncated_dca(
     starts : int
         The hinge machine, and then hinge machines with some labels drawn anew, on random subsets,
         and random directions, in turns and by `seed`.
+    seed : int
+        Of what is drawn for the starts.
     time_limit : float, optional
         Seconds; what was found is returned, as after Ctrl-C.
 
@@ -166,6 +168,14 @@ def truncated_dca(
         An argument out of range, by its name; more than 3000 unknowns (K - 1)(d + 1).
     KeyboardInterrupt
         Ctrl-C before the first machine is there.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=12, d=2, classes=3, sigma=0.5, seed=0)
+    >>> found = tm.search.truncated_dca(data, ridge=0.1, truncation=0.0, starts=2)
+    >>> found.objective >= tm.search.truncated_search(data, ridge=0.1, truncation=0.0).bound
+    True
     """
     if not isinstance(data, MulticlassData):
         raise TypeError(f"truncated_dca takes MulticlassData, got {type(data).__name__}")

@@ -66,11 +66,27 @@ def _relative(value: float, exact: float | None) -> float | None:
 def certified_gap(found: TruncatedDca, exact: SolveResult) -> CertifiedGap:
     """Put a d.c. search beside the solved multiclass_truncated of the same machine.
 
+    Parameters
+    ----------
+    found : TruncatedDca
+        What the search found.
+    exact : SolveResult
+        Of multiclass_truncated, with a proven bound.
+
     Raises
     ------
     ValueError
         A result of another formulation, other data or other hyperparameters; a proven bound above
         the value of the search, which cannot be.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=12, d=2, classes=3, sigma=0.5, seed=0)
+    >>> found = tm.search.truncated_dca(data, ridge=0.1, truncation=0.0)
+    >>> model = tm.multiclass_truncated(data, ridge=0.1, truncation=0.0, big_m="derived")
+    >>> 0 <= tm.search.certified_gap(found, tm.solve(model)).gap < 1
+    True
     """
     if exact.formulation != EXACT:
         raise ValueError(f"exact must be a result of {EXACT}, got {exact.formulation!r}")

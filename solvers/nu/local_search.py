@@ -137,10 +137,21 @@ def extended_nu_local(
 
     Parameters
     ----------
+    data : TrainingData
+        Points and labels.
+    nu : float
+        Below nu_bar, where the problem is not convex; `tm.theory.nu_range` has it.
+    class_balance : "uniform", "balanced" or array (n,)
+        Weights c_i of the losses, as for extended_nu_svc.
+    intercept : "free", "penalised" or "none"
+        As for extended_nu_svc.
     update : "algorithm_7" or "damped"
+        How far w_ref moves: to the new optimum, or a share of the way.
     starts : int or sequence of array (k,)
         How many: the difference of the class means, then random directions by `seed`; or the
         directions themselves.
+    seed : int
+        Of the random directions.
 
     Raises
     ------
@@ -148,6 +159,14 @@ def extended_nu_local(
         nu at or above nu_bar, or above nu_max; dependent features; bad starts.
     RuntimeError
         A program that ends without an optimum, or whose optimum disagrees with h by sorting.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.extended_nu_local(data, nu=0.1, starts=3)
+    >>> found.objective >= tm.search.branch_and_cut(data, nu=0.1).bound
+    True
     """
     one_of("update", update, UPDATES)
     points = augmented(data, intercept) if intercept == "penalised" else data.X

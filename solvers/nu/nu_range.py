@@ -168,6 +168,23 @@ def nu_range(
     least weighted mean hinge loss over all (w, b); the last equation belongs to an intercept.
     nu_max and the constant zone (0, 2 min c_i], or (0, min c_i] without a free intercept, are
     closed form.
+
+    Parameters
+    ----------
+    data : TrainingData or GramData
+        Points or a kernel matrix, and labels.
+    class_balance : "uniform", "balanced" or array (n,)
+        Weights c_i of the losses.
+    intercept : "free", "penalised" or "none"
+        As for nu_svc.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.theory.nu_range(data)
+    >>> 0 < found.nu_min < found.nu_max <= 1
+    True
     """
     weights = loss_weights(data, class_balance)
     key = (data.sha256, hashlib.sha256(weights.tobytes()).hexdigest(), intercept)

@@ -63,6 +63,7 @@ class LiveLP(Readable):
     time_limit : float, optional
         Seconds for each resolve.
     seed : int, optional
+        Of the solver.
     options : mapping, optional
         HiGHS' own option names.
     log : bool
@@ -74,6 +75,16 @@ class LiveLP(Readable):
         The model is no LP.
     NumberError
         A number HiGHS would lose.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> live = tm.LiveLP(tm.extended_nu_svc_linearised(data, nu=0.1, w_ref=[1.0, 0.0]))
+    >>> w = live.resolve()["w"]
+    >>> number = live.add_cut({"w": [1.0, 0.0]}, upper=w[0])
+    >>> bool(live.resolve()["w"][0] <= w[0] + 1e-9)
+    True
     """
 
     def __init__(

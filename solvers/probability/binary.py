@@ -71,6 +71,14 @@ def class_probabilities(
     ------
     ValueError
         An argument out of range, by its name; a kernel matrix that is 0.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> fitted = tm.paths.class_probabilities(data, ridge=0.1, grid=4)
+    >>> fitted.reading(data.X).signs.shape  # at 0, the four values of pi, 1
+    (12, 6)
     """
     positive("ridge", ridge)
     one_of("intercept", intercept, INTERCEPTS)

@@ -97,6 +97,14 @@ def direct_probabilities(
         The time was over before every hinge machine was there: all of them are needed.
     KeyboardInterrupt
         Ctrl-C before that.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=12, d=2, classes=3, sigma=0.5, seed=0)
+    >>> fitted = tm.paths.direct_probabilities(data, ridge=0.1, grid=3, machine="hinge")
+    >>> fitted.reading(data.X).probabilities.shape
+    (12, 3)
     """
     if not isinstance(data, MulticlassData):
         raise TypeError(f"direct_probabilities takes MulticlassData, got {type(data).__name__}")

@@ -124,8 +124,8 @@ def show(model: pyo.ConcreteModel, rows: int = 0) -> Mathematics:
 
     Examples
     --------
-    >>> from tightmargin.formulations import TrainingData, c_svc
-    >>> print(show(c_svc(TrainingData([[0.0], [1.0]], [-1, 1]), C=2.0)))
+    >>> import tightmargin as tm
+    >>> print(tm.show(tm.c_svc(tm.TrainingData([[0.0], [1.0]], [-1, 1]), C=2.0)))
     c_svc (QP): C-SVC, the soft margin with a cost on every slack.
         min        1/2 ||w||^2 + C sum_i s_i xi_i
         margin[i]  y_i (<w, x_i> + b) + xi_i >= 1               for i in I (2)

@@ -143,6 +143,14 @@ def sgd(
     ------
     ValueError
         A bad ridge, steps, seed, average, rule or time_limit.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.sgd(data, ridge=0.1, steps=500, seed=0)
+    >>> found.bound <= tm.solve(tm.soft_margin_svc(data, ridge=0.1, intercept="none")).objective
+    True
     """
     if not isinstance(data, TrainingData | GramData):
         raise TypeError(f"sgd takes TrainingData or GramData, got {type(data).__name__}")

@@ -1,4 +1,4 @@
-"""The README says what the project does today."""
+"""The README and the guide say what the project does today."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from docs.generate.readme_table import BEGIN, END, markdown
 from tests.references.matrix import matrix_points
 from tests.support.command_line import run
 from tightmargin.experiments.data.outlier_generators import outlier_data
@@ -20,17 +19,23 @@ from tightmargin.experiments.gap_study.study import INSTANCES, LADDER_INSTANCES,
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+GUIDE = (ROOT / "docs" / "guide.md").read_text()
+CERTIFICATES = (ROOT / "docs" / "certificates.md").read_text()
 
 
-def test_the_table_of_formulations_is_the_catalogue():
-    table = README.partition(BEGIN)[2].partition(END)[0].strip()
-    assert table == markdown(), "run python -m docs.generate.readme_table"
-    assert set(re.findall(r"^\| `(\w+)`", table, flags=re.M)) == set(tm.catalogue)
+def test_the_first_result_stands_on_two_screens_and_installing_comes_before_it():
+    lines = README.splitlines()
+    result = lines.index("## A first result")
+    assert lines.index("## Installing") < result < 50
+    assert lines.index("```python") < result + 5
+    assert len(lines) < 120
+    assert "tm.catalogue.plot()" in README
+    assert "<!--" not in README, "tables of numbers stand in the guide"
 
 
 @pytest.mark.parametrize(("marker", "rungs"), [("gaps", RELAXATIONS), ("ladder", LADDER)])
 def test_its_gap_tables_have_the_rungs_of_the_code_in_their_order(marker, rungs):
-    table = README.partition(f"<!-- {marker}: begin -->")[2].partition(f"<!-- {marker}: end -->")[0]
+    table = GUIDE.partition(f"<!-- {marker}: begin -->")[2].partition(f"<!-- {marker}: end -->")[0]
     head, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
     ]
@@ -52,16 +57,16 @@ def test_every_builder_is_at_the_front_door():
 
 
 def test_files_it_links_to_exist():
-    links = re.findall(r"\]\(([^)h][^)]*)\)", README)
-    assert links
-    for link in links:
-        assert (Path(__file__).parents[2] / link).exists(), link
+    for text, place in ((README, ROOT), (GUIDE, ROOT / "docs")):
+        links = re.findall(r"\]\(([^)h][^)]*)\)", text)
+        assert links
+        for link in links:
+            assert (place / link.partition("#")[0]).exists(), link
 
 
 def test_its_python_lines_run():
     code = README.partition("```python\n")[2].partition("```")[0]
-    data = outlier_data("clustered", n=20, d=2, sigma=0.3, seed=0)
-    space = {"X": data.X, "y": data.y}
+    space: dict = {}
     exec(compile(code, "README.md", "exec"), space)
     assert space["result"].certificate.verdict.value == "CERTIFIED"
     assert space["result"].bound == pytest.approx(space["result"].objective, rel=1e-5)
@@ -69,7 +74,7 @@ def test_its_python_lines_run():
 
 def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here():
     """The table against what the command prints, and the truth by a search of our own."""
-    section = README.partition("## What a certificate means")[2].partition("\n## ")[0]
+    section = CERTIFICATES.partition("## A real case")[2].partition("\n## ")[0]
     command = section.partition("```\n")[2].partition("```")[0].replace("\\\n", " ").split()
     answer = run(*command[1:], "--json")
     assert answer.code == 1, "some rows are not certified"
@@ -109,7 +114,7 @@ def test_every_formulation_has_its_mathematics_and_source(name):
 
 
 def test_its_table_of_capacities_is_what_the_command_above_it_prints() -> None:
-    section = README.partition("## Capacity set by hand")[2].partition("\n## ")[0]
+    section = GUIDE.partition("## Capacity set by hand")[2].partition("\n## ")[0]
     command = section.partition("```\n")[2].split("\n")[0].split()
     assert command[:3] == ["tightmargin", "path", "rsvm"]
     answer = run(*command[1 : command.index("--plot")], "--json")
@@ -129,7 +134,7 @@ def test_its_table_of_capacities_is_what_the_command_above_it_prints() -> None:
 
 
 def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
-    code = README.partition("## Capacity set by hand")[2].partition("```python\n")[2]
+    code = GUIDE.partition("## Capacity set by hand")[2].partition("```python\n")[2]
     data = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=0)
     space = {"tm": tm, "data": data}
     exec(compile(code.partition("```")[0], "README.md", "exec"), space)
@@ -139,7 +144,7 @@ def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
 
 
 def test_its_table_of_matrix_machines_is_what_they_give() -> None:
-    section = README.partition("## Several classes, matrices, probabilities")[2].partition("\n## ")
+    section = GUIDE.partition("## Several classes, matrices, probabilities")[2].partition("\n## ")
     rows = [line.strip("|").split("|") for line in section[0].splitlines() if line[:1] == "|"]
     printed = {row[0].split(",")[0].strip(): (row[1].strip(), row[2].strip()) for row in rows[2:]}
     data, given = matrix_points(2), {"shape": (3, 3), "rank": 1, "ridge": 0.5}
@@ -157,7 +162,7 @@ def test_its_table_of_matrix_machines_is_what_they_give() -> None:
 def test_papers_on_tap_are_those_that_can_be_run_again() -> None:
     from tightmargin.experiments.reproduce.papers import everything
 
-    section = README.partition("## Papers on tap")[2].partition("\n## ")[0]
+    section = GUIDE.partition("## Papers on tap")[2].partition("\n## ")[0]
     papers = re.findall(r"^\| `([a-z-]+)` \|", section, flags=re.MULTILINE)
     names = [one.name for one in everything()]
     assert all(any(name.startswith(f"{paper}-") for paper in papers) for name in names)

@@ -13,7 +13,7 @@ from benchmarks.zero_one import LIMIT, STORE, Published, Run, kept, page, percen
 from tightmargin.experiments.data.specs import load
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 KEYS = [(f"n200d2ATj{j}", 10) for j in range(3)]
 RUNS = {
     key: Run(*key, LIMIT, 100.0, 100.0 - 10 * j, 5.0 + j, 70, "time_limit" if j else "proven")
@@ -78,11 +78,11 @@ def test_a_closed_gap_is_0_and_an_open_one_is_not() -> None:
     assert [percent(gap) for gap in (0.0, 1e-6, 1e-3, 0.25)] == ["0", "0", "0.1", "25.0"]
 
 
-def test_the_readme_quotes_the_runs_that_are_kept(data_folder: Path) -> None:
+def test_the_guide_quotes_the_runs_that_are_kept(data_folder: Path) -> None:
     runs = kept(STORE, LIMIT)
     assert set(runs) == {*zero_one.SMALL, *zero_one.LARGE}
     table = zero_one.published(data_folder / "hard_margin_loss")
-    text = README.read_text(encoding="utf-8")
+    text = GUIDE.read_text(encoding="utf-8")
     assert quote(text, quoted(runs, table)) == text
     written = zero_one.PAGE.read_text(encoding="utf-8")
     body = page(runs, table, LIMIT, claim.kept_or_measured()).rpartition("\n\n")[0]

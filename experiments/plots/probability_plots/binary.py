@@ -39,10 +39,25 @@ def probability_figure(path: ClassProbabilities, title: str = "") -> Figure:
     the share of label +1 among its training points, with one standard error and their number; on
     the diagonal the two agree.
 
+    Parameters
+    ----------
+    path : ClassProbabilities
+        What `tm.paths.class_probabilities` returned.
+    title : str
+        Above the picture.
+
     Raises
     ------
     ValueError
         The training data is not at hand.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.class_probabilities(data, ridge=0.1, grid=4)
+    >>> len(tm.plots.probability_figure(path).axes)
+    2
     """
     read, data = path.training_reading(), path.data
     assert data is not None
@@ -115,5 +130,22 @@ def _reliability(axes: Any, probabilities: Any, y: Any) -> None:
 
 
 def save_probabilities(path: ClassProbabilities, file: str | Path, title: str = "") -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    path : ClassProbabilities
+        What `tm.paths.class_probabilities` returned.
+    file : str or path
+        Of the picture: its suffix is one of SUFFIXES.
+    title : str
+        Above the picture.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.class_probabilities(data, ridge=0.1, grid=4)
+    >>> tm.plots.save_probabilities(path, "probabilities.svg")
+    """
     probability_figure(path, title).savefig(file)

@@ -46,6 +46,8 @@ def simplex_figure(
 
     Parameters
     ----------
+    fitted : DirectProbabilities
+        Of three classes, from `tm.paths.direct_probabilities`.
     x : array (d,)
         One point, in the coordinates of the training points.
     truth : sequence of 3 numbers, optional
@@ -55,6 +57,13 @@ def simplex_figure(
     ------
     ValueError
         Another number of classes than three; a truth that is no three positive numbers.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=18, d=2, classes=3, sigma=0.5, seed=0)
+    >>> fitted = tm.paths.direct_probabilities(data, ridge=0.1, grid=4, machine="hinge")
+    >>> figure = tm.plots.simplex_figure(fitted, data.X[0])
     """
     figure = new_figure(*SIZE)
     draw_simplex(figure.subplots(), fitted, x, truth)
@@ -134,5 +143,24 @@ def save_simplex(
     file: str | Path,
     truth: Sequence[float] | None = None,
 ) -> None:
-    """Write the picture; the suffix says how."""
+    """Write the picture; the suffix says how.
+
+    Parameters
+    ----------
+    fitted : DirectProbabilities
+        Of three classes, from `tm.paths.direct_probabilities`.
+    x : array (d,)
+        One point, in the coordinates of the training points.
+    file : str or path
+        Of the picture: its suffix is one of SUFFIXES.
+    truth : sequence of 3 numbers, optional
+        Its class probabilities, if they are known.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.gaussian_class_data(n=18, d=2, classes=3, sigma=0.5, seed=0)
+    >>> fitted = tm.paths.direct_probabilities(data, ridge=0.1, grid=4, machine="hinge")
+    >>> tm.plots.save_simplex(fitted, data.X[0], "simplex.svg")
+    """
     simplex_figure(fitted, x, truth).savefig(file)

@@ -56,6 +56,16 @@ def diff(
         Something that is no Pyomo model.
     ValueError
         A model without origin in the catalogue alone, or a variable of a third model.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> model = tm.conic_sdp(data, penalty=1.0)
+    >>> model.budget = pyo.Constraint(expr=sum(model.z.values()) <= 4)
+    >>> tm.diff(model).restricts, tm.diff(model).relaxes  # no point is new, some are gone
+    (True, False)
     """
     refuse_other_objects("diff", built, "built")
     if edited is not None:

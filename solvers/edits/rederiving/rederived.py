@@ -83,6 +83,16 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
         Anything but a Pyomo model that is constructed.
     ValueError
         The model has no M of the catalogue, its rows were changed themselves, or no M is proven.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived")
+    >>> model.edit = pyo.Constraint(expr=model.w[0] >= 3.0)
+    >>> tm.rederive(model).values.shape
+    (12,)
     """
     refuse_other_objects("rederive", model)
     origin = getattr(model, "origin", None)

@@ -113,6 +113,8 @@ def decomposition(
         Working sets at most.
     time_limit : float, optional
         Seconds of `clock`.
+    clock : callable() -> float
+        time.process_time counts processor time instead.
 
     Returns
     -------
@@ -123,6 +125,15 @@ def decomposition(
     ------
     ValueError
         A bad argument, named.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> row = tm.search.decomposition(data, norm_bound=0.5)
+    >>> exact = tm.solve(tm.rsvm(data, norm_bound=0.5))
+    >>> abs(row.point.objective - exact.objective) < 1e-4
+    True
     """
     began = clock()
     bound = positive("norm_bound", norm_bound)

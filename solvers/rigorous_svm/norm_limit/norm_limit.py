@@ -131,6 +131,15 @@ def norm_limit(data: TrainingData | GramData, *, time_limit: float | None = None
     hyperplane whose loss is exactly what other multipliers prove to be the least. Data that are
     not separable have an upper end up to 149 features, or dimensions of the kernel; beyond that,
     and where features depend on one another to rounding only, it is said to be open.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> limit = tm.theory.norm_limit(data).value
+    >>> least = tm.solve(tm.rsvm_relaxed(data)).objective
+    >>> abs(tm.solve(tm.rsvm(data, norm_bound=1.01 * limit)).objective - least) < 1e-6
+    True
     """
     clock = Clock(checked_limits(time_limit).time_limit)
     rows, proofs = centred_rows(data), Proofs(data)

@@ -58,6 +58,14 @@ def solve_rsvm(
     ------
     ValueError
         An argument out of range, by its name.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> row = tm.search.solve_rsvm(data, norm_bound=0.5)
+    >>> row.verdict.value, abs(row.point.norm_bound - 0.5) < 1e-9
+    ('CERTIFIED', True)
     """
     rows = RsvmRows(data, one_of("method", method, METHODS), _seconds(time_limit))
     begin = None if start is None else _multipliers(start, data.n)
@@ -98,6 +106,14 @@ def rsvm_path(
     ------
     ValueError
         An empty list, a norm bound that is not positive, another argument out of range.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> path = tm.paths.rsvm_path(data, [0.25, 0.5])
+    >>> path.rows[1].point.objective <= path.rows[0].point.objective
+    True
     """
     rows = RsvmRows(data, one_of("method", method, METHODS), _seconds(time_limit), limit)
     waiting = sorted({positive("norm_bound", number) for number in norm_bounds})

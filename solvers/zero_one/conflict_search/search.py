@@ -71,6 +71,8 @@ def conflict_search(
 
     Parameters
     ----------
+    data, penalty, intercept
+        As for zero_one_big_m.
     incumbent : (w, b), optional
         A known hyperplane; a heuristic finds one otherwise.
     gap : float
@@ -91,6 +93,14 @@ def conflict_search(
     ------
     ValueError
         Bad penalty, intercept or limits; more than 5000 points.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.conflict_search(data, penalty=1.0, intercept="penalised")
+    >>> found.objective - found.bound < 1e-5
+    True
     """
     started = clock()
     cost = positive("penalty", penalty)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
@@ -94,6 +95,16 @@ def test_the_catalogue_shows_every_formulation_once_below_what_it_comes_from() -
     assert list(frame.index) == list(tm.catalogue)
     assert frame.loc["conic_sdp", "relaxes"] == "zero_one_big_m"
     assert frame.loc["c_svc_dual", "dual_of"] == "c_svc"
+
+
+def test_links_of_the_catalogue_stand_in_the_file_and_nothing_else_is_drawn(tmp_path: Path) -> None:
+    some = {name: tm.catalogue[name] for name in ("c_svc", "c_svc_dual", "conic_sdp")}
+    figure = tm.plots.catalogue_figure(some, columns=1, links={"c_svc": "there.html#c"})
+    assert {text.get_text() for text, _ in texts_of(figure)} >= set(some)
+    figure.savefig(tmp_path / "some.svg")
+    assert "there.html#c" in (tmp_path / "some.svg").read_text()
+    with pytest.raises(ValueError, match="columns must be at least 1, got 0"):
+        tm.plots.catalogue_figure(columns=0)
 
 
 def test_other_things_are_refused_by_name() -> None:

@@ -1,4 +1,4 @@
-"""Studies on a dask cluster of processes of this machine, started by the commands of the README."""
+"""Studies on a dask cluster of processes of this machine, started by the commands of the guide."""
 
 from __future__ import annotations
 

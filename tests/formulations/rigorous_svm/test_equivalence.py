@@ -27,9 +27,8 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.nu_svc import nu_svc, nu_svc_dual
 from tightmargin.formulations.nu.reduced_hull import reduced_hull_svc
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
-from tightmargin.formulations.rigorous_svm.equivalence import (
-    Equivalence,
-    equivalence,
+from tightmargin.formulations.rigorous_svm.equivalence import Equivalence, equivalence
+from tightmargin.formulations.rigorous_svm.inverse_maps import (
     from_c_svc,
     from_nu_svc,
     from_reduced_hulls,
