@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.formulations.parameters import did_you_mean, one_of
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed, Readable, frame_of, value_text
 
@@ -234,7 +234,7 @@ def _refuse_misspelt(
 
 
 def formulation(
-    problem_class: ProblemClass,
+    problem_class: ProblemClass | str,
     source: str,
     *,
     paper_class: str | None = None,
@@ -245,7 +245,31 @@ def formulation(
     check: Callable[[Origin, Values], PaperCheck] | None = None,
     classifier: Classifier | None = None,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
-    """Register a builder under its function name; models it returns carry `origin`."""
+    """Register a builder under its function name; models it returns carry `origin`.
+
+    Parameters
+    ----------
+    problem_class : ProblemClass or its word
+        What the built model is, such as "QP" or "MIQP".
+    source : str
+        Where the formulation is stated.
+    paper_class : str, optional
+        The source's own word for the class.
+    relaxes, dual_of, restates : str, optional
+        Name of the entry that this one bounds from below, is the dual of, or states again.
+    takes : tuple of type
+        Kinds of data that the builder accepts.
+    check : callable(origin, values) -> PaperCheck, optional
+        Recomputes the objective from the data; without it a certificate speaks of the rows alone.
+    classifier : callable(origin, values, duals) -> (w, b), optional
+        The hyperplane among the values, see `Entry`.
+
+    Raises
+    ------
+    ValueError
+        An unknown problem class.
+    """
+    known_class = ProblemClass(one_of("problem_class", problem_class, tuple(ProblemClass)))
 
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__
@@ -267,7 +291,7 @@ def formulation(
             return model
 
         CATALOGUE[name] = Entry(
-            name, wrapped, problem_class, source, paper_class or problem_class.value, relaxes,
+            name, wrapped, known_class, source, paper_class or known_class.value, relaxes,
             dual_of, restates, takes, check, classifier,
         )  # fmt: skip
         return wrapped
