@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tightmargin.number_words import bound_text, number_text
 from tightmargin.printing import Drawn, Page, Printed, value_text
-from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.printing.tables import Framed, latex_of
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of
 
@@ -158,14 +158,25 @@ class Comparison(Framed, Drawn):
             )
         return records
 
-    def to_latex(self) -> str:
-        """LaTeX table (booktabs), percentages for relative gaps."""
+    def to_latex(self, columns: Sequence[str] | None = None) -> str:
+        """LaTeX table (booktabs), percentages for relative gaps.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Of `to_frame`, in the order wanted; all of them otherwise.
+
+        Raises
+        ------
+        ValueError
+            A column that is none.
+        """
         frame = self.to_frame()
         frame["relative gap"] = [
             "" if gap != gap or gap is None else f"{100 * gap:.1f}" for gap in frame["relative gap"]
         ]
-        frame = frame.rename(columns={"relative gap": "relative gap (%)"})
-        return frame.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
+        percent = {"relative gap": "relative gap (%)"}
+        return latex_of(frame, columns, "%.4g", percent)
 
 
 def order_tolerance(value: float, result: SolveResult | None) -> float:
