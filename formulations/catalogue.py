@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
@@ -150,11 +150,27 @@ class Entry(Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Origin(Printed):
-    """Where a model came from: shared by clones, so that a result can be traced to its data."""
+    """Where a model came from: shared by clones, so that a result can be traced to its data.
+
+    Attributes
+    ----------
+    entry : str
+        Name in the catalogue.
+    data : TrainingData, GramData or MulticlassData
+        Whichever the entry takes.
+    parameters : mapping
+        What the builder was given.
+    base : Origin or None
+        Of the catalogue model that the builder took and changed. What that model rests on, such as
+        a derived M, does not stand in the rows, so that it is solved as an edit. None for a
+        builder that says more of its models itself: by a check, or by whose relaxation, dual or
+        restatement they are. An M that is proven anew for a relaxation is not one for that problem.
+    """
 
     entry: str
-    data: Any  # TrainingData, GramData or MulticlassData, whichever the entry takes
+    data: Any
     parameters: Mapping[str, Any]
+    base: Origin | None = None
 
     def _page(self) -> Page:
         facts = [("data", value_text(self.data))]
@@ -208,7 +224,7 @@ def origin_now(model: pyo.ConcreteModel) -> Origin:
         if isinstance(component, pyo.Param):
             numbers = [pyo.value(entry) for entry in component.values()]
             present[name] = np.array(numbers) if component.is_indexed() else numbers[0]
-    return Origin(origin.entry, origin.data, present)
+    return replace(origin, parameters=present)
 
 
 def _refuse_misspelt(
@@ -269,6 +285,7 @@ def formulation(
     ValueError
         An unknown problem class.
     """
+    speaks_for_itself = any((check, relaxes, dual_of, restates))
     known_class = ProblemClass(one_of("problem_class", problem_class, tuple(ProblemClass)))
 
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
@@ -286,8 +303,9 @@ def formulation(
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
             model = build(*args, **kwargs)
+            base = None if speaks_for_itself else getattr(model, "origin", None)
             model.name = name
-            model.origin = Origin(name, data, dict(hyperparameters))
+            model.origin = Origin(name, data, dict(hyperparameters), base)
             return model
 
         CATALOGUE[name] = Entry(
