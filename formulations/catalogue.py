@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.formulations.parameters import did_you_mean, one_of
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed, Readable, frame_of, value_text
 
@@ -150,11 +150,27 @@ class Entry(Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Origin(Printed):
-    """Where a model came from: shared by clones, so that a result can be traced to its data."""
+    """Where a model came from: shared by clones, so that a result can be traced to its data.
+
+    Attributes
+    ----------
+    entry : str
+        Name in the catalogue.
+    data : TrainingData, GramData or MulticlassData
+        Whichever the entry takes.
+    parameters : mapping
+        What the builder was given.
+    base : Origin or None
+        Of the catalogue model that the builder took and changed. What that model rests on, such as
+        a derived M, does not stand in the rows, so that it is solved as an edit. None for a
+        builder that says more of its models itself: by a check, or by whose relaxation, dual or
+        restatement they are. An M that is proven anew for a relaxation is not one for that problem.
+    """
 
     entry: str
-    data: Any  # TrainingData, GramData or MulticlassData, whichever the entry takes
+    data: Any
     parameters: Mapping[str, Any]
+    base: Origin | None = None
 
     def _page(self) -> Page:
         facts = [("data", value_text(self.data))]
@@ -208,7 +224,7 @@ def origin_now(model: pyo.ConcreteModel) -> Origin:
         if isinstance(component, pyo.Param):
             numbers = [pyo.value(entry) for entry in component.values()]
             present[name] = np.array(numbers) if component.is_indexed() else numbers[0]
-    return Origin(origin.entry, origin.data, present)
+    return replace(origin, parameters=present)
 
 
 def _refuse_misspelt(
@@ -234,7 +250,7 @@ def _refuse_misspelt(
 
 
 def formulation(
-    problem_class: ProblemClass,
+    problem_class: ProblemClass | str,
     source: str,
     *,
     paper_class: str | None = None,
@@ -249,20 +265,25 @@ def formulation(
 
     Parameters
     ----------
-    problem_class : ProblemClass
-        Of the built model: what a solver has to take.
+    problem_class : ProblemClass or its word
+        What the built model is, such as "QP" or "MIQP".
     source : str
-        Where the formulation is printed.
+        Where the formulation is stated.
     paper_class : str, optional
         The source's own word for the class.
     relaxes, dual_of, restates : str, optional
-        Entry that this one bounds from below, is the dual of, or states again.
+        Name of the entry that this one bounds from below, is the dual of, or states again.
     takes : tuple of type
         Kinds of data that the builder accepts.
-    check : callable(origin, values), optional
-        Recomputes the source's objective from the data.
-    classifier : callable(origin, values, duals), optional
-        The hyperplane (w, b) of a point, for what is fitted and predicted.
+    check : callable(origin, values) -> PaperCheck, optional
+        Recomputes the objective from the data; without it a certificate speaks of the rows alone.
+    classifier : callable(origin, values, duals) -> (w, b), optional
+        The hyperplane among the values, see `Entry`.
+
+    Raises
+    ------
+    ValueError
+        An unknown problem class.
 
     Examples
     --------
@@ -279,6 +300,8 @@ def formulation(
     >>> tm.solve(shortest(data, least=2.0)).objective
     2.0
     """
+    speaks_for_itself = any((check, relaxes, dual_of, restates))
+    known_class = ProblemClass(one_of("problem_class", problem_class, tuple(ProblemClass)))
 
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__
@@ -295,12 +318,13 @@ def formulation(
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
             model = build(*args, **kwargs)
+            base = None if speaks_for_itself else getattr(model, "origin", None)
             model.name = name
-            model.origin = Origin(name, data, dict(hyperparameters))
+            model.origin = Origin(name, data, dict(hyperparameters), base)
             return model
 
         CATALOGUE[name] = Entry(
-            name, wrapped, problem_class, source, paper_class or problem_class.value, relaxes,
+            name, wrapped, known_class, source, paper_class or known_class.value, relaxes,
             dual_of, restates, takes, check, classifier,
         )  # fmt: skip
         return wrapped

@@ -34,6 +34,7 @@ from tightmargin.solvers.disjunctive.transformation import (
     transformed,
 )
 from tightmargin.solvers.edits.as_solved import as_solved, as_written
+from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.derived import Edit, about_the_problem
 from tightmargin.solvers.edits.searched import searched_edit
 from tightmargin.solvers.errors import NumberError
@@ -56,7 +57,7 @@ from tightmargin.solvers.proof_files.result_proof import with_proof
 from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
-from tightmargin.solvers.records import result_of, settings_of
+from tightmargin.solvers.records import describe, result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
@@ -167,10 +168,27 @@ def solve(
     refuse_other_objects("solve", model)
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
     refuse_bad_budget(prove)
-    named = solver != AUTO or second_solver is not None
-    refuse_solver_beside(method, solver=named)
+    refuse_solver_beside(method, solver=solver != AUTO or second_solver is not None)
     _refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
+    words = (solver, second_solver, method, warm_start, proof, prove)
+    with as_edit_of_its_base(model) as renamed:
+        result = _solved(model, limits, *words)
+    return replace(result, **describe(model)) if renamed else result
+
+
+def _solved(
+    model: pyo.ConcreteModel,
+    limits: Limits,
+    solver: str,
+    second_solver: str | None,
+    method: str,
+    warm_start: Mapping[str, ArrayLike] | SolveResult | None,
+    proof: str | Path | None,
+    prove: float | bool | None,
+) -> SolveResult:
+    """Solve a model by what its origin says of it, all words being known."""
+    named = solver != AUTO or second_solver is not None
     load_start(model, start_values(model, warm_start))
     disjunctive = is_disjunctive(model)
     if disjunctive:

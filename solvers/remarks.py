@@ -18,6 +18,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from tightmargin.formulations.big_m_rules import RAMP, TRUNCATED, ZERO_ONE
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.training_data import GramData, least_errors
 from tightmargin.solvers.canonical_form.classification import Classification
@@ -25,6 +26,8 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Values = Mapping[str, NDArray[np.float64]]
 Note = tuple[str, Any, str]  # name of the fact, the fact, its sentence
+
+SWITCHED = (*ZERO_ONE, *RAMP, *TRUNCATED)  # whose "big_m" is known to be an M; others' is not
 
 AT_BOUND = 1e-6
 LARGEST_SLACK = 1e-3  # of the margin, which is 1
@@ -162,7 +165,7 @@ def _intercept_bound_is_active(origin: Origin, model: pyo.ConcreteModel, values:
 
 
 def _binding(origin: Origin, values: Values) -> Note:
-    if "big_m" not in origin.parameters or "z" not in values or "w" not in values:
+    if origin.entry not in (*ZERO_ONE, *RAMP) or "z" not in values or "w" not in values:
         return "binding_big_m", 0, ""
     big_m = np.broadcast_to(origin.parameters["big_m"], origin.data.n)
     b = float(values["b"]) if "b" in values else 0.0
@@ -174,7 +177,7 @@ def _binding(origin: Origin, values: Values) -> Note:
 
 
 def _slack(origin: Origin, solver: str, options: Mapping[str, Any]) -> Note:
-    if "big_m" not in origin.parameters or solver not in INTEGRALITY:
+    if origin.entry not in SWITCHED or solver not in INTEGRALITY:
         return "big_m_slack", 0.0, ""
     option, default = INTEGRALITY[solver]
     tolerance = float(options.get(option, default))

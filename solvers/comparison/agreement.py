@@ -8,13 +8,14 @@ leaves open admit. One that was stopped by the clock may be worse than the refer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page
 from tightmargin.solvers.comparison.solver_runs import SolverRun
-from tightmargin.solvers.printing.tables import Framed, table_page
+from tightmargin.solvers.printing.tables import Framed, latex_of, table_page
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 
@@ -100,14 +101,25 @@ class Agreement(Framed):
         """One row for every model and solver, in the order of `COLUMNS`."""
         return [self.record(row) for row in self.rows]
 
-    def to_latex(self) -> str:
-        """LaTeX table (booktabs)."""
+    def to_latex(self, columns: Sequence[str] | None = None) -> str:
+        """LaTeX table (booktabs).
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Of `to_frame`, in the order wanted; all of them otherwise.
+
+        Raises
+        ------
+        ValueError
+            A column that is none.
+        """
         frame = self.to_frame()
         formats = {"difference": "{:.1e}", "tolerance": "{:.0e}", "seconds": "{:.3f}"}
         for column, form in formats.items():
             frame[column] = ["" if x != x or x is None else form.format(x) for x in frame[column]]
         frame["certificate"] = [str(text).partition(" (")[0] for text in frame["certificate"]]
-        return frame.to_latex(index=False, escape=True, float_format="%.9g", na_rep="")
+        return latex_of(frame, columns, "%.9g")
 
     def record(self, row: SolverRun) -> dict[str, Any]:
         """One row as plain values, by column."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tightmargin.number_words import bound_text, number_text
 from tightmargin.printing import Drawn, Page, Printed, value_text
-from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.printing.tables import Framed, latex_of
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of
 
@@ -176,16 +176,27 @@ class Comparison(Framed, Drawn):
             return None
         return abs(self.upper - claim) / abs(self.upper)
 
-    def to_latex(self) -> str:
-        """LaTeX table (booktabs), percentages for relative gaps."""
+    def to_latex(self, columns: Sequence[str] | None = None) -> str:
+        """LaTeX table (booktabs), percentages for relative gaps.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Of `to_frame`, in the order wanted; all of them otherwise.
+
+        Raises
+        ------
+        ValueError
+            A column that is none.
+        """
         frame = self.to_frame()
         shares = ("relative gap", "claimed gap")
         for word in shares:
             frame[word] = [
                 "" if gap != gap or gap is None else f"{100 * gap:.1f}" for gap in frame[word]
             ]
-        frame = frame.rename(columns={word: f"{word} (%)" for word in shares})
-        return frame.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
+        percent = {word: f"{word} (%)" for word in shares}
+        return latex_of(frame, columns, "%.4g", percent)
 
 
 def order_tolerance(value: float, result: SolveResult | None) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from tightmargin.formulations.parameters import one_of
 from tightmargin.printing import Page, Printed, field_names, frame_of, value_text
 
 if TYPE_CHECKING:
@@ -37,6 +38,20 @@ class Framed(Printed):
     def to_frame(self) -> pd.DataFrame:
         """Its rows as a table of pandas; arrays are left out."""
         return frame_of(self._records(), self._columns)
+
+
+def latex_of(
+    frame: pd.DataFrame,
+    columns: Sequence[str] | None,
+    numbers: str,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """A table as LaTeX (booktabs): some of its columns, its numbers in one format, new names."""
+    chosen = list(frame.columns if columns is None else columns)
+    for column in chosen:
+        one_of("columns", column, tuple(frame.columns))
+    shown = frame[chosen].rename(columns=dict(names or {}))
+    return shown.to_latex(index=False, escape=True, float_format=numbers, na_rep="")
 
 
 def record_of(row: Any) -> dict[str, Any]:

@@ -55,6 +55,11 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         },
         r"gap 99.\d% -> 6\d.\d% with",
     ),
+    "three features and a stricter fairness": (
+        "06_gallery_of_edits", "01 03 05 09",
+        {"k = 2  #": "k = 3  #", "epsilon = 0.2": "epsilon = 0.0"},
+        r"optimum 8\.197\d, CERTIFIED by branch(.|\n)*optimum 8\.813\d, CERTIFIED",
+    ),
     "one feature, and an M that is large enough": (
         "08_what_an_edit_does", "01 03 10 21 23 25",
         {

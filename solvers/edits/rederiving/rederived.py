@@ -21,6 +21,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.named_values import load_values, named_values
+from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.difference import Difference, difference
 from tightmargin.solvers.edits.kept_bounds import never_lower
 from tightmargin.solvers.edits.rederiving.cutoff import best_point
@@ -95,11 +96,14 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
     (12,)
     """
     refuse_other_objects("rederive", model)
-    origin = getattr(model, "origin", None)
-    if not isinstance(origin, Origin) or big_m_rule(origin) is None:
-        raise ValueError(f"{model.name} has no big_m of the catalogue that could be derived again")
-    target = without_norms(without_quotients(model))
-    found = _derived(target, standard_form(target), Limits(time_limit))
+    with as_edit_of_its_base(model):
+        origin = getattr(model, "origin", None)
+        if not isinstance(origin, Origin) or big_m_rule(origin) is None:
+            raise ValueError(
+                f"{model.name} has no big_m of the catalogue that could be derived again"
+            )
+        target = without_norms(without_quotients(model))
+        found = _derived(target, standard_form(target), Limits(time_limit))
     assert found is not None
     if isinstance(found, str):
         raise ValueError(f"{model.name}: no big_m is proven for the edited model: {found}")

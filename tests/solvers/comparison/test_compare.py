@@ -75,6 +75,11 @@ def test_frame_and_latex_hold_every_row(table):
     latex = table.to_latex()
     assert latex.count(r"\\") == len(frame) + 1
     assert r"zero\_one\_big\_m (exact)" in latex
+    two = table.to_latex(columns=["relative gap", "formulation"]).splitlines()
+    assert two[2] == r"relative gap (\%) & formulation \\"
+    assert two[-3].endswith(r"& zero\_one\_big\_m (exact) \\")
+    with pytest.raises(ValueError, match=r"columns must be one of .* got 'gap'"):
+        table.to_latex(columns=["gap"])
 
 
 def test_a_bound_above_the_best_point_is_a_flag_not_a_negative_gap(table):
