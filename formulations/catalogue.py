@@ -15,6 +15,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
@@ -103,6 +104,8 @@ class Entry(Printed):
         Name of the entry whose dual this is; the model minimises minus the dual objective.
     takes : tuple of type
         Kinds of data the builder accepts.
+    weighted : bool
+        Whether it takes weighted points: its optimum is that of the points repeated.
     check : callable(origin, values) or None
         Recomputes the paper's objective from the data.
     classifier : callable(origin, values, duals) -> (w, b) or None
@@ -121,6 +124,7 @@ class Entry(Printed):
     takes: tuple[type, ...] = (TrainingData,)
     check: Callable[[Origin, Values], PaperCheck] | None = None
     classifier: Classifier | None = None
+    weighted: bool = False
 
     def _page(self) -> Page:
         related = (
@@ -187,6 +191,7 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
                 "dual_of": entry.dual_of or "",
                 "hyperparameters": ", ".join(entry.parameters),
                 "takes": ", ".join(kind.__name__ for kind in entry.takes),
+                "weighted": entry.weighted,
                 "source": entry.source,
             }
             for entry in self.values()
@@ -233,6 +238,12 @@ def _refuse_misspelt(
         raise TypeError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
 
 
+def _takers_of_weights() -> str:
+    """Formulations of weighted points, for a refusal."""
+    able = [entry.name for entry in CATALOGUE.values() if entry.weighted]
+    return f"{', '.join(able[:4])} or another formulation that takes them"
+
+
 def formulation(
     problem_class: ProblemClass,
     source: str,
@@ -244,8 +255,12 @@ def formulation(
     takes: tuple[type, ...] = (TrainingData,),
     check: Callable[[Origin, Values], PaperCheck] | None = None,
     classifier: Classifier | None = None,
+    weighted: bool = False,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
-    """Register a builder under its function name; models it returns carry `origin`."""
+    """Register a builder under its function name; models it returns carry `origin`.
+
+    A builder that is not `weighted` never sees weighted points: they are refused before it runs.
+    """
 
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__
@@ -261,6 +276,8 @@ def formulation(
             if not isinstance(data, takes):
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
+            if not weighted and is_weighted(data):
+                raise ValueError(f"{refusal_of_weights(name)}, or take {_takers_of_weights()}")
             model = build(*args, **kwargs)
             model.name = name
             model.origin = Origin(name, data, dict(hyperparameters))
@@ -268,7 +285,7 @@ def formulation(
 
         CATALOGUE[name] = Entry(
             name, wrapped, problem_class, source, paper_class or problem_class.value, relaxes,
-            dual_of, restates, takes, check, classifier,
+            dual_of, restates, takes, check, classifier, weighted,
         )  # fmt: skip
         return wrapped
 

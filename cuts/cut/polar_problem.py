@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.support_function import (
@@ -104,6 +105,7 @@ class PolarProblem(Printed):
         return TrainingData(self.hulls.signed * self.data.y[:, None] / unit, self.data.y)
 
 
+@unweighted
 def polar_problem(
     data: TrainingData,
     *,

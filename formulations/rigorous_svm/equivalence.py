@@ -29,6 +29,7 @@ from tightmargin.formulations.common.intercept_recovery import hinge_intercept_i
 from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.common.nu_property import ON_CAP
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import nu_max
 from tightmargin.formulations.parameters import positive
@@ -154,6 +155,7 @@ class Equivalence(Printed):
         return {name: _finite(value) for name, value in numbers.items()}
 
 
+@unweighted
 def equivalence(data: TrainingData | GramData, norm_bound: float, alpha: ArrayLike) -> Equivalence:
     """Read the equivalent parameters from a solution.
 
@@ -261,6 +263,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and math.isinf(value) else value
 
 
+@unweighted
 def from_c_svc(data: TrainingData | GramData, C: float, alpha: ArrayLike) -> Equivalence:
     """Read H = ||w|| and the rest from a solution of c_svc.
 
@@ -279,6 +282,7 @@ def from_c_svc(data: TrainingData | GramData, C: float, alpha: ArrayLike) -> Equ
     return equivalence(data, _norm(data, alpha), alpha / C)
 
 
+@unweighted
 def from_nu_svc(data: TrainingData | GramData, nu: float, alpha: ArrayLike) -> Equivalence:
     """Read H = ||w|| / rho and the rest from a solution of nu_svc with uniform weights.
 
@@ -296,6 +300,7 @@ def from_nu_svc(data: TrainingData | GramData, nu: float, alpha: ArrayLike) -> E
     return _from_level(data, _with_sum(data, alpha, 1 / data.n, nu))
 
 
+@unweighted
 def from_reduced_hulls(
     data: TrainingData | GramData, hull_bound: float, alpha: ArrayLike
 ) -> Equivalence:
