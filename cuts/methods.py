@@ -288,6 +288,7 @@ for _name, _title in TITLES.items():
             _title,
             refuses=_refuses,
             automatic=_chosen if _name == AUTO else lambda origin: "",
+            weighted=True,
         )
     )
 register_document(SEARCHED, hull_document)

@@ -27,7 +27,6 @@ from tightmargin.cuts.search.result import SearchResult, StopError, closed_below
 from tightmargin.cuts.search.run import SearchRun, check_tolerances, given_directions
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, member, point_error
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support
 from tightmargin.solvers.execution.interrupts import supervised
@@ -48,7 +47,6 @@ PROOF = (
 Index = NDArray[np.int64]
 
 
-@unweighted
 def hull_search(
     data: TrainingData,
     *,

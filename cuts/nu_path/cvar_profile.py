@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.printing import Drawn
 from tightmargin.solvers.printing.tables import Framed
@@ -60,7 +59,6 @@ class CvarProfile(Framed, Drawn):
         return float((self.upper - self.lower).max())
 
 
-@unweighted
 def cvar_profile(path: ExtendedNuPath, nu: ArrayLike | int = 200) -> CvarProfile:
     """Bound the least CVaR from the rows of a path.
 

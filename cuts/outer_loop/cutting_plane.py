@@ -20,7 +20,6 @@ from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import LoopRun
 from tightmargin.cuts.search.run import given_weights
-from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.limits import checked_limits
@@ -29,7 +28,6 @@ STRATEGIES = ("concavity", "literal")
 SPACES = ("projected", "lifted")
 
 
-@unweighted
 def cutting_plane(
     data: TrainingData,
     *,

@@ -8,7 +8,9 @@ A weight of 0 is no point at all. Weights of classes are weights of their points
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -166,10 +168,16 @@ class WeightedPoints:
         """The weights (n,), 1 where there are none."""
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
-    @property
+    @cached_property
     def total_weight(self) -> float:
-        """Sum of the weights: the number of points where there are none."""
-        return float(len(self.y) if self.weights is None else self.weights.sum())
+        """Sum of the weights, rounded once: the number of points where there are none."""
+        return float(len(self.y)) if self.weights is None else math.fsum(self.weights.tolist())
+
+    def mass(self, points: NDArray[np.bool_]) -> float:
+        """Sum of the weights of some points, given as a mask (n,), rounded once."""
+        if self.weights is None:
+            return float(points.sum())
+        return math.fsum(self.weights[points].tolist())
 
 
 def weights_text(weights: Array) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,12 +60,10 @@ class TwoClasses(Printed, WeightedPoints):
         """Number of points labelled -1."""
         return int((self.y < 0).sum())
 
-    @property
+    @cached_property
     def masses(self) -> tuple[float, float]:
         """Sums of the weights of the points labelled -1 and of those labelled +1."""
-        if self.weights is None:
-            return float(self.n_neg), float(self.n_pos)
-        return float(self.weights[self.y < 0].sum()), float(self.weights[self.y > 0].sum())
+        return self.mass(self.y < 0), self.mass(self.y > 0)
 
     @property
     def labels_text(self) -> str:

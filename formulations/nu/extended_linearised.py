@@ -68,6 +68,7 @@ def _add_reference(m: pyo.ConcreteModel, numbers: Array) -> None:
     "Takeda & Sugiyama 2008, (9); Perez-Cruz et al. 2003, Table 2",
     check=check_linearised,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def extended_nu_svc_linearised(
     data: TrainingData,
@@ -131,6 +132,7 @@ def _dual_classifier(origin: Origin, values: Values, duals: Values) -> tuple[Arr
     dual_of="extended_nu_svc_linearised",
     check=check_linearised_dual,
     classifier=_dual_classifier,
+    weighted=True,
 )
 def extended_nu_svc_linearised_dual(
     data: TrainingData,
@@ -170,6 +172,6 @@ def extended_nu_svc_linearised_dual(
     if intercept == "free":
         m.balance = pyo.Constraint(expr=dot(data.y, m.alpha) == 0)
     m.total = pyo.Constraint(expr=dot(1.0, m.alpha) == m.nu)
-    times = norm_squared(scale) * objective_factor(data.n, scale)
+    times = norm_squared(scale) * objective_factor(data.total_weight, scale)
     m.objective = pyo.Objective(expr=-times * m.t)
     return m
