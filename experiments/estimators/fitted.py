@@ -316,6 +316,15 @@ def parts_of(machine: Fitted, prepared: Prepared) -> dict[str, Any]:
     return found
 
 
+def among_all(parts: dict[str, Any], kept: NDArray[np.intp], n: int) -> dict[str, Any]:
+    """The parts for all n points, where the machine has seen those at the places `kept` alone."""
+    if "dual_coef_" not in parts or len(kept) == n:
+        return parts
+    coefficients = np.zeros((1, n))
+    coefficients[:, kept] = parts["dual_coef_"]
+    return parts | {"dual_coef_": coefficients, "support_": kept[parts["support_"]]}
+
+
 def _expansion(machine: Fitted, prepared: Prepared, w: Array) -> Array | None:
     """Coefficients c (n,) with w = F'c: of the multipliers where w is along them.
 

@@ -49,7 +49,7 @@ def checked_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | No
             f"sample_weight must be finite and at least 0, got {weights[bad[0]]} in row {bad[0]}"
         )
     if not weights.any():
-        raise ValueError("sample_weight is 0 everywhere: no point is left")
+        raise ValueError("sample_weight is zero everywhere: no point is left")
     return None if (weights == 1).all() else weights
 
 
@@ -91,12 +91,21 @@ def class_factors(
     found = np.ones(len(classes))
     for label, weight in class_weight.items():
         places = [k for k, known in enumerate(classes) if known == label]
-        places = places or [k for k, known in enumerate(classes) if str(known) == str(label)]
+        places = places or [k for k, known in enumerate(classes) if _text(known) == _text(label)]
         if len(places) != 1:
             known = ", ".join(label_text(each) for each in classes[:6])
             raise ValueError(f"class_weight names the class {label!r}; the classes are {known}")
         found[places[0]] = weight
     return per_point("class_weight", found, len(classes))
+
+
+def _text(label: Any) -> str:
+    """A label as files have it: 1.0 and 1 are both `1`."""
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        return str(label)
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def weights_of_points(

@@ -33,13 +33,21 @@ from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of
 
 
+def _mean(data: TrainingData, points: Array, label: float) -> Array:
+    """Mean of the points of a class, each as often as it weighs."""
+    mine = data.y == label
+    if data.weights is None:
+        return points[mine].mean(axis=0)
+    return np.average(points[mine], axis=0, weights=data.weights[mine])
+
+
 def _reference(data: TrainingData, w_ref: ArrayLike | str, scale: str, intercept: str) -> Array:
     """Numbers of w_ref: as given, or the unit vector along the difference of the class means."""
     width = data.d + (intercept == "penalised")
     if isinstance(w_ref, str):
         one_of("w_ref", w_ref, ("mean_difference",))
         points = augmented(data, intercept) if intercept == "penalised" else data.X
-        difference = points[data.y > 0].mean(axis=0) - points[data.y < 0].mean(axis=0)
+        difference = _mean(data, points, 1.0) - _mean(data, points, -1.0)
         length = float(np.linalg.norm(difference))
         if length <= 1e-12 * float(np.abs(points).max()):
             raise ValueError("w_ref: the class means coincide; give numbers instead")

@@ -182,7 +182,8 @@ def ramp_big_m_below(data: TrainingData, cost: float, intercept: str, known: flo
         reason = (
             f"where z_i = 1, 2 C is paid and ||w|| <= sqrt(2 ({known:.9g} - "
             f"{_least(2 * cost, data)})) = {radius.max():.9g}; if a class has z_i = 1 throughout, "
-            "w = 0 with xi_i = 2 is optimal without any z, otherwise a point x_k of the same class with z_k = 0 gives "
+            "w = 0 with xi_i = 2 is optimal without any z, otherwise a point x_k of the same class "
+            "with z_k = 0 gives "
             f"1 - u_i <= 2 + ||w|| ||x_k - x_i||: largest M {values.max():.9g}"
         )
     else:
