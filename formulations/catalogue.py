@@ -45,6 +45,7 @@ class ProblemClass(StrEnum):
     NONCONVEX = "NONCONVEX"
 
 
+OTHERS = "a formulation that tm.catalogue.to_frame() calls weighted"
 INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
 
 
@@ -238,12 +239,6 @@ def _refuse_misspelt(
         raise TypeError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
 
 
-def _takers_of_weights() -> str:
-    """Formulations of weighted points, for a refusal."""
-    able = [entry.name for entry in CATALOGUE.values() if entry.weighted]
-    return f"{', '.join(able[:4])} or another formulation that takes them"
-
-
 def formulation(
     problem_class: ProblemClass,
     source: str,
@@ -277,7 +272,7 @@ def formulation(
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
             if not weighted and is_weighted(data):
-                raise ValueError(f"{refusal_of_weights(name)}, or take {_takers_of_weights()}")
+                raise ValueError(f"{refusal_of_weights(name)}, or take {OTHERS}")
             model = build(*args, **kwargs)
             model.name = name
             model.origin = Origin(name, data, dict(hyperparameters))
