@@ -51,12 +51,11 @@ from tightmargin.solvers.methods import (
     DIRECT,
     Finding,
     Method,
-    Word,
     register_method,
-    register_word,
 )
 from tightmargin.solvers.nu.local_search import extended_nu_local
 from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
+from tightmargin.solvers.parameter_words import Word, register_word
 from tightmargin.solvers.proof_files.result_proof import register_document
 from tightmargin.solvers.result import Status
 
@@ -289,6 +288,7 @@ for _name, _title in TITLES.items():
             _title,
             refuses=_refuses,
             automatic=_chosen if _name == AUTO else lambda origin: "",
+            weighted=True,
         )
     )
 register_document(SEARCHED, hull_document)

@@ -50,7 +50,7 @@ def model_bound(origin: Origin, lower: float) -> float | None:
     if not math.isfinite(lower):
         return None
     scale = origin.parameters.get("scale", "takeda")
-    slope = _down(lower * objective_factor(origin.data.n, scale))
+    slope = _down(lower * objective_factor(origin.data.total_weight, scale))
     if origin.entry == CVAR:
         return _down(lower / hulls_of(origin).nu)
     if origin.entry == POLAR:
@@ -71,7 +71,7 @@ def values_along(origin: Origin, weight: Array) -> dict[str, Any]:
     scale = origin.parameters.get("scale", "takeda")
     w = weight / np.linalg.norm(weight)
     if origin.entry == POLAR:
-        w = w / (objective_factor(origin.data.n, scale) * support_value(hulls, w))
+        w = w / (objective_factor(origin.data.total_weight, scale) * support_value(hulls, w))
     else:
         w = w * math.sqrt(norm_squared(scale))
     values, _ = at_weight(origin, hulls, w)

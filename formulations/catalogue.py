@@ -15,6 +15,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean, one_of
@@ -44,6 +45,7 @@ class ProblemClass(StrEnum):
     NONCONVEX = "NONCONVEX"
 
 
+OTHERS = "a formulation that tm.catalogue.to_frame() calls weighted"
 INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
 
 
@@ -103,6 +105,8 @@ class Entry(Printed):
         Name of the entry whose dual this is; the model minimises minus the dual objective.
     takes : tuple of type
         Kinds of data the builder accepts.
+    weighted : bool
+        Whether it takes weighted points: its optimum is that of the points repeated.
     check : callable(origin, values) or None
         Recomputes the paper's objective from the data.
     classifier : callable(origin, values, duals) -> (w, b) or None
@@ -121,6 +125,7 @@ class Entry(Printed):
     takes: tuple[type, ...] = (TrainingData,)
     check: Callable[[Origin, Values], PaperCheck] | None = None
     classifier: Classifier | None = None
+    weighted: bool = False
 
     def _page(self) -> Page:
         related = (
@@ -203,6 +208,7 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
                 "dual_of": entry.dual_of or "",
                 "hyperparameters": ", ".join(entry.parameters),
                 "takes": ", ".join(kind.__name__ for kind in entry.takes),
+                "weighted": entry.weighted,
                 "source": entry.source,
             }
             for entry in self.values()
@@ -260,8 +266,11 @@ def formulation(
     takes: tuple[type, ...] = (TrainingData,),
     check: Callable[[Origin, Values], PaperCheck] | None = None,
     classifier: Classifier | None = None,
+    weighted: bool = False,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
     """Register a builder under its function name; models it returns carry `origin`.
+
+    A builder that is not `weighted` never sees weighted points: they are refused before it runs.
 
     Parameters
     ----------
@@ -279,6 +288,8 @@ def formulation(
         Recomputes the objective from the data; without it a certificate speaks of the rows alone.
     classifier : callable(origin, values, duals) -> (w, b), optional
         The hyperplane among the values, see `Entry`.
+    weighted : bool
+        Whether the builder takes weighted points.
 
     Raises
     ------
@@ -317,6 +328,8 @@ def formulation(
             if not isinstance(data, takes):
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
+            if not weighted and is_weighted(data):
+                raise ValueError(f"{refusal_of_weights(name)}, or take {OTHERS}")
             model = build(*args, **kwargs)
             base = None if speaks_for_itself else getattr(model, "origin", None)
             model.name = name
@@ -325,7 +338,7 @@ def formulation(
 
         CATALOGUE[name] = Entry(
             name, wrapped, known_class, source, paper_class or known_class.value, relaxes,
-            dual_of, restates, takes, check, classifier,
+            dual_of, restates, takes, check, classifier, weighted,
         )  # fmt: skip
         return wrapped
 

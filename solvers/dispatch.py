@@ -257,7 +257,7 @@ def _method(
             f"method {word} takes a model of {' or '.join(own.entries)} as it was built; an edited "
             f"or foreign model is for a solver, method={DIRECT}"
         )
-    refusal = own.refuses(origin)
+    refusal = own.refusal(origin)
     if refusal:
         raise ValueError(f"method {word} does not take this model: {refusal}; take {DIRECT}")
     return own, ""

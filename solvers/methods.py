@@ -1,4 +1,4 @@
-"""What families register, and generic code asks for: methods, bounds, remarks, incumbents, words.
+"""What families register, and generic code asks for: methods, bounds, remarks, incumbents.
 
 No module that reads a model, runs a solver or decides a verdict names a formulation: families fill
 these tables when `tightmargin.solvers` or `tightmargin.cuts` is imported.
@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, INTEGER_CLASSES, Entry, Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.printing import Printed
@@ -89,6 +90,8 @@ class Method(Printed):
         Why it does not take a model; empty when it does.
     automatic : callable(origin) -> str
         Why method="auto" leaves a model to it, with what was measured; empty when it does not.
+    weighted : bool
+        Whether it takes weighted points; one that does not is never asked about them.
     """
 
     name: str
@@ -99,6 +102,13 @@ class Method(Printed):
     draws: bool = False
     refuses: Callable[[Origin], str] = lambda origin: ""
     automatic: Callable[[Origin], str] = lambda origin: ""
+    weighted: bool = False
+
+    def refusal(self, origin: Origin) -> str:
+        """Why it does not take a model, weighted points among the reasons; empty when it does."""
+        if is_weighted(origin.data) and not self.weighted:
+            return refusal_of_weights(self.name)
+        return self.refuses(origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +127,8 @@ class ClosingBounds:
         Openings of the proofs that end at a point: such a bound is the optimum.
     point : callable(origin) -> values or None, optional
         Nearer to the optimum than solvers may end; the entry's check gives the other values.
+    weighted : bool
+        Whether all of this is true of weighted points; otherwise it is not asked about them.
     """
 
     applies: Callable[[Origin], bool]
@@ -126,6 +138,7 @@ class ClosingBounds:
     optimal: tuple[str, ...] = ()
     point: Callable[[Origin], Values | None] | None = None
     early: bool = False  # whether `search` bounds the model itself, cheaper than multipliers do
+    weighted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,35 +150,20 @@ class IncumbentHeuristic:
     applies : callable(entry) -> bool
     find : callable(entry, data, parameters) -> pair or None
     start : callable(model, data, incumbent)
+    weighted : bool
+        Whether `find` takes weighted points.
     """
 
     applies: Callable[[Entry], bool]
     find: Callable[[Entry, Any, Mapping[str, Any]], tuple[Any, Any] | None]
     start: Callable[[pyo.ConcreteModel, Any, tuple[Any, Any]], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Word:
-    """A word that stands for hyperparameters that are computed before a model is built.
-
-    Attributes
-    ----------
-    parameters : tuple of str
-        Whose value it may be.
-    derive : callable(entry, data, hyperparameters) -> dict
-        The hyperparameters without the word.
-    """
-
-    word: str
-    parameters: tuple[str, ...]
-    derive: Callable[[Entry, Any, Mapping[str, Any]], dict[str, Any]]
+    weighted: bool = False
 
 
 _METHODS: list[Method] = []
 _BOUNDS: list[ClosingBounds] = []
 _REMARKS: list[tuple[tuple[str, ...], Callable[[Origin], str]]] = []
 _INCUMBENTS: list[IncumbentHeuristic] = []
-_WORDS: list[Word] = []
 
 
 def register_method(method: Method) -> None:
@@ -196,11 +194,6 @@ def register_remark(entries: Sequence[str], remark: Callable[[Origin], str]) -> 
 def register_incumbents(incumbents: IncumbentHeuristic) -> None:
     """Offer incumbents for what is derived from one."""
     _INCUMBENTS.append(incumbents)
-
-
-def register_word(word: Word) -> None:
-    """Offer a word for hyperparameters."""
-    _WORDS.append(word)
 
 
 def _names(entry: str) -> list[str]:
@@ -285,8 +278,8 @@ def automatic_method(origin: Origin) -> tuple[Method, str] | None:
     """What method="auto" takes for a model as it was built, and why; None leaves it to a solver."""
     for method in _METHODS:
         if origin.entry in method.entries:
-            why = method.automatic(origin)
-            if why and not method.refuses(origin):
+            why = "" if method.refusal(origin) else method.automatic(origin)
+            if why:
                 return method, why
     return None
 
@@ -318,8 +311,10 @@ def ends_at_a_point(proof: str) -> bool:
 
 def bounds_of(origin: Origin | None) -> ClosingBounds | None:
     """What the family of a model has registered."""
-    found = (bounds for bounds in _BOUNDS if origin is not None and bounds.applies(origin))
-    return next(found, None)
+    if origin is None:
+        return None
+    able = (bounds for bounds in _BOUNDS if bounds.weighted or not is_weighted(origin.data))
+    return next((bounds for bounds in able if bounds.applies(origin)), None)
 
 
 def remark_on(origin: Origin | None) -> str:
@@ -336,15 +331,7 @@ def remark_on(origin: Origin | None) -> str:
     return "; ".join(words for words in said if words)
 
 
-def incumbents_of(entry: Entry) -> IncumbentHeuristic | None:
-    """How to find an incumbent for a formulation."""
-    return next((found for found in _INCUMBENTS if found.applies(entry)), None)
-
-
-def without_words(entry: Entry, data: Any, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyperparameters with what every registered word stands for."""
-    found = dict(hyperparameters)
-    for word in _WORDS:
-        if any(isinstance(found.get(p), str) and found[p] == word.word for p in word.parameters):
-            found = word.derive(entry, data, found)
-    return found
+def incumbents_of(entry: Entry, data: Any) -> IncumbentHeuristic | None:
+    """How to find an incumbent for a formulation; None also where its points are weighted."""
+    able = (found for found in _INCUMBENTS if found.weighted or not is_weighted(data))
+    return next((found for found in able if found.applies(entry)), None)

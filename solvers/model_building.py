@@ -11,7 +11,8 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.solvers.methods import incumbents_of, without_words
+from tightmargin.solvers.methods import incumbents_of
+from tightmargin.solvers.parameter_words import without_words
 
 INCUMBENT_FOR = ("big_m", "slack_bounds")
 
@@ -58,7 +59,7 @@ def build(name: str, data: BuilderData, **parameters: Any) -> pyo.ConcreteModel:
     readable = isinstance(data, entry.takes)
     if readable:
         parameters = without_words(entry, data, parameters)
-    family = incumbents_of(entry) if readable and "incumbent" in allowed else None
+    family = incumbents_of(entry, data) if readable and "incumbent" in allowed else None
     derives = family is not None and _derives(allowed, parameters)
     if family and derives and parameters.get("incumbent") is None:
         parameters = parameters | {"incumbent": family.find(entry, data, parameters)}

@@ -9,7 +9,8 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, origin_now
-from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.class_labels import recorded_classes
+from tightmargin.formulations.data.point_weights import recorded_weights
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.named_values import (
     named_duals,
@@ -79,7 +80,8 @@ def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
         "formulation": origin.entry,
         "parameters": dict(origin.parameters),
         "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256}
-        | ({"classes": list(data.classes)} if isinstance(data, MulticlassData) else {}),
+        | recorded_classes(data)
+        | recorded_weights(data),
     }
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.conflicts import (
@@ -93,6 +94,7 @@ class _ConflictSearch:
         return Conflict(tuple(sorted(left)), norm2)
 
 
+@unweighted
 def with_conflicts(
     bounds: SlackBounds,
     data: TrainingData,

@@ -62,5 +62,5 @@ def level_of(model: pyo.ConcreteModel, problem: str) -> Any:
     if own != problem:
         raise ValueError("the cut was made for other data, nu, weights or intercept")
     if origin.entry in LEVEL_HELD:
-        return 1.0 / objective_factor(origin.data.n, known["scale"])
+        return 1.0 / objective_factor(origin.data.total_weight, known["scale"])
     return risk(model, origin.data, known["class_balance"], "takeda")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, with_points
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
@@ -100,7 +100,10 @@ class PolarProblem(Printed):
         return np.append(w, coefficients.get("b", 0.0)) if self.intercept == "penalised" else w
 
     def inner_data(self, unit: float) -> TrainingData:
-        """The points behind `hulls`, a constant column included, divided by `unit`."""
+        """The points behind `hulls`, a constant column included, divided by `unit`.
+
+        Without weights: `hulls.caps` are what is left of them.
+        """
         return TrainingData(self.hulls.signed * self.data.y[:, None] / unit, self.data.y)
 
 
@@ -126,7 +129,7 @@ def polar_problem(
     shift = np.zeros(data.d)
     if intercept == "free":
         shift = centre(data.X)
-        centred = TrainingData(data.X - shift, data.y)
+        centred = with_points(data, data.X - shift)
         hulls = reduced_hulls(centred, nu=nu, class_balance=class_balance, intercept=intercept)
     mark = fingerprint(data, hulls.nu, class_balance, intercept)
     return PolarProblem(data, hulls.nu, class_balance, intercept, hulls, shift, mark, remark)

@@ -147,7 +147,7 @@ def path_row(
     if family.intercept == "penalised":
         b = float(weight[-1])
     scores = data.y * (data.X @ w + b)
-    dual, n = recover_multipliers(hulls, weight), data.n
+    dual, n = recover_multipliers(hulls, weight), data.total_weight
     slack = 1e-9 * max(1.0, float(np.abs(scores).max()))
     return PathRow(
         nu=nu,

@@ -53,7 +53,8 @@ def predict_command(
         X, y = new_points(data, label, positive, several=bool(machine.classes))
         told = _told(machine, X)
     # Of the points on the hyperplane the errors of a result count all, whatever their label.
-    errors = None if y is None else int((told.columns["label"] != y).sum())
+    found = told.columns["label"].astype(str) if machine.classes else told.columns["label"]
+    errors = None if y is None else int((found != y).sum())
     if json:
         about = {"spec": data, "n": len(X), "d": X.shape[1]}
         emit("predict", {**told.document, "data": about, "errors": errors})
@@ -84,7 +85,7 @@ def _told(machine: Fitted | FittedProbabilities, X: Array) -> Told:
         "labels": labels,
         "decision_values": values,
     }
-    if not machine.classes:
+    if values.ndim == 1:
         return Told({"label": labels, "decision_value": values}, document)
     columns = {"label": labels} | {
         f"decision_value_{name}": values[:, k] for k, name in enumerate(machine.classes)

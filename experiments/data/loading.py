@@ -7,7 +7,9 @@ from typing import Any
 
 from tightmargin.experiments.data.specs import load, load_classes
 from tightmargin.formulations.catalogue import Entry, entry_named
+from tightmargin.formulations.data.class_labels import recorded_classes
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.point_weights import recorded_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 
 Raw = TrainingData | MulticlassData
@@ -58,4 +60,4 @@ def load_for(
 def about(raw: Raw) -> dict[str, Any]:
     """What a record keeps of data as loaded; the names of the classes where there are several."""
     found: dict[str, Any] = {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256}
-    return found | ({"classes": list(raw.classes)} if isinstance(raw, MulticlassData) else {})
+    return found | recorded_classes(raw) | recorded_weights(raw)

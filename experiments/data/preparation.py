@@ -23,7 +23,7 @@ from tightmargin.formulations.data.normalisation import (
     known_word,
     normalise,
 )
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_gram
 
 KERNEL_WORDS = ("width", "degree", "coef0")
 KPCA_WORDS = ("kpca", "kpca_tolerance")
@@ -96,7 +96,7 @@ def _prepared_classes(raw: MulticlassData, options: Mapping[str, Any]) -> Prepar
     how = options.get("normalise", "none")
     if how == "none":
         return Prepared(raw, raw, {})
-    fitted = fit_normaliser(how, raw.X)
+    fitted = fit_normaliser(how, raw.X, raw.weights)
     return Prepared(raw, replace(raw, X=fitted.apply(raw.X)), fitted.to_json())
 
 
@@ -122,11 +122,11 @@ def _precomputed(raw: TrainingData, options: Mapping[str, Any]) -> Prepared:
     if raw.n != raw.d:
         raise ValueError(
             f"kernel=precomputed reads the points as a kernel matrix, and {raw.n} rows of "
-            f"{raw.d} numbers are none"
+            f"{raw.d} numbers are none; points of weight 0 are left out of the rows alone"
         )
     shift = options.get("shift", 0.0)
     record = {"kernel": "precomputed"} | ({"shift": shift} if "shift" in options else {})
-    data = GramData(raw.X, raw.y, spec=raw.spec, shift=shift)
+    data = with_gram(raw, raw.X, shift)
     if options.get("normalise", "none") == "none":
         return Prepared(raw, data, record)
     centred, fitted = centred_gram(data)
@@ -197,7 +197,9 @@ def _components_again(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
 
 def in_two(raw: MulticlassData) -> TrainingData:
     """The points with the first class against the rest."""
-    return TrainingData(raw.X, np.where(raw.y == 0, 1.0, -1.0), spec=raw.spec)
+    return TrainingData(
+        raw.X, np.where(raw.y == 0, 1.0, -1.0), raw.spec, sample_weight=raw.sample_weight
+    )
 
 
 def with_points(raw: MulticlassData, data: BuilderData) -> MulticlassData:

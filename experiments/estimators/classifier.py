@@ -23,16 +23,22 @@ from tightmargin.experiments.estimators.certification import (
     judge,
     judge_grid,
 )
-from tightmargin.experiments.estimators.fitted import PARTS, FittedProbabilities, parts_of
+from tightmargin.experiments.estimators.fitted import (
+    PARTS,
+    FittedProbabilities,
+    among_all,
+    parts_of,
+)
 from tightmargin.experiments.estimators.fitting import (
     HYPERPARAMETERS,
+    apart,
     as_data,
     classifying,
-    in_order,
     machine_of,
     refuse_grid,
     refuse_preprocessing,
     refuse_words,
+    with_weights_in_order,
 )
 from tightmargin.experiments.estimators.inputs import (
     checked,
@@ -43,6 +49,7 @@ from tightmargin.experiments.estimators.inputs import (
 )
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import above_zero, checked_sample_weight
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.probability.binary import class_probabilities
 
@@ -90,7 +97,8 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         Preprocessing, fitted on the training points, with the words of the command line; rbf is
         exp(-width ||x - x'||^2). kernel="precomputed" reads kernel values, as SVC does.
     class_weight : sequence, mapping or "balanced", optional
-        In the order of `classes_`, by label, or n / (K n_class); where the formulation takes it.
+        In the order of `classes_`, by label, or n / (K n_class), with sums of `sample_weight` for
+        counts. Where it is no hyperparameter of the formulation it multiplies `sample_weight`.
     C, beta, big_m, both_sides, budget, class_balance, conflicts : optional
         Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
     hull_bound, incumbent, intercept, intercept_bound, norm_bound, nu, partners : optional
@@ -191,8 +199,16 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
             if word != "self":
                 setattr(self, word, value)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> FormulationClassifier:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FormulationClassifier:
         """Solve the formulation on points X (n, d) with labels y (n,).
+
+        Parameters
+        ----------
+        sample_weight : array (n,), optional
+            Numbers s_i of at least 0: the fit is that of point i repeated s_i times, and of weight
+            0 left out.
 
         Returns
         -------
@@ -201,23 +217,27 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         """
         entry = classifying(self.formulation)
         given, preprocessing = self._given(HYPERPARAMETERS), self._given(PREPROCESSING)
+        given, of_data = apart(entry, given)
         refuse_words(entry, given)
         refuse_preprocessing(entry, preprocessing)
         checked_uncertified(self.uncertified)
-        if self.probability_grid is not None and entry.name != WEIGHTED:
-            raise ValueError(f"probability_grid belongs to formulation={WEIGHTED}: leave it out")
-        if self.probability_grid is not None:
-            refuse_grid(self.probability_grid)
+        self._refuse_grid(entry.name)
         refuse_strange(X, y)
         points, found = checked(partial(validate_data, self), X, y=y)
-        labels = known_labels(found)
-        classes = np.unique(labels)
-        if "class_weight" in given:
-            given["class_weight"] = in_order(given["class_weight"], labels, classes)
+        labels, weights = known_labels(found), checked_sample_weight(sample_weight, len(found))
+        kept = above_zero(weights, len(labels))[0]
+        if len(kept) < len(labels) and self.kernel == "precomputed":
+            raise ValueError(
+                "sample_weight: with kernel=precomputed leave points of weight 0 out of X and y, "
+                "its columns too"
+            )
+        left = None if weights is None else weights[kept]
+        raw = as_data(entry, points[kept], labels[kept], left, of_data)
+        given = with_weights_in_order(given, raw)
         limits = {word: plain(getattr(self, word)) for word in ("time_limit", "threads", "seed")}
         machine, prepared = machine_of(
             entry,
-            as_data(entry, points, labels, classes),
+            raw,
             given,
             preprocessing,
             solver=self.solver,
@@ -229,9 +249,9 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
             judge(machine.result, self.uncertified)
         for name in (*PARTS, "probabilities_"):
             self.__dict__.pop(name, None)  # of an earlier fit
-        self.classes_, self._machine = classes, machine
+        self.classes_, self._machine = np.unique(labels[kept]), machine
         self.result_, self.certificate_ = machine.result, machine.result.certificate
-        for name, value in parts_of(machine, prepared).items():
+        for name, value in among_all(parts_of(machine, prepared), kept, len(found)).items():
             setattr(self, name, value)
         if stopped:
             raise KeyboardInterrupt
@@ -271,6 +291,13 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    def _refuse_grid(self, name: str) -> None:
+        if self.probability_grid is None:
+            return
+        if name != WEIGHTED:
+            raise ValueError(f"probability_grid belongs to formulation={WEIGHTED}: leave it out")
+        refuse_grid(self.probability_grid)
 
     def _given(self, words: Iterable[str]) -> dict[str, Any]:
         """Parameters that were given, by name."""

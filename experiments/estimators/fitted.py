@@ -16,6 +16,7 @@ from tightmargin.experiments.data.prepared import Prepared, origin_of
 from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.data.arrays import Array, finite_points
+from tightmargin.formulations.data.class_labels import SIGNS
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.training_data import GramData
@@ -72,6 +73,8 @@ class Fitted(Printed, Drawn):
             K, values = len(self.classes), result.values
             if K < 2 or np.size(values["B"]) % K or np.size(values.get("b", range(K))) != K:
                 raise ValueError(f"the result names {K} classes, which do not fit its B and b")
+        elif len(self.classes) not in (0, 2):
+            raise ValueError(f"the result names {len(self.classes)} classes of two")
 
     def _page(self) -> Page:
         page = self.result._page()
@@ -79,8 +82,8 @@ class Fitted(Printed, Drawn):
         return Page(f"Fitted: {self.result._title()}", facts)
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the classes; empty for two classes -1 and +1."""
+    def classes(self) -> tuple[Any, ...]:
+        """Labels of the classes, the negative one first; empty for two classes -1 and +1."""
         return tuple(self.result.data.get("classes", ()))
 
     def decision_values(self, X: ArrayLike) -> Array:
@@ -131,9 +134,10 @@ class Fitted(Printed, Drawn):
         return entry.classifier in IN_VARIABLES and "kernel" not in self.result.normalisation
 
     def labels(self, X: ArrayLike) -> NDArray[Any]:
-        """Labels (m,) of new points: -1 and +1, or the name of the class of largest value.
+        """Labels (m,) of new points: those of the data, the one of largest value among several.
 
-        A decision value of 0 gives -1; of classes with the same value the first is taken.
+        A decision value of 0 gives the negative one; of several classes with the same value the
+        first is taken.
         """
         return labels_of(self.decision_values(X), self.classes)
 
@@ -160,11 +164,10 @@ class Fitted(Printed, Drawn):
         return Sizes(K, np.size(self.result.values["B"]) // K if "B" in self.result.values else 0)
 
 
-def labels_of(values: Array, classes: tuple[str, ...]) -> NDArray[Any]:
+def labels_of(values: Array, classes: tuple[Any, ...]) -> NDArray[Any]:
     """Labels (m,) from decision values (m,) or (m, K), see `Fitted.labels`."""
-    if values.ndim == 1:
-        return np.where(values > 0, 1, -1)
-    return np.array(classes)[values.argmax(axis=1)]
+    at = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+    return np.array(classes or SIGNS)[at]
 
 
 def _refuse_other_features(X: Array, d: int) -> None:
@@ -311,6 +314,15 @@ def parts_of(machine: Fitted, prepared: Prepared) -> dict[str, Any]:
         found["dual_coef_"] = coefficients[None, :]
         found["support_"] = np.flatnonzero(np.abs(coefficients) > SUPPORT * largest)
     return found
+
+
+def among_all(parts: dict[str, Any], kept: NDArray[np.intp], n: int) -> dict[str, Any]:
+    """The parts for all n points, where the machine has seen those at the places `kept` alone."""
+    if "dual_coef_" not in parts or len(kept) == n:
+        return parts
+    coefficients = np.zeros((1, n))
+    coefficients[:, kept] = parts["dual_coef_"]
+    return parts | {"dual_coef_": coefficients, "support_": kept[parts["support_"]]}
 
 
 def _expansion(machine: Fitted, prepared: Prepared, w: Array) -> Array | None:

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+import tightmargin.cuts  # noqa: F401  (registers its searches, which method="auto" takes)
 from tightmargin.experiments.data.loading import Raw, takes_classes
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.certification import interrupted
 from tightmargin.experiments.estimators.fitted import Fitted, fitted
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.normalisation import known_word
+from tightmargin.formulations.data.point_weights import ClassWeight, class_factors
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.dispatch import solve
@@ -29,6 +31,7 @@ from tightmargin.solvers.result import SolveResult, Status
 
 HYPERPARAMETERS = tuple(sorted({word for entry in CATALOGUE.values() for word in entry.parameters}))
 NU_SVC = ("nu_svc", "nu_svc_dual")
+CLASS_WEIGHT = "class_weight"
 # Where a degenerate optimum is w = 0 and b nothing at all, and the labels would be rounding noise.
 NOTHING = ("nu_svc", BALL, "max_margin_svc", "reduced_hull_svc")
 NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
@@ -98,45 +101,31 @@ def refuse_grid(grid: Any) -> None:
         raise ValueError(f"probability_grid: {error}") from None
 
 
-def in_order(class_weight: Any, y: NDArray[Any], classes: NDArray[Any]) -> Any:
-    """Weights in the order of the classes, from what scikit-learn takes for them.
+def as_data(
+    entry: Entry,
+    X: ArrayLike,
+    y: NDArray[Any],
+    sample_weight: Array | None,
+    class_weight: ClassWeight,
+) -> Raw:
+    """Points as an entry reads them: the second class is +1 where it reads two.
 
     Parameters
     ----------
-    class_weight : sequence (K,), mapping from label to number, or "balanced"
-        A label that a mapping leaves out has weight 1; "balanced" is n / (K n_class).
+    class_weight : optional
+        Where the entry has no such hyperparameter.
 
     Raises
     ------
     ValueError
-        Another word, or a label that does not occur.
+        One class, or more than two for an entry that reads two; weights that are none.
     """
-    if isinstance(class_weight, str):
-        known_word(class_weight, "class_weight", ("balanced",))
-        counts = np.array([(y == label).sum() for label in classes])
-        return (len(y) / (len(classes) * counts)).tolist()
-    if not isinstance(class_weight, Mapping):
-        return class_weight
-    labels = classes.tolist()
-    for label in class_weight:
-        if label not in labels:
-            raise ValueError(f"class_weight names the class {label!r}; the classes are {labels}")
-    return [class_weight.get(label, 1.0) for label in labels]
-
-
-def as_data(entry: Entry, X: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) -> Raw:
-    """Points as an entry reads them: the second class is +1 where it reads two.
-
-    Raises
-    ------
-    ValueError
-        One class, or more than two for an entry that reads two.
-    """
-    codes = np.searchsorted(classes, y)
+    classes = np.unique(y)
+    words: Any = {"sample_weight": sample_weight, "class_weight": class_weight}
     if len(classes) < 2:
         raise ValueError(f"y holds 1 class, {classes.tolist()[0]!r}: at least two must occur")
     if takes_classes(entry):
-        return MulticlassData(X, codes, classes=tuple(str(label) for label in classes))  # type: ignore[arg-type]
+        return MulticlassData(X, y, **words)  # type: ignore[arg-type]
     if len(classes) > 2:
         able = ", ".join(e.name for e in CATALOGUE.values() if takes_classes(e))
         raise ValueError(
@@ -144,7 +133,24 @@ def as_data(entry: Entry, X: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) 
             f"formulation={entry.name} reads two classes and y holds {len(classes)}; take one of "
             f"{able}, or OneVsRestClassifier around this estimator"
         )
-    return TrainingData(X, np.where(codes == 1, 1.0, -1.0))  # type: ignore[arg-type]
+    return TrainingData(X, y, **words)  # type: ignore[arg-type]
+
+
+def apart(entry: Entry, given: dict[str, Any]) -> tuple[dict[str, Any], ClassWeight]:
+    """Hyperparameters, and a class_weight that is none of them but one of the points."""
+    if not entry.weighted or CLASS_WEIGHT in entry.parameters:
+        return given, None
+    return {word: given[word] for word in given if word != CLASS_WEIGHT}, given.get(CLASS_WEIGHT)
+
+
+def with_weights_in_order(given: dict[str, Any], raw: Raw) -> dict[str, Any]:
+    """Hyperparameters with weights of classes as a list in the order of the classes."""
+    class_weight = given.get(CLASS_WEIGHT)
+    if not isinstance(class_weight, str | Mapping):
+        return given
+    masses = np.asarray(raw.masses, dtype=np.float64)
+    factors = class_factors(class_weight, raw.classes, masses, "a weight for each class")
+    return given | {CLASS_WEIGHT: factors.tolist()}
 
 
 def machine_of(

@@ -24,6 +24,7 @@ from tightmargin.experiments.plots.style import (
     tidy,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.class_labels import SIGNS, label_text
 
 Score = Callable[[Array], Any]
 
@@ -59,6 +60,7 @@ def draw_boundary(
     *,
     margin: float = 1.0,
     support: ArrayLike | None = None,
+    names: Sequence[Any] = SIGNS,
     title: str = "",
 ) -> None:
     """Draw two classes, the line score = 0, both margins and rings around the support vectors.
@@ -81,6 +83,8 @@ def draw_boundary(
         Below 0 (extended nu-SVC below nu_bar) the two change sides; 0 draws none.
     support : array of bool (n,), optional
         Points to be ringed.
+    names : pair
+        What the classes -1 and +1 are called.
     title : str
         Above the axes.
 
@@ -116,7 +120,7 @@ def draw_boundary(
             style = {"colors": mark.colour, "linewidths": 1.2, "linestyles": dashes}
             _line(axes, xs, ys, values, side, f"score = {side:.4g}", style)
     for sign, mark in ((1, POSITIVE), (-1, NEGATIVE)):
-        _points(axes, X[y == sign], mark, f"class {sign:+d}")
+        _points(axes, X[y == sign], mark, literal(f"class {label_text(names[sign > 0])}"))
     _rings(axes, X, ringed)
     _frame(axes, X, title)
 

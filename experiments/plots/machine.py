@@ -81,8 +81,9 @@ def machine_figure(machine: Fitted, data: Raw, title: str = "") -> Figure:
             allowed = level + ON_THE_MARGIN * max(1.0, abs(level))
             support = data.y * values <= allowed
         draw_boundary(
-            axes, data.X, data.y, machine.decision_values, margin=level or 0.0, support=support
-        )
+            axes, data.X, data.y, machine.decision_values, margin=level or 0.0, support=support,
+            names=data.classes,
+        )  # fmt: skip
     axes.set_title(folded(title, SIZE[0], NORMAL), fontsize=NORMAL, parse_math=False)
     shared_legend(figure)
     return figure

@@ -31,6 +31,7 @@ from tightmargin.experiments.saved_results.verification_verdict import (
 )
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.reliances import why_infeasible
 from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
@@ -60,10 +61,12 @@ _ILL_FITTING = (KeyError, IndexError, TypeError, AttributeError, np.linalg.LinAl
 def refuse_other_data(result: SolveResult, raw: TrainingData | MulticlassData) -> None:
     """Raise ValueError unless the data is that of the result, to the last bit and class name."""
     found, stated = raw.sha256, str(result.data.get("sha256"))
+    weighted = "total_weight" in result.data and not is_weighted(raw)
     if found != stated:
         raise ValueError(
             f"the result was saved for other data: its sha256 begins {stated[:12]}, that of "
             f"{raw.spec or 'this data'} {found[:12]}"
+            + ("; its points were weighted: give the data itself" if weighted else "")
         )
     names = result.data.get("classes")
     if isinstance(raw, MulticlassData) and names is not None and tuple(names) != raw.classes:

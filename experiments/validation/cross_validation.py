@@ -32,6 +32,7 @@ from tightmargin.experiments.validation.result import (
     choose,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import one_of
 
@@ -154,6 +155,7 @@ def _values(method: str, grid: int | Sequence[float] | Array, tie: str) -> Array
 
 
 def _prepared(data: TrainingData, preprocessing: Mapping[str, Any] | None) -> Prepared:
+    refuse_weights("cross-validation", data)  # it counts mistakes
     prepared = prepare(data, preprocessing or {})
     _points(prepared)
     return prepared

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
@@ -13,24 +11,27 @@ from tightmargin.formulations.common.hyperplane import (
 )
 from tightmargin.formulations.common.nu_property import ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import ClassWeight, class_factors
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.parameters import (
-    per_point,
-)
-
-ClassWeight = Sequence[float] | None
 
 
 def point_weights(data: TrainingData | GramData, class_weight: ClassWeight) -> Array:
-    """Weight of each point (n,) from weights in label order: of label -1, then of label +1."""
-    if class_weight is None:
-        return np.ones(data.n)
-    if np.ndim(class_weight) != 1:
-        raise ValueError(
-            f"class_weight must be two numbers, of label -1 and of label +1; got {class_weight!r}"
-        )
-    negative_weight, positive_weight = per_point("class_weight", class_weight, 2)
-    return np.where(data.y > 0, positive_weight, negative_weight)
+    """Weight of each point (n,): its own times that of its class.
+
+    Parameters
+    ----------
+    class_weight : mapping, pair, "balanced" or None
+        By label; of label -1, then of label +1; or total / (2 mass of the class).
+    """
+    order = "two numbers, of label -1 and of label +1"
+    factors = class_factors(class_weight, data.classes, np.array(data.masses), order)
+    of_class = np.where(data.y > 0, factors[1], factors[0])
+    return of_class if data.weights is None else of_class * data.weights
+
+
+def mean_weights(data: TrainingData | GramData) -> float | Array:
+    """What the loss of each point counts in the mean: 1 / n, or its share (n,) of all weights."""
+    return 1 / data.n if data.weights is None else data.weights / data.total_weight
 
 
 def hinge_check(origin: Origin, values: Values, norm_cost: float, costs: Array) -> PaperCheck:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -94,39 +93,6 @@ def keep_read_only(owner: object, **arrays: NDArray[Any]) -> None:
     for name, array in arrays.items():
         array.setflags(write=False)
         object.__setattr__(owner, name, array)
-
-
-def _is_number(label: Any) -> bool:
-    return isinstance(label, Real) and not isinstance(label, bool | np.bool_)
-
-
-def checked_labels(y: ArrayLike, n: int) -> Array:
-    """Labels as -1.0 and +1.0, both present."""
-    masked = np.flatnonzero(np.ma.getmaskarray(y)) if np.ma.isMaskedArray(y) else np.empty(0)
-    if masked.size:
-        raise ValueError(f"y is masked in row {masked[0]} ({masked.size} such rows)")
-    found = np.asarray(y)
-    if found.dtype.kind == "O" and all(_is_number(label) for label in found.flat):
-        found = found.astype(np.float64)  # what pandas calls object, integers say
-    if found.shape != (n,):
-        raise ValueError(f"y must have shape ({n},) to match the points, got {found.shape}")
-    if found.dtype.kind not in "fiub" or found.dtype.kind == "b":
-        raise ValueError(
-            f"labels must be numbers -1 and +1, got {sorted(set(found.tolist()), key=str)[:4]}; "
-            "write np.where(y == positive_label, 1, -1), or use --positive on the command line"
-        )
-    labels = found.astype(np.float64)
-    refuse_non_finite("y", labels)
-    distinct = set(np.unique(labels).tolist())
-    if not distinct <= {-1.0, 1.0}:
-        raise ValueError(
-            f"labels must be -1 and +1, got {sorted(distinct)[:4]}; "
-            "write np.where(y == positive_label, 1, -1), or use --positive on the command line"
-        )
-    if len(distinct) < 2:
-        only = ", ".join(f"{v:+.0f}" for v in distinct) or "none"
-        raise ValueError(f"both labels -1 and +1 must occur, got only: {only}")
-    return labels
 
 
 def digest(*arrays: Array) -> str:

@@ -17,7 +17,8 @@ from tightmargin.formulations.data.arrays import (
     finite_points,
     refuse_non_finite,
 )
-from tightmargin.formulations.data.training_data import GramData
+from tightmargin.formulations.data.point_weights import refuse_weights
+from tightmargin.formulations.data.training_data import GramData, with_gram
 from tightmargin.printing import Printed
 
 ROUNDING = 100 * np.finfo(float).eps  # of the kernel values that a squared distance is made of
@@ -163,8 +164,9 @@ def centred_gram(data: GramData) -> tuple[GramData, GramNormaliser]:
     ValueError
         See `fit_gram_normaliser`.
     """
+    refuse_weights("normalise=centred in feature space", data)
     fitted = fit_gram_normaliser(data.gram, shift=float(data.shift))
-    return GramData(fitted.training(data.gram), data.y, spec=data.spec), fitted
+    return with_gram(data, fitted.training(data.gram)), fitted
 
 
 def _lengths(points: str, squared: Array, size: Array) -> Array:

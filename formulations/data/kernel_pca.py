@@ -35,7 +35,8 @@ from tightmargin.formulations.data.arrays import (
 )
 from tightmargin.formulations.data.kernel_centring import centred_rows
 from tightmargin.formulations.data.kernels import cross_gram, gram_data
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.point_weights import refuse_weights
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.printing import Printed
 
 TOLERANCE = 1e-10  # of the largest eigenvalue: below it a component is taken for rounding
@@ -113,7 +114,7 @@ class KernelPca(Printed):
         """The training points in their components (n, r), with the same labels and spec."""
         points = self.points
         components = self.apply(points.gram if isinstance(points, GramData) else points.X)
-        return TrainingData(components, points.y, spec=points.spec)
+        return with_points(points, components)
 
     def apply(self, X: ArrayLike) -> Array:
         """Components of points.
@@ -240,6 +241,7 @@ def fit_kernel_pca(
     options: dict[str, Any] = {word: value for word, value in given.items() if value is not None}
     if normalise != "none":
         options["normalise"] = normalise
+    refuse_weights("kernel PCA", data)
     if isinstance(data, GramData):
         if options:
             raise ValueError(f"a kernel matrix takes no {next(iter(options))}: leave it out")

@@ -24,7 +24,8 @@ from tightmargin.formulations.data.normalisation import (
     fit_normaliser,
     known_word,
 )
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.point_weights import refuse_weights
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_gram
 
 KERNELS = ("linear", "rbf", "poly")
 _KERNEL_PARAMETERS = {"linear": (), "rbf": ("width",), "poly": ("degree", "coef0")}
@@ -176,12 +177,13 @@ def gram_data(
     _check_kernel(kernel, width, degree, coef0)
     words: Any = {"width": width, "degree": degree, "coef0": coef0}
     if not _centred_in_feature_space(kernel, normalise):
-        points = fit_normaliser(normalise, data.X).apply(data.X)
+        points = fit_normaliser(normalise, data.X, data.weights).apply(data.X)
         gram = kernel_matrix(kernel, points, points, **words)
-        return GramData(gram, data.y, spec=data.spec)
+        return with_gram(data, gram)
+    refuse_weights("normalise=centred in feature space", data)
     gram = kernel_matrix(kernel, data.X, data.X, **words, less_one=True)
     fitted = fit_gram_normaliser(gram, "data.X")
-    return GramData(fitted.training(gram), data.y, spec=data.spec)
+    return with_gram(data, fitted.training(gram))
 
 
 def cross_gram(
@@ -222,7 +224,7 @@ def cross_gram(
     _check_kernel(kernel, width, degree, coef0)
     words: Any = {"width": width, "degree": degree, "coef0": coef0}
     if not _centred_in_feature_space(kernel, normalise):
-        fitted = fit_normaliser(normalise, data.X)
+        fitted = fit_normaliser(normalise, data.X, data.weights)
         return kernel_matrix(kernel, fitted.apply(points), fitted.apply(data.X), **words)
     gram = kernel_matrix(kernel, data.X, data.X, **words, less_one=True)
     rows = kernel_matrix(kernel, points, data.X, **words, less_one=True)

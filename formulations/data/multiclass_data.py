@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import (
     Array,
@@ -15,6 +15,14 @@ from tightmargin.formulations.data.arrays import (
     real_array,
     refuse_non_finite,
 )
+from tightmargin.formulations.data.class_labels import several_labels
+from tightmargin.formulations.data.point_weights import (
+    ClassWeight,
+    WeightedPoints,
+    above_zero,
+    weights_of_points,
+    weights_text,
+)
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.number_words import count_text, short
 from tightmargin.printing import NUMBERS, Page, Printed
@@ -22,35 +30,8 @@ from tightmargin.printing import NUMBERS, Page, Printed
 Labels = NDArray[np.int64]
 
 
-def checked_classes(y: ArrayLike, n: int) -> Labels:
-    """Labels as whole numbers 0 to K - 1, each of which occurs.
-
-    Raises
-    ------
-    ValueError
-        Another shape, labels that are no whole numbers or skip one, fewer than two classes.
-    """
-    numbers = real_array("y", y)
-    if numbers.shape != (n,):
-        raise ValueError(f"y must have shape ({n},) to match the points, got {numbers.shape}")
-    refuse_non_finite("y", numbers)
-    labels = numbers.astype(np.int64)
-    odd = np.flatnonzero(labels != numbers)
-    if odd.size:
-        raise ValueError(f"y holds {numbers[odd[0]]} in row {odd[0]}: classes are whole numbers")
-    distinct = np.unique(labels)
-    if len(distinct) < 2:
-        raise ValueError(f"at least two classes must occur, got only {distinct.tolist()}")
-    if distinct[0] != 0 or distinct[-1] != len(distinct) - 1:
-        raise ValueError(
-            f"classes must be 0 to K - 1 and each must occur, got {distinct[:8].tolist()}; write "
-            "np.unique(y, return_inverse=True)[1]"
-        )
-    return labels
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class MulticlassData(Printed):
+class MulticlassData(Printed, WeightedPoints):
     """n points of K classes.
 
     Parameters
@@ -58,11 +39,14 @@ class MulticlassData(Printed):
     X : array (n, d)
         Points, converted to float64. Sparse matrices are made dense up to 2 GiB.
     y : array (n,)
-        Classes, whole numbers 0 to K - 1, each of which occurs.
+        Labels of two or more kinds, whole numbers or words. They are kept as the numbers 0 to
+        K - 1, in their order.
     spec : str
         Where the data came from, kept for the record of a result.
     classes : tuple of str
-        Names of the classes in the order of their numbers; by default the numbers.
+        Names of the classes in their order; by default the labels.
+    sample_weight, class_weight : optional
+        As for `TrainingData`; of class_weight a sequence has K numbers in the order of the classes.
 
     Raises
     ------
@@ -81,39 +65,42 @@ class MulticlassData(Printed):
     y: Labels
     spec: str = ""
     classes: tuple[str, ...] = ()
+    sample_weight: Array | None = field(default=None, kw_only=True)
+    class_weight: ClassWeight = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         points = real_array("X", self.X)
         if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {points.shape}")
         refuse_non_finite("X", points)
-        labels = checked_classes(self.y, len(points))
-        k = int(labels.max()) + 1
-        names = tuple(str(name) for name in self.classes) or tuple(str(c) for c in range(k))
+        labels, kinds = several_labels(self.y, len(points))
+        k = len(kinds)
+        names = tuple(str(name) for name in self.classes or kinds)
         if len(names) != k or len(set(names)) != k:
             raise ValueError(f"classes must be {k} different names, got {names}")
-        keep_read_only(self, X=points, y=labels)
+        weights = weights_of_points(self.sample_weight, self.class_weight, names, labels)
+        kept, weights = above_zero(weights, len(points))
+        keep_read_only(self, X=points[kept], y=labels[kept])
         object.__setattr__(self, "classes", names)
+        object.__setattr__(self, "sample_weight", weights)
+        object.__setattr__(self, "class_weight", None)
 
     def _title(self) -> str:
         source = f" {short(self.spec)}" if self.spec else ""
         sizes = (
             f"{count_text(self.n, 'point')}, {count_text(self.d, 'feature')}, "
             f"{self.n_classes} classes"
-        )
+        ) + ("" if self.weights is None else ", weighted")
         return f"MulticlassData{source}: {sizes}"
 
     def _page(self) -> Page:
         shown = zip(self.classes[:NUMBERS], self.counts.tolist(), strict=False)
         told = ", ".join(f"{count} of {short(name, 12)}" for name, count in shown)
         left = self.n_classes - NUMBERS
-        return Page(
-            self._title(),
-            [
-                ("labels", told + (f" and {left} classes more" if left > 0 else "")),
-                ("next", ".X, .y, .to_dict()"),
-            ],
-        )
+        facts = [("labels", told + (f" and {left} classes more" if left > 0 else ""))]
+        if self.weights is not None:
+            facts.append(("weights", weights_text(self.weights)))
+        return Page(self._title(), [*facts, ("next", ".X, .y, .to_dict()")])
 
     @property
     def n(self) -> int:
@@ -142,8 +129,15 @@ class MulticlassData(Printed):
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of X and y, independent of memory layout."""
-        return digest(self.X, self.y.astype(np.float64))
+        """Digest of X, y and weights, independent of memory layout."""
+        weights = () if self.weights is None else (self.weights,)
+        return digest(self.X, self.y.astype(np.float64), *weights)
+
+    @property
+    def masses(self) -> Array:
+        """Sum of the weights of the points of each class (K,)."""
+        found = np.bincount(self.y, weights=self.multiplicity, minlength=self.n_classes)
+        return found.astype(np.float64)
 
 
 BuilderData = TrainingData | GramData | MulticlassData

@@ -21,7 +21,7 @@ from tightmargin.formulations.data.arrays import (
     plain_numbers,
     saved_numbers,
 )
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, with_points
 
 _SAVED = ("kind", "d", "shift", "scale", "constant_columns", "largest")
 NORMALISERS = ("none", "zscore", "unit", "centred", "zscore_unit")
@@ -174,7 +174,7 @@ class Normaliser:
         return cls(**found | {"d": int(found["d"]), "constant_columns": columns})
 
 
-def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:
+def fit_normaliser(kind: str, X: ArrayLike, weights: Array | None = None) -> Normaliser:
     """Fit a normaliser on training points.
 
     Parameters
@@ -183,6 +183,8 @@ def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:
         One of `NORMALISERS`.
     X : array (n, d)
         Training points.
+    weights : array (n,), optional
+        What each counts in means and spreads, above 0.
 
     Raises
     ------
@@ -199,10 +201,10 @@ def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:
         return Normaliser(kind, points.shape[1], constant_columns=columns)
     with np.errstate(over="ignore", invalid="ignore"):
         # The computed mean of equal numbers may be one unit off: the number itself is exact.
-        shift = np.where(constant, low, points.mean(axis=0))
+        shift = np.where(constant, low, _mean(points, weights))
         moved = points - shift
         largest = np.where(constant, 1.0, np.abs(moved).max(axis=0))
-        spread = largest * np.sqrt(np.mean((moved / largest) ** 2, axis=0))
+        spread = largest * np.sqrt(_mean((moved / largest) ** 2, weights))
     scale = np.where(constant, 1.0, spread)
     bad = np.flatnonzero(~(np.isfinite(shift) & np.isfinite(scale) & (scale > 0)))
     if bad.size:
@@ -211,6 +213,10 @@ def fit_normaliser(kind: str, X: ArrayLike) -> Normaliser:
     if kind == "centred":
         return Normaliser(kind, d, shift, None, columns, float(np.abs(points).max()))
     return Normaliser(kind, d, shift, scale, columns)
+
+
+def _mean(rows: Array, weights: Array | None) -> Array:
+    return rows.mean(axis=0) if weights is None else weights / weights.sum() @ rows
 
 
 def normalise(data: TrainingData, kind: str) -> tuple[TrainingData, Normaliser]:
@@ -240,5 +246,5 @@ def normalise(data: TrainingData, kind: str) -> tuple[TrainingData, Normaliser]:
             f"normalise takes TrainingData, got {type(data).__name__}: "
             "for a kernel matrix write gram_data(data, kernel=..., normalise=...)"
         )
-    fitted = fit_normaliser(kind, data.X)
-    return TrainingData(fitted.apply(data.X), data.y, spec=data.spec), fitted
+    fitted = fit_normaliser(kind, data.X, data.weights)
+    return with_points(data, fitted.apply(data.X)), fitted

@@ -11,18 +11,19 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import (
     Array,
-    checked_labels,
     digest,
     keep_read_only,
     real_array,
     refuse_non_finite,
 )
+from tightmargin.formulations.data.point_weights import weights_text
+from tightmargin.formulations.data.two_classes import TwoClasses
 from tightmargin.number_words import count_text, number_text, short
-from tightmargin.printing import Page, Printed, value_text
+from tightmargin.printing import Page, value_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TrainingData(Printed):
+class TrainingData(TwoClasses):
     """n labelled points.
 
     Parameters
@@ -30,9 +31,19 @@ class TrainingData(Printed):
     X : array (n, d)
         Points, converted to float64. Sparse matrices are made dense up to 2 GiB.
     y : array (n,)
-        Labels, -1 or +1, both present.
+        Labels of two kinds: -1 and +1, other numbers, words, booleans. They are kept as -1 and +1.
     spec : str
         Where the data came from, kept for the record of a result.
+    sample_weight : array (n,), optional
+        Numbers s_i of at least 0: point i stands for s_i points. Those of weight 0 are left out of
+        the data. Kept are the products with the weights of the classes, None where all are 1.
+    class_weight : mapping, pair or "balanced", optional
+        Of a label, 1 where it is left out; two numbers, of the label -1 and of +1; or
+        total / (2 mass of the class). Multiplies the weights.
+    positive : label, optional
+        The label that is +1; by default the larger one.
+    classes : pair, optional
+        What the labels -1 and +1 are called; by default as `y` calls them.
 
     Raises
     ------
@@ -45,6 +56,12 @@ class TrainingData(Printed):
     >>> data = tm.TrainingData([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [-1, -1, 1])
     >>> data.n, data.d, data.n_pos
     (3, 2, 1)
+    >>> tm.TrainingData([[0.0], [1.0]], ["ill", "well"], positive="ill", sample_weight=[2, 1])
+    TrainingData: 2 points, 1 feature
+      labels   1 of ill (+1), 1 of well (-1)
+      weights  from 1 to 2, in all 3
+      numbers  from 0 to 1
+      next     .X, .y, .weights, .to_dict()
     """
 
     X: Array
@@ -56,8 +73,8 @@ class TrainingData(Printed):
         if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {points.shape}")
         refuse_non_finite("X", points)
-        labels = checked_labels(self.y, points.shape[0])
-        keep_read_only(self, X=points, y=labels)
+        kept = self._keep_labels(points.shape[0])
+        keep_read_only(self, X=points if len(kept) == len(points) else points[kept])
 
     def _title(self) -> str:
         return counted(self, f"{count_text(self.d, 'feature')}")
@@ -76,16 +93,6 @@ class TrainingData(Printed):
         return self.X.shape[1]
 
     @property
-    def n_pos(self) -> int:
-        """Number of points labelled +1."""
-        return int((self.y > 0).sum())
-
-    @property
-    def n_neg(self) -> int:
-        """Number of points labelled -1."""
-        return int((self.y < 0).sum())
-
-    @property
     def factor(self) -> Array:
         """Rows whose inner products are the (linear) kernel: the points themselves."""
         return self.X
@@ -97,8 +104,8 @@ class TrainingData(Printed):
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of X and y, independent of memory layout."""
-        return digest(self.X, self.y)
+        """Digest of X, y and weights, independent of memory layout."""
+        return digest(self.X, self.y, *self._weights)
 
 
 def _checked_shift(shift: float | str, smallest: float, noise: float) -> float:
@@ -116,7 +123,7 @@ def _checked_shift(shift: float | str, smallest: float, noise: float) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GramData(Printed):
+class GramData(TwoClasses):
     """A positive semidefinite kernel matrix with labels.
 
     Parameters
@@ -124,12 +131,14 @@ class GramData(Printed):
     gram : array (n, n)
         Inner products of the points in feature space.
     y : array (n,)
-        Labels, -1 or +1, both present.
+        Labels of two kinds, as for `TrainingData`.
     spec : str
         Where the data came from.
     shift : number or "smallest"
         Added to the diagonal, 0 by default: the kernel of another problem, on purpose. "smallest"
         takes the least number that makes the matrix semidefinite, minus its smallest eigenvalue.
+    sample_weight, class_weight, positive, classes : optional
+        As for `TrainingData`; the rows and columns of points of weight 0 are left out.
 
     Attributes
     ----------
@@ -163,7 +172,9 @@ class GramData(Printed):
         if np.abs(gram - gram.T).max() > 1e-10 * max(scale, 1e-300):
             raise ValueError("gram must be symmetric")
         gram = (gram + gram.T) / 2
-        labels = checked_labels(self.y, gram.shape[0])
+        kept = self._keep_labels(len(gram))
+        if len(kept) < len(gram):
+            gram = np.ascontiguousarray(gram[np.ix_(kept, kept)])
         eigenvalues, vectors = np.linalg.eigh(gram)
         smallest = float(eigenvalues[0])
         noise = len(gram) * np.finfo(float).eps * max(abs(eigenvalues[-1]), abs(smallest))
@@ -183,7 +194,7 @@ class GramData(Printed):
             # Equal points stay equal: told apart by roundings, opposite labels would be separable.
             _, first, which = np.unique(gram, axis=0, return_index=True, return_inverse=True)
             factor = factor[first[which.reshape(-1)]]
-        keep_read_only(self, gram=gram, y=labels, _factor=factor)
+        keep_read_only(self, gram=gram, _factor=factor)
         object.__setattr__(self, "shift", shift)
         object.__setattr__(self, "_smallest", smallest)
 
@@ -209,7 +220,7 @@ class GramData(Printed):
         """
         if not self.d:
             raise ValueError("gram is 0: all points lie in one place and have no features")
-        return TrainingData(self.factor, self.y, spec=self.spec)
+        return with_points(self, self.factor)
 
     @property
     def smallest_eigenvalue(self) -> float:
@@ -226,38 +237,47 @@ class GramData(Printed):
         """Rank of the kernel matrix: the dimension of the factor."""
         return self.factor.shape[1]
 
-    @property
-    def n_pos(self) -> int:
-        """Number of points labelled +1."""
-        return int((self.y > 0).sum())
-
-    @property
-    def n_neg(self) -> int:
-        """Number of points labelled -1."""
-        return int((self.y < 0).sum())
-
     @cached_property
     def sha256(self) -> str:
-        """Digest of the kernel matrix and y."""
-        return digest(self.gram, self.y)
+        """Digest of the kernel matrix, y and weights."""
+        return digest(self.gram, self.y, *self._weights)
+
+
+def with_points(data: TwoClasses, X: Array) -> TrainingData:
+    """Other coordinates of the same points, with their labels, weights and source."""
+    assert isinstance(data, TrainingData | GramData)
+    return TrainingData(
+        X, data.y, data.spec, sample_weight=data.sample_weight, classes=data.classes
+    )
+
+
+def with_gram(data: TwoClasses, gram: Array, shift: float | str = 0.0) -> GramData:
+    """A kernel matrix of the same points, with their labels, weights and source."""
+    assert isinstance(data, TrainingData | GramData)
+    return GramData(
+        gram, data.y, data.spec, shift, sample_weight=data.sample_weight, classes=data.classes
+    )
 
 
 def counted(data: TrainingData | GramData, size: str) -> str:
     """Kind, source and size of data, as a title."""
     source = f" {short(data.spec)}" if data.spec else ""
-    return f"{type(data).__name__}{source}: {count_text(data.n, 'point')}, {size}"
+    weighted = "" if data.weights is None else ", weighted"
+    return f"{type(data).__name__}{source}: {count_text(data.n, 'point')}, {size}{weighted}"
 
 
 def data_page(data: TrainingData | GramData, numbers: Array) -> Page:
     """Sizes and ranges of data; `numbers` are the points or the kernel matrix."""
     low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
-    facts = [
-        ("labels", f"{data.n_pos} of +1, {data.n_neg} of -1"),
-        ("numbers", f"from {low} to {high}"),
-    ]
+    facts = [("labels", data.labels_text)]
+    if data.weights is not None:
+        facts.append(("weights", weights_text(data.weights)))
+    facts.append(("numbers", f"from {low} to {high}"))
     if isinstance(data, GramData) and data.shift:
         facts.append(("shift", value_text(data.shift)))
-    facts.append(("next", f"{'.gram' if isinstance(data, GramData) else '.X'}, .y, .to_dict()"))
+    numbers_of = ".gram" if isinstance(data, GramData) else ".X"
+    weights = "" if data.weights is None else " .weights,"
+    facts.append(("next", f"{numbers_of}, .y,{weights} .to_dict()"))
     return Page(data._title(), facts)
 
 

@@ -39,6 +39,7 @@ from tightmargin.formulations.modeling.semidefinite import lower_pairs
     paper_class="rank-constrained",
     check=check_bilinear,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def matrix_svc_bilinear(
     data: TrainingData,
@@ -88,9 +89,8 @@ def matrix_svc_bilinear(
     _add_factors(m, (rows, columns), r)
     _add_ranges(m, data, known, intercept)
     _start(m, known.w, known.b, known.xi, (rows, columns), r)
-    m.objective = pyo.Objective(
-        expr=dot(1.0, m.xi) + with_b(m, 0.5 * m.ridge * squares(m.V), 0.5 * m.ridge, intercept)
-    )
+    norm = with_b(m, 0.5 * m.ridge * squares(m.V), 0.5 * m.ridge, intercept)
+    m.objective = pyo.Objective(expr=dot(data.multiplicity, m.xi) + norm)
     return m
 
 

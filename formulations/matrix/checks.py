@@ -44,7 +44,7 @@ class MatrixPoint:
     Attributes
     ----------
     loss : float
-        Sum of the hinge losses xi (n,).
+        Sum of the hinge losses xi (n,), each times the weight of its point.
     price_of_b : float
         b^2 with a penalised intercept, otherwise 0.
     values : array (min(m, n),)
@@ -75,14 +75,18 @@ def matrix_point(
     scores = data.factor @ w
     xi = np.maximum(0.0, 1 - data.y * (scores + b))
     if intercept == "free":
-        best = hinge_intercept(scores, data.y, np.ones(data.n))
+        best = hinge_intercept(scores, data.y, data.multiplicity)
         better = np.maximum(0.0, 1 - data.y * (scores + best))
-        if better.sum() < xi.sum():
+        if _loss(data, better) < _loss(data, xi):
             b, xi = best, better
     return MatrixPoint(
-        w, b, xi, float(xi.sum()), b * b if intercept == "penalised" else 0.0,
+        w, b, xi, _loss(data, xi), b * b if intercept == "penalised" else 0.0,
         singular_values(w, *shape), int((data.y * (scores + b) <= 0).sum()),
     )  # fmt: skip
+
+
+def _loss(data: TrainingData, xi: Array) -> float:
+    return float(xi.sum() if data.weights is None else data.weights @ xi)
 
 
 def bounded_objective(
@@ -158,7 +162,7 @@ def _product_error(origin: Origin, found: MatrixPoint, U: Array, V: Array) -> fl
     losses = 1 + abs(found.b) + np.abs(data.factor) @ sizes
     squares = float(sizes @ sizes) + found.b**2
     terms = data.n + data.d + 2 * U.shape[1] + 16
-    rounding = growth(terms) * (float(losses.sum()) + ridge / 2 * squares)
+    rounding = growth(terms) * (_loss(data, losses) + ridge / 2 * squares)
     lost = terms**2 * UNDERFLOW * (1 + ridge + float(np.abs(data.factor).max()))
     return OUTWARD * (rounding + lost)
 

@@ -83,6 +83,7 @@ def _beside(m: pyo.ConcreteModel, first: list[list[Any]], second: list[list[Any]
     relaxes="matrix_svc_bilinear",
     check=check_full,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def matrix_svc_full(
     data: TrainingData, *, ridge: float, shape: Shape, intercept: str = "free"
@@ -107,7 +108,7 @@ def matrix_svc_full(
     checked_shape(shape, data.d)
     m = hinge_model(data, ridge, intercept)
     m.objective = pyo.Objective(
-        expr=dot(1.0, m.xi) + 0.5 * m.ridge * squared_norm(m, intercept)
+        expr=dot(data.multiplicity, m.xi) + 0.5 * m.ridge * squared_norm(m, intercept)
     )  # fmt: skip
     return m
 
@@ -118,6 +119,7 @@ def matrix_svc_full(
     relaxes="matrix_svc_bilinear",
     check=check_projection,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def matrix_svc_projection(
     data: TrainingData, *, ridge: float, shape: Shape, rank: int, intercept: str = "free"
@@ -146,7 +148,7 @@ def matrix_svc_projection(
                       for i, row in enumerate(P)])  # fmt: skip
     m.spend = pyo.Constraint(expr=pyo.quicksum(P[i][i] for i in range(rows)) <= r)
     norm = with_b(m, _half_trace(m.ridge, T), 0.5 * m.ridge, intercept)
-    m.objective = pyo.Objective(expr=dot(1.0, m.xi) + norm)
+    m.objective = pyo.Objective(expr=dot(data.multiplicity, m.xi) + norm)
     return m
 
 
@@ -155,6 +157,7 @@ def matrix_svc_projection(
     "Lee 2020, sec. 5; a nuclear norm in place of the rank bound",
     check=check_nuclear,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def matrix_svc_nuclear(
     data: TrainingData, *, ridge: float, shape: Shape, tau: float, intercept: str = "free"
@@ -182,7 +185,7 @@ def matrix_svc_nuclear(
     W1, W2 = _triangle(m, "W1", rows), _triangle(m, "W2", columns)
     psd(m, "outer", _beside(m, W2, W1))
     m.objective = pyo.Objective(
-        expr=dot(1.0, m.xi)
+        expr=dot(data.multiplicity, m.xi)
         + 0.5 * m.ridge * squared_norm(m, intercept)
         + _half_trace(m.tau, W1, W2)
     )  # fmt: skip

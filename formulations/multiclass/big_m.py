@@ -10,7 +10,8 @@ from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.multiclass.hinge import ClassWeight, class_costs
+from tightmargin.formulations.data.point_weights import ClassWeight
+from tightmargin.formulations.multiclass.hinge import class_costs
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM
 from tightmargin.formulations.zero_one.loss import EPS

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.multiclass.big_m import cap_of, derive_multiclass_big_m
 from tightmargin.formulations.multiclass.fisher_consistency import is_consistent
 from tightmargin.formulations.multiclass.hinge import (
-    ClassWeight,
     class_costs,
     class_facts,
     classes_and_intercepts,

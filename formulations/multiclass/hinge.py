@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,40 +13,34 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass,
 from tightmargin.formulations.common.nu_property import ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.point_weights import ClassWeight, class_factors
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import (
     INTERCEPTS,
     add_parameter,
     one_of,
-    per_point,
     positive,
 )
 
-ClassWeight = Sequence[float] | None
-
 
 def class_costs(data: MulticlassData, class_weight: ClassWeight) -> Array:
-    """Cost of each point (n,): the weight of its class, over n.
+    """Cost of each point (n,): its weight times that of its class, over the sum of the weights.
 
     Parameters
     ----------
-    class_weight : sequence (K,) or None
-        Positive numbers in the order of the classes, used as they are; None is 1 for each.
+    class_weight : sequence (K,), mapping, "balanced" or None
+        Positive numbers in the order of the classes, or by label, used as they are; or
+        total / (K mass of the class); None is 1 for each.
 
     Raises
     ------
     ValueError
         Another number of weights, or one that is not positive and finite.
     """
-    if class_weight is None:
-        return np.full(data.n, 1 / data.n)
-    if np.ndim(class_weight) != 1:
-        raise ValueError(
-            f"class_weight must be {data.n_classes} numbers, one for each class; got "
-            f"{class_weight!r}"
-        )
-    return per_point("class_weight", class_weight, data.n_classes)[data.y] / data.n
+    order = f"{data.n_classes} numbers, one for each class"
+    factors = class_factors(class_weight, data.classes, data.masses, order)
+    return factors[data.y] * data.multiplicity / data.total_weight
 
 
 def score_matrix(data: MulticlassData, B: ArrayLike, b: ArrayLike) -> Array:
@@ -172,6 +165,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     takes=(MulticlassData,),
     check=_check,
     classifier=classes_and_intercepts,
+    weighted=True,
 )
 def multiclass_hinge(
     data: MulticlassData,

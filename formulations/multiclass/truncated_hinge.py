@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.multiclass.big_m import cap_of, derive_multiclass_big_m
@@ -21,7 +22,6 @@ from tightmargin.formulations.multiclass.checks import (
     truncated_objective,
 )
 from tightmargin.formulations.multiclass.hinge import (
-    ClassWeight,
     add_classes,
     class_costs,
     classes_and_intercepts,
@@ -47,6 +47,7 @@ __all__ = [
     takes=(MulticlassData,),
     check=check_truncated,
     classifier=classes_and_intercepts,
+    weighted=True,
 )
 def multiclass_truncated(
     data: MulticlassData,
@@ -98,6 +99,7 @@ def multiclass_truncated(
     takes=(MulticlassData,),
     check=check_truncated_relaxed,
     classifier=classes_and_intercepts,
+    weighted=True,
 )
 def multiclass_truncated_relaxed(
     data: MulticlassData,

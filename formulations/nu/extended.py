@@ -73,7 +73,7 @@ def risk(
     m: pyo.ConcreteModel, data: TrainingData, class_balance: ArrayLike | str, scale: str
 ) -> Any:
     """-nu rho + sum c_i xi_i, times n in the scale of Perez-Cruz et al."""
-    times = objective_factor(data.n, scale)
+    times = objective_factor(data.total_weight, scale)
     loss = dot(times * loss_weights(data, class_balance), m.xi)
     return total(-times * m.nu * m.rho, loss)
 
@@ -84,6 +84,7 @@ def risk(
     paper_class="non-convex QCQP",
     check=check_sphere,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def extended_nu_svc(
     data: TrainingData,
@@ -120,6 +121,7 @@ def extended_nu_svc(
     relaxes="extended_nu_svc",
     check=check_ball,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def extended_nu_svc_ball(
     data: TrainingData,
@@ -154,6 +156,7 @@ def extended_nu_svc_ball(
     relaxes="extended_nu_svc",
     check=check_reverse,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def extended_nu_svc_reverse(
     data: TrainingData,
@@ -188,6 +191,7 @@ def extended_nu_svc_reverse(
     paper_class="maximisation of a convex function over a polytope",
     check=check_polar,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def extended_nu_svc_polar(
     data: TrainingData,

@@ -37,7 +37,7 @@ def norm_squared(scale: str) -> float:
     return 2.0 if scale == "perez_cruz" else 1.0
 
 
-def objective_factor(n: int, scale: str) -> float:
+def objective_factor(n: float, scale: str) -> float:
     """What the objective of Takeda & Sugiyama is multiplied with: 1 or n."""
     return float(n) if scale == "perez_cruz" else 1.0
 
@@ -78,7 +78,7 @@ def at_weight(origin: Origin, hulls: ReducedHulls, w: Array) -> tuple[dict[str, 
         level = support_value(hulls, w) / length
         facts["cvar"] = level / hulls.nu
         # KKT of Perez-Cruz et al. (32), times w: minus half the objective in their scale.
-        facts["norm_multiplier"] = -origin.data.n * level / math.sqrt(2)
+        facts["norm_multiplier"] = -origin.data.total_weight * level / math.sqrt(2)
         if level < 0:
             facts["side"] = "nu is above nu_bar: the optimum is negative"
     return values, facts
@@ -92,7 +92,7 @@ def _normalised(origin: Origin, values: Values, low: float, high: float) -> Pape
     if length > 0:
         w = w * (min(max(length, low * radius), high * radius) / length)
     repaired, facts = at_weight(origin, hulls, w)
-    factor = objective_factor(origin.data.n, scale)
+    factor = objective_factor(origin.data.total_weight, scale)
     return PaperCheck(
         factor * support_value(hulls, w),
         violation=low if length == 0 else 0.0,
@@ -113,7 +113,7 @@ def _slope(origin: Origin, found: PaperCheck) -> float | None:
     slope = proven_slope(hulls_of(origin), weight_of(origin, found.repaired))
     if slope is None:
         return None
-    factor = objective_factor(origin.data.n, origin.parameters.get("scale", "takeda"))
+    factor = objective_factor(origin.data.total_weight, origin.parameters.get("scale", "takeda"))
     return slope * factor - 4 * EPS * abs(slope) * factor  # twice multiplied by what follows
 
 
@@ -158,7 +158,7 @@ def check_linearised(origin: Origin, values: Values) -> PaperCheck:
     if share > 0:
         w = w / share
     repaired, facts = at_weight(origin, hulls, w)
-    objective = objective_factor(origin.data.n, scale) * support_value(hulls, w)
+    objective = objective_factor(origin.data.total_weight, scale) * support_value(hulls, w)
     return PaperCheck(
         objective, violation=0.0 if share > 0 else 1 - share, repaired=repaired, facts=facts
     )
@@ -167,7 +167,8 @@ def check_linearised(origin: Origin, values: Values) -> PaperCheck:
 def check_polar(origin: Origin, values: Values) -> PaperCheck:
     """w drawn into the polytope {objective <= 1}; r ||w|| <= objective <= 1 bounds the norm."""
     hulls, w = hulls_of(origin), weight_of(origin, values)
-    level = objective_factor(origin.data.n, origin.parameters["scale"]) * support_value(hulls, w)
+    factor = objective_factor(origin.data.total_weight, origin.parameters["scale"])
+    level = factor * support_value(hulls, w)
     if level > 1:
         w = w / level
     repaired, facts = at_weight(origin, hulls, w)
@@ -209,7 +210,7 @@ def check_linearised_dual(origin: Origin, values: Values) -> PaperCheck:
     t = float(u @ w_ref) / float(w_ref @ w_ref)
     size = max(1.0, float((alpha @ np.abs(hulls.signed)).max()))
     scale = origin.parameters["scale"]
-    times = norm_squared(scale) * objective_factor(origin.data.n, scale)
+    times = norm_squared(scale) * objective_factor(origin.data.total_weight, scale)
     return PaperCheck(
         -times * t,
         violation=float(np.abs(u - t * w_ref).max()) / size,

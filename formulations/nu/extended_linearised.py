@@ -33,13 +33,21 @@ from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of
 
 
+def _mean(data: TrainingData, points: Array, label: float) -> Array:
+    """Mean of the points of a class, each as often as it weighs."""
+    mine = data.y == label
+    if data.weights is None:
+        return points[mine].mean(axis=0)
+    return np.average(points[mine], axis=0, weights=data.weights[mine])
+
+
 def _reference(data: TrainingData, w_ref: ArrayLike | str, scale: str, intercept: str) -> Array:
     """Numbers of w_ref: as given, or the unit vector along the difference of the class means."""
     width = data.d + (intercept == "penalised")
     if isinstance(w_ref, str):
         one_of("w_ref", w_ref, ("mean_difference",))
         points = augmented(data, intercept) if intercept == "penalised" else data.X
-        difference = points[data.y > 0].mean(axis=0) - points[data.y < 0].mean(axis=0)
+        difference = _mean(data, points, 1.0) - _mean(data, points, -1.0)
         length = float(np.linalg.norm(difference))
         if length <= 1e-12 * float(np.abs(points).max()):
             raise ValueError("w_ref: the class means coincide; give numbers instead")
@@ -68,6 +76,7 @@ def _add_reference(m: pyo.ConcreteModel, numbers: Array) -> None:
     "Takeda & Sugiyama 2008, (9); Perez-Cruz et al. 2003, Table 2",
     check=check_linearised,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def extended_nu_svc_linearised(
     data: TrainingData,
@@ -131,6 +140,7 @@ def _dual_classifier(origin: Origin, values: Values, duals: Values) -> tuple[Arr
     dual_of="extended_nu_svc_linearised",
     check=check_linearised_dual,
     classifier=_dual_classifier,
+    weighted=True,
 )
 def extended_nu_svc_linearised_dual(
     data: TrainingData,
@@ -170,6 +180,6 @@ def extended_nu_svc_linearised_dual(
     if intercept == "free":
         m.balance = pyo.Constraint(expr=dot(data.y, m.alpha) == 0)
     m.total = pyo.Constraint(expr=dot(1.0, m.alpha) == m.nu)
-    times = norm_squared(scale) * objective_factor(data.n, scale)
+    times = norm_squared(scale) * objective_factor(data.total_weight, scale)
     m.objective = pyo.Objective(expr=-times * m.t)
     return m

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, with_points
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
 
@@ -178,4 +178,4 @@ def orthonormal_reduction(data: TrainingData, *, intercept: str = "free") -> Red
     centred = data.X if intercept == "none" else data.X - data.X.mean(axis=0)
     basis = np.ascontiguousarray(np.linalg.svd(centred, full_matrices=False)[2][:rank].T)
     basis.setflags(write=False)
-    return Reduction(TrainingData(data.X @ basis, data.y, spec=data.spec), basis)
+    return Reduction(with_points(data, data.X @ basis), basis)

@@ -45,6 +45,7 @@ def _checked_beta(
     paper_class="non-convex QCQP",
     check=check_cvar,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def min_cvar(
     data: TrainingData,

@@ -67,6 +67,7 @@ def _is_nothing(origin: Origin, norm: float) -> bool:
     "Takeda & Sugiyama 2008, sec. 2.4; Perez-Cruz et al. 2003, (4)-(6), (25)",
     check=_check_primal,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def nu_svc(
     data: TrainingData,
@@ -81,8 +82,8 @@ def nu_svc(
         s.t.  margin[i]   y_i (<w, x_i> + b) - rho + xi_i >= 0,   xi_i >= 0,  rho >= 0
 
     c_i = 1 / n, or 1 / (2 n_class) with class_balance="balanced" (Perez-Cruz (25)), or given
-    numbers with sum 1. At or below nu_min the only solution is w = 0. Names here -> in the papers:
-    n -> m.
+    numbers with sum 1; of weighted points c_i is in proportion to their weights. At or below nu_min
+    the only solution is w = 0. Names here -> in the papers: n -> m.
 
     Raises
     ------
@@ -138,6 +139,7 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
     takes=(TrainingData, GramData),
     check=_check_dual,
     classifier=_dual_classifier,
+    weighted=True,
 )
 def nu_svc_dual(
     data: TrainingData | GramData,

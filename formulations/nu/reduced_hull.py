@@ -40,7 +40,7 @@ def _groups(data: TrainingData | GramData, intercept: str) -> tuple[list[NDArray
 
 def _least_bound(data: TrainingData | GramData, intercept: str) -> float:
     groups, mass = _groups(data, intercept)
-    return mass / min(int(group.sum()) for group in groups)
+    return mass / min(float(data.multiplicity[group].sum()) for group in groups)
 
 
 def _checked_bound(
@@ -54,6 +54,8 @@ def _checked_bound(
     bound, least = positive("hull_bound", hull_bound), _least_bound(data, intercept)
     if not _is_reached(least, None, bound):
         counted = "1 / min(n_pos, n_neg)" if intercept == "free" else "2 / n"
+        if data.weights is not None:
+            counted = "the sum of alpha_i over that of the weights, of the lighter class"
         raise ValueError(
             f"hull_bound must be at least {counted} = {least:.6g} with {data.n_pos} positive and "
             f"{data.n_neg} negative points, got {hull_bound!r}: below it a reduced hull is empty "
@@ -67,17 +69,23 @@ def _is_reached(least: float, _: Any, bound: float) -> bool:
     return bool(bound >= least * (1 - ONCE))
 
 
-def _cap(origin: Origin) -> float:
-    """D, at most the sum of the weights: above it bounds nothing."""
-    bound = origin.parameters["hull_bound"]
-    mass = _groups(origin.data, origin.parameters["intercept"])[1]
-    return mass if isinstance(bound, str) else min(mass, float(bound))
+def _caps(origin: Origin) -> Array:
+    """D s_i (n,), at most the sum of alpha: above it bounds nothing."""
+    data, bound = origin.data, origin.parameters["hull_bound"]
+    mass = _groups(data, origin.parameters["intercept"])[1]
+    if isinstance(bound, str):
+        return np.full(data.n, mass)
+    return np.minimum(mass, float(bound) * data.multiplicity)
+
+
+def _upper(m: pyo.ConcreteModel, data: TrainingData | GramData) -> Any:
+    return m.hull_bound if data.weights is None else (data.weights, m.hull_bound)
 
 
 def _into_hulls(origin: Origin, alpha: Array) -> Array:
     """Nearest-by-scaling weights in [0, D] with the sums they must have."""
     groups, mass = _groups(origin.data, origin.parameters["intercept"])
-    caps = np.full(origin.data.n, _cap(origin))
+    caps = _caps(origin)
     alpha = np.clip(alpha, 0.0, caps)
     for group in groups:
         alpha[group] = with_total(alpha[group], caps[group], mass)
@@ -86,14 +94,16 @@ def _into_hulls(origin: Origin, alpha: Array) -> Array:
 
 def _separation(origin: Origin, v: Array) -> float:
     """Least <v, v'> over all v' of the model, less rounding: the lowest scores, filled up."""
-    data, intercept, cap = origin.data, origin.parameters["intercept"], _cap(origin)
+    data, intercept, caps = origin.data, origin.parameters["intercept"], _caps(origin)
     points = augmented(data, intercept) if intercept == "penalised" else data.factor
     scores = data.y * (points @ v)
     groups, mass = _groups(data, intercept)
     least = 0.0
     for group in groups:
-        shares = np.clip(mass - cap * np.arange(group.sum()), 0.0, cap)
-        least += float(shares @ np.sort(scores[group]))
+        order = np.argsort(scores[group], kind="stable")
+        room = caps[group][order]
+        shares = np.clip(mass - (np.cumsum(room) - room), 0.0, room)
+        least += float(shares @ scores[group][order])
     size = float((np.abs(points) @ np.abs(v)).max(initial=0.0))
     return least - 8 * np.finfo(float).eps * (data.n + data.d) * size
 
@@ -139,14 +149,14 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
 
 def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
     """Normal v; b as nu_svc has it with nu = 2 / (D n), between plain hulls the midpoint."""
-    data, intercept, cap = origin.data, origin.parameters["intercept"], _cap(origin)
+    data, intercept, caps = origin.data, origin.parameters["intercept"], _caps(origin)
     v = dual_weight(origin, values)
     if intercept != "free":
         return v, float(data.y @ values["alpha"]) if intercept == "penalised" else 0.0
     scores = data.factor @ v
-    if cap >= 1:
+    if (caps >= 1).all():
         return v, -float(scores[data.y > 0].min() + scores[data.y < 0].max()) / 2
-    b, _rho = nu_margin(scores, data.y, np.full(data.n, cap), 2.0)
+    b, _rho = nu_margin(scores, data.y, caps, 2.0)
     return v, b
 
 
@@ -156,6 +166,7 @@ def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float
     takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
+    weighted=True,
 )
 def reduced_hull_svc(
     data: TrainingData | GramData, *, hull_bound: float | str, intercept: str = "free"
@@ -174,6 +185,7 @@ def reduced_hull_svc(
     the distance is the hard margin Delta, and 1 / Delta the largest H that matters. Where the
     hulls meet v = 0, which says nothing about the points. A penalised intercept or none leaves the
     balance row out, as in nu_svc_dual: one hull, of the points y_i f_i, and its distance from 0.
+    A point of weight s_i has the bound s_i D.
     Names here -> in the paper: hull_bound -> D, n -> l.
 
     Parameters
@@ -195,7 +207,7 @@ def reduced_hull_svc(
         m.hull_bound = pyo.Param(
             initialize=bound, mutable=True, within=pyo.PositiveReals, validate=within
         )
-    m.alpha = ArrayVar(m.I, lower=0.0, upper=None if bound is None else m.hull_bound)
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=None if bound is None else _upper(m, data))
     norm = add_dual_weight(m, data, intercept)
     m.total = pyo.Constraint(expr=dot(1.0, m.alpha) == 2)
     m.objective = pyo.Objective(expr=0.5 * norm)

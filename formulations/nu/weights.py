@@ -22,27 +22,35 @@ def loss_weights(data: TrainingData | GramData, class_balance: ArrayLike | str) 
     Parameters
     ----------
     class_balance : "uniform", "balanced" or array (n,)
-        1 / n; or 1 / (2 n_class), so that both classes weigh the same; or positive weights with
-        sum 1 of the user's own. Takeda & Sugiyama print 1 / n_class for the second; then nu_max
-        would be 2, not 1.
+        1 / n, or the share of all weights where the points are weighted; or 1 / (2 n_class), so
+        that both classes weigh the same, likewise shared out; or positive weights with sum 1 of
+        the user's own, which leave nothing to say for weights of the data. Takeda & Sugiyama print
+        1 / n_class for the second; then nu_max would be 2, not 1.
 
     Raises
     ------
     ValueError
-        An unknown word, or weights that are not positive or do not sum to 1.
+        An unknown word, or weights that are not positive or do not sum to 1, or beside weights of
+        the data.
     """
     if not isinstance(class_balance, str):
         return _given_weights(data, class_balance)
     one_of("class_balance", class_balance, CLASS_BALANCES)
     if class_balance == "uniform":
-        return np.full(data.n, 1 / data.n)
-    return np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
+        return data.multiplicity / data.total_weight
+    negative, positive = data.masses
+    return data.multiplicity * np.where(data.y > 0, 0.5 / positive, 0.5 / negative)
 
 
 def _given_weights(data: TrainingData | GramData, given: ArrayLike) -> Array:
     if np.ndim(given) != 1:
         raise ValueError(
             f"class_balance must be {', '.join(CLASS_BALANCES)} or {data.n} weights; got {given!r}"
+        )
+    if data.weights is not None:
+        raise ValueError(
+            "class_balance: the points are weighted already; put both into one: class_balance = "
+            "c * data.weights, divided by its sum, on data without weights"
         )
     weights = per_point("class_balance", given, data.n)
     total = float(weights.sum())
@@ -60,7 +68,7 @@ def nu_max(
     if intercept != "free":
         return 1.0
     if isinstance(class_balance, str) and class_balance == "uniform":
-        return 2 * min(data.n_pos, data.n_neg) / data.n
+        return 2 * min(data.masses) / data.total_weight
     weights = loss_weights(data, class_balance)
     return 2 * min(float(weights[data.y > 0].sum()), float(weights[data.y < 0].sum()))
 
@@ -70,7 +78,8 @@ def checked_nu(
 ) -> float:
     """Return nu when it lies in (0, nu_max], or raise ValueError with the reason."""
     largest = "2 min(n_pos, n_neg) / n"
-    if not isinstance(class_balance, str) or class_balance != "uniform":
+    own = not isinstance(class_balance, str) or class_balance != "uniform"
+    if own or data.weights is not None:
         largest = "twice the smaller class weight"
     if intercept != "free":
         largest = "1, the sum of the weights"

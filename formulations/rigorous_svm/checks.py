@@ -38,13 +38,14 @@ FREE = (
 
 
 def hinge_sum(data: TrainingData | GramData, w: Array, b: float) -> float:
-    """E(w, b) = sum_i [1 - y_i (<w, f_i> + b)]_+."""
-    return float(np.maximum(0.0, 1 - data.y * (data.factor @ w + b)).sum())
+    """E(w, b) = sum_i s_i [1 - y_i (<w, f_i> + b)]_+."""
+    losses = np.maximum(0.0, 1 - data.y * (data.factor @ w + b))
+    return float(losses.sum() if data.weights is None else data.weights @ losses)
 
 
 def loss_check(origin: Origin, values: Values) -> PaperCheck:
     """E recomputed; nothing but the slacks is repaired, because no row holds (w, b)."""
-    found = hinge_check(origin, values, 0.0, np.ones(origin.data.n))
+    found = hinge_check(origin, values, 0.0, origin.data.multiplicity)
     w, b = weight_and_intercept(origin, values, {})
     norm = float(np.sqrt(norm_of(w, b, origin.parameters["intercept"])))
     facts = dict(found.facts) | {"norm": norm}
@@ -77,7 +78,7 @@ def _into_ball(w: Array, b: float, radius: float, intercept: str) -> tuple[Array
 
 def _better_intercept(data: TrainingData | GramData, w: Array, b: float) -> float:
     """The intercept of least loss, unless rounding makes the given one the better."""
-    best = hinge_intercept(data.factor @ w, data.y, np.ones(data.n))
+    best = hinge_intercept(data.factor @ w, data.y, data.multiplicity)
     return best if hinge_sum(data, w, best) <= hinge_sum(data, w, b) else b
 
 
@@ -85,11 +86,11 @@ def named_hyperplane(origin: Origin, alpha: Array) -> tuple[Array, float] | None
     """H v / ||v|| with v = F'(y o alpha), the paper's w; None where S = 0 and it is 0 / 0."""
     data, intercept = origin.data, origin.parameters["intercept"]
     v, v_b, norm = dual_norm(origin, alpha)
-    if np.sqrt(norm) <= NO_NAME * _reach(data, intercept) * data.n:
+    if np.sqrt(norm) <= NO_NAME * _reach(data, intercept) * data.total_weight:
         return None
     scale = origin.parameters["norm_bound"] / float(np.sqrt(norm))
     if intercept == "free":
-        return scale * v, hinge_intercept(scale * (data.factor @ v), data.y, np.ones(data.n))
+        return scale * v, hinge_intercept(scale * (data.factor @ v), data.y, data.multiplicity)
     return scale * v, scale * v_b if intercept == "penalised" else 0.0
 
 
@@ -137,12 +138,14 @@ def dual_classifier(origin: Origin, values: Values, duals: Values) -> tuple[Arra
 
 
 def _feasible_alpha(origin: Origin, given: Array) -> Array:
-    """The best of three: as given, with what is near an end of [0, 1] moved there, and 0."""
+    """The best of three: as given, with what is near an end of [0, s_i] moved there, and 0."""
     data, H = origin.data, origin.parameters["norm_bound"]
-    near = np.where(given < NEAR_END, 0.0, np.where(given > 1 - NEAR_END, 1.0, given))
+    caps = data.multiplicity
+    low, high = given < NEAR_END * caps, given > (1 - NEAR_END) * caps
+    near = np.where(low, 0.0, np.where(high, caps, given))
     intercept = origin.parameters["intercept"]
     balanced = [
-        balanced_alpha(alpha, data.y, np.ones(data.n), intercept)
+        balanced_alpha(alpha, data.y, data.multiplicity, intercept)
         for alpha in (given, near, np.zeros(data.n))
     ]
     return min(
@@ -168,7 +171,7 @@ def dual_check(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
     facts: dict[str, Any] = {
         "gamma": length / H,
         "capacity_price": length,
-        "support_vectors": int((alpha > ON_CAP).sum()),
+        "support_vectors": int((alpha > ON_CAP * data.multiplicity).sum()),
     }
     named = named_hyperplane(origin, alpha)
     # H alone may make H sqrt(S) small: then a little more capacity has its price.
@@ -192,4 +195,4 @@ def loss_at_most(data: TrainingData | GramData, w: Array, b: float) -> float:
     errors = score_errors(data.factor, w, b)
     drawn_in = OUTWARD * 8 * np.finfo(float).eps * (data.d + 2) * (np.abs(products) + errors)
     losses = most_hinge(data.y * (products + b), errors + drawn_in)
-    return summed_up(np.ones(data.n), losses)
+    return summed_up(data.multiplicity, losses)

@@ -30,19 +30,21 @@ def _multipliers(
     m = pyo.ConcreteModel()
     add_parameter(m, "norm_bound", positive("norm_bound", norm_bound))
     m.I = pyo.RangeSet(0, data.n - 1)
-    m.alpha = ArrayVar(m.I, lower=0.0, upper=1.0)
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=data.multiplicity)
     norm = add_dual_weight(m, data, intercept)
     m.t = pyo.Var(within=pyo.NonNegativeReals)
     return m, norm
 
 
 def _checked(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
-    """dual_check; for the paper's own intercept also the machines this norm_bound stands for.
+    """dual_check; for its own intercept and points also the machines this norm_bound stands for.
 
     Those are read from an optimal alpha, not from wherever a solver was stopped.
     """
     found, length = dual_check(origin, values)
     if origin.parameters["intercept"] != "free" or "degenerate" in found.facts:
+        return found, length
+    if origin.data.weights is not None:
         return found, length
     if found.bound is None:
         return found, length
@@ -64,6 +66,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_check,
     classifier=dual_classifier,
+    weighted=True,
 )
 def rsvm_dual(
     data: TrainingData | GramData, *, norm_bound: float, intercept: str = "free"
@@ -105,6 +108,7 @@ def _check_perspective(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_check_perspective,
     classifier=dual_classifier,
+    weighted=True,
 )
 def rsvm_dual_perspective(
     data: TrainingData | GramData, *, norm_bound: float, intercept: str = "free"

@@ -26,6 +26,7 @@ from tightmargin.formulations.common.intercept_recovery import hinge_intercept_i
 from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.common.nu_property import ON_CAP
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import nu_max
 from tightmargin.formulations.parameters import positive
@@ -151,6 +152,7 @@ class Equivalence(Printed):
         return {name: _finite(value) for name, value in numbers.items()}
 
 
+@unweighted
 def equivalence(data: TrainingData | GramData, norm_bound: float, alpha: ArrayLike) -> Equivalence:
     """Read the equivalent parameters from a solution.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.rigorous_svm.checks import NO_NAME
@@ -22,6 +23,7 @@ from tightmargin.formulations.rigorous_svm.equivalence import (
 )
 
 
+@unweighted
 def from_c_svc(data: TrainingData | GramData, C: float, alpha: ArrayLike) -> Equivalence:
     """Read H = ||w|| and the rest from a solution of c_svc.
 
@@ -53,6 +55,7 @@ def from_c_svc(data: TrainingData | GramData, C: float, alpha: ArrayLike) -> Equ
     return equivalence(data, _norm(data, alpha), alpha / C)
 
 
+@unweighted
 def from_nu_svc(data: TrainingData | GramData, nu: float, alpha: ArrayLike) -> Equivalence:
     """Read H = ||w|| / rho and the rest from a solution of nu_svc with uniform weights.
 
@@ -83,6 +86,7 @@ def from_nu_svc(data: TrainingData | GramData, nu: float, alpha: ArrayLike) -> E
     return _from_level(data, _with_sum(data, alpha, 1 / data.n, nu))
 
 
+@unweighted
 def from_reduced_hulls(
     data: TrainingData | GramData, hull_bound: float, alpha: ArrayLike
 ) -> Equivalence:

@@ -26,7 +26,7 @@ def _least_loss(data: TrainingData, intercept: str) -> pyo.ConcreteModel:
     add_hyperplane(m, data, intercept)
     m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
-    m.objective = pyo.Objective(expr=dot(1.0, m.xi))
+    m.objective = pyo.Objective(expr=dot(data.multiplicity, m.xi))
     return m
 
 
@@ -36,6 +36,7 @@ def _least_loss(data: TrainingData, intercept: str) -> pyo.ConcreteModel:
     paper_class="QCQP",
     check=ball_check,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> pyo.ConcreteModel:
     """Rigorous SVM: least sum of hinge losses with ||w|| at most norm_bound.
@@ -64,6 +65,7 @@ def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> p
     relaxes="rsvm",
     check=loss_check,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def rsvm_relaxed(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Least sum of hinge losses at any norm.
@@ -104,6 +106,7 @@ def _kernel_check(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_kernel_check,
     classifier=_kernel_classifier,
+    weighted=True,
 )
 def rsvm_kernel_relaxed(
     data: TrainingData | GramData, *, intercept: str = "free"
@@ -133,5 +136,5 @@ def rsvm_kernel_relaxed(
     signed = shared((data.y[:, None] * data.factor).T)
     m.weight = equal_rows(m.J, [(signed, m.beta), (-1.0, m.v)], 0.0)
     m.margin = AffineRows(m.I, [*score, (1.0, m.xi)], lower=1.0)
-    m.objective = pyo.Objective(expr=dot(1.0, m.xi))
+    m.objective = pyo.Objective(expr=dot(data.multiplicity, m.xi))
     return m

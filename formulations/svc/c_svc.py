@@ -6,7 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from tightmargin.formulations.common.hinge import ClassWeight, hinge_check, point_weights
+from tightmargin.formulations.common.hinge import hinge_check, point_weights
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
@@ -22,6 +22,7 @@ from tightmargin.formulations.common.multipliers import (
 )
 from tightmargin.formulations.common.nu_property import has_multiplier
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import (
     AffineRows,
@@ -49,6 +50,7 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     "Takeda & Sugiyama 2008, sec. 2.3; Perez-Cruz et al. 2003, (1)-(3)",
     check=_check_primal,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def c_svc(
     data: TrainingData, *, C: float, class_weight: ClassWeight = None, intercept: str = "free"
@@ -58,8 +60,8 @@ def c_svc(
         min   1/2 ||w||^2 + C sum_i s_i xi_i
         s.t.  margin[i]   y_i (<w, x_i> + b) + xi_i >= 1,   xi_i >= 0
 
-    s_i is the weight of the class of i, 1 by default. Names here -> in the papers: n -> m, l;
-    Perez-Cruz et al. write C / n for C.
+    s_i is the weight of i in the data times that of its class, 1 by default. Names here -> in the
+    papers: n -> m, l; Perez-Cruz et al. write C / n for C.
     """
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
@@ -105,6 +107,7 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
     takes=(TrainingData, GramData),
     check=_check_dual,
     classifier=_dual_classifier,
+    weighted=True,
 )
 def c_svc_dual(
     data: TrainingData | GramData,

@@ -1,7 +1,8 @@
 """Largest margin of separable points.
 
 Takeda & Sugiyama 2008, (2); Lee 2020, (1)-(3). Both need separable data: on overlapping classes
-hard_margin_svc is infeasible, and max_margin_svc has the meaningless optimum w = 0.
+hard_margin_svc is infeasible, and max_margin_svc has the meaningless optimum w = 0. No loss is
+summed: weights of points change nothing, as a point that is written down twice does not.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def _at_least(u: NDArray[np.float64]) -> int:
     "Takeda & Sugiyama 2008, (2); Lee 2020, (2), (3)",
     check=_check_hard_margin,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def hard_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Hard-margin SVC.
@@ -95,6 +97,7 @@ def _check_max_margin(origin: Origin, values: Values) -> PaperCheck:
     "Lee 2020, (1)",
     check=_check_max_margin,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Largest geometric margin in the unit ball.
@@ -179,6 +182,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
+    weighted=True,
 )
 def hard_margin_svc_dual(
     data: TrainingData | GramData, *, intercept: str = "free"

@@ -6,7 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from tightmargin.formulations.common.hinge import hinge_check
+from tightmargin.formulations.common.hinge import hinge_check, mean_weights
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     norm_of,
@@ -28,8 +28,11 @@ NAMED = "weak duality: minus the objective of the hyperplane that alpha names"
 
 
 def _check_soft_margin(origin: Origin, values: Values) -> PaperCheck:
-    costs = np.full(origin.data.n, 1 / origin.data.n)
-    return hinge_check(origin, values, origin.parameters["ridge"], costs)
+    return hinge_check(origin, values, origin.parameters["ridge"], _mean_costs(origin.data))
+
+
+def _mean_costs(data: TrainingData | GramData) -> Array:
+    return np.broadcast_to(mean_weights(data), data.n)
 
 
 @formulation(
@@ -37,6 +40,7 @@ def _check_soft_margin(origin: Origin, values: Values) -> PaperCheck:
     "Lee 2020, (4), (5)",
     check=_check_soft_margin,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def soft_margin_svc(
     data: TrainingData, *, ridge: float, intercept: str = "free"
@@ -54,7 +58,9 @@ def soft_margin_svc(
     add_parameter(m, "ridge", positive("ridge", ridge))
     m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
-    m.objective = pyo.Objective(expr=m.ridge * squared_norm(m, intercept) + dot(1 / data.n, m.xi))
+    m.objective = pyo.Objective(
+        expr=m.ridge * squared_norm(m, intercept) + dot(mean_weights(data), m.xi)
+    )
     return m
 
 
@@ -64,7 +70,7 @@ def _strictly_inside(_: pyo.ConcreteModel, pi: float) -> bool:
 
 def _weighted_costs(origin: Origin) -> Array:
     pi = origin.parameters["pi"]
-    return np.where(origin.data.y > 0, 1 - pi, pi) / origin.data.n
+    return np.where(origin.data.y > 0, 1 - pi, pi) * mean_weights(origin.data)
 
 
 def _check_weighted(origin: Origin, values: Values) -> PaperCheck:
@@ -76,6 +82,7 @@ def _check_weighted(origin: Origin, values: Values) -> PaperCheck:
     "Lee 2020, (10)",
     check=_check_weighted,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def weighted_svc(
     data: TrainingData, *, ridge: float, pi: float, intercept: str = "free"
@@ -103,8 +110,8 @@ def weighted_svc(
     )
     m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
-    positive_loss = dot((data.y > 0) / data.n, m.xi)
-    negative_loss = dot((data.y < 0) / data.n, m.xi)
+    positive_loss = dot((data.y > 0) * mean_weights(data), m.xi)
+    negative_loss = dot((data.y < 0) * mean_weights(data), m.xi)
     m.objective = pyo.Objective(
         expr=m.ridge * squared_norm(m, intercept)
         + (1 - m.pi) * positive_loss
@@ -133,6 +140,7 @@ def _check_kernel(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_check_kernel,
     classifier=representer_weight,
+    weighted=True,
 )
 def kernel_soft_margin_svc(
     data: TrainingData | GramData, *, ridge: float, intercept: str = "free"
@@ -162,7 +170,7 @@ def kernel_soft_margin_svc(
         norm = norm + (m.b**2 if intercept == "penalised" else 0)
     m.weight = equal_rows(m.J, [(data.factor.T.copy(), m.alpha), (-1.0, m.v)], 0.0)
     m.margin = AffineRows(m.I, [*score, (1.0, m.xi)], lower=1.0)
-    m.objective = pyo.Objective(expr=m.ridge * norm + dot(1 / data.n, m.xi))
+    m.objective = pyo.Objective(expr=m.ridge * norm + dot(mean_weights(data), m.xi))
     return m
 
 
@@ -175,7 +183,7 @@ def _named(origin: Origin, values: Values) -> tuple[Array, float]:
     v, v_b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
     w = v / scale
     if origin.parameters["intercept"] == "free":
-        return w, hinge_intercept(data.factor @ w, data.y, np.full(data.n, 1 / data.n))
+        return w, hinge_intercept(data.factor @ w, data.y, _mean_costs(data))
     return w, v_b / scale if origin.parameters["intercept"] == "penalised" else 0.0
 
 
@@ -185,18 +193,18 @@ def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float
 
 def _objective_at_most(origin: Origin, w: Array, b: float) -> float:
     """Objective of soft_margin_svc at (w, b) with what rounding can hide added."""
-    data = origin.data
+    data, costs = origin.data, _mean_costs(origin.data)
     losses = np.maximum(0.0, 1 - data.y * (data.factor @ w + b))
     sizes = 1 + np.abs(data.factor) @ np.abs(w) + abs(b)
     norm = origin.parameters["ridge"] * norm_of(w, b, origin.parameters["intercept"])
-    rounding = 4 * np.finfo(float).eps * np.sqrt(data.n + data.d) * (float(sizes.mean()) + norm)
-    return norm + float(losses.mean()) + rounding
+    rounding = 4 * np.finfo(float).eps * np.sqrt(data.n + data.d) * (float(costs @ sizes) + norm)
+    return norm + float(costs @ losses) + rounding
 
 
 def _check(origin: Origin, values: Values) -> PaperCheck:
     """alpha made feasible; minus the objective of any hyperplane is below the model's optimum."""
     data, ridge = origin.data, origin.parameters["ridge"]
-    intercept, caps = origin.parameters["intercept"], np.full(origin.data.n, 1 / origin.data.n)
+    intercept, caps = origin.parameters["intercept"], _mean_costs(data)
     given = np.asarray(values["alpha"], dtype=float)
     alpha = balanced_alpha(given, data.y, caps, intercept)
     v, v_b, norm = dual_norm(origin, alpha)
@@ -224,6 +232,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
+    weighted=True,
 )
 def soft_margin_svc_dual(
     data: TrainingData | GramData, *, ridge: float, intercept: str = "free"
@@ -245,7 +254,7 @@ def soft_margin_svc_dual(
     m = pyo.ConcreteModel()
     add_parameter(m, "ridge", positive("ridge", ridge))
     m.I = pyo.RangeSet(0, data.n - 1)
-    m.alpha = ArrayVar(m.I, lower=0.0, upper=1 / data.n)
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=mean_weights(data))
     norm = add_dual_weight(m, data, intercept)
     m.objective = pyo.Objective(expr=norm / (4 * m.ridge) - dot(1.0, m.alpha))
     return m

@@ -3,7 +3,8 @@
 A row  y_i (<w, x_i> + b) >= 1 - M_i z_i  is harmless at z_i = 1 when M_i >= 1 - u_i there, with
 u_i = y_i (<w, x_i> + b). All proofs below bound 1 - u_i at points no worse than a known one, whose
 objective is UB; they differ by what the objective says about b. R_i = max ||x_k - x_i|| over the
-points k of the class of i is the reach of point i.
+points k of the class of i is the reach of point i. A violation of i costs the price of its weight
+s_i, and giving up a class that of all its weights; s_i = 1 is written below.
 
 A given M below these values may still be valid, but nobody has shown it: results are then upper
 bounds only.
@@ -91,11 +92,12 @@ def derive_big_m(
 
 def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -> BigM:
     """M_i of `derive_big_m` for a stated objective that some point is known to reach."""
-    radius = _root(known, cost)
+    radius = _root(known, cost * data.multiplicity)
     if intercept == "free":
         values = np.maximum(2.0, same_class_reach(data) * radius)
         reason = (
-            f"with one violation paid ||w|| <= sqrt({known:.9g} - {cost:.9g}) = {radius:.9g}; if a "
+            f"with one violation paid ||w|| <= sqrt({known:.9g} - {_least(cost, data)}) = "
+            f"{radius.max():.9g}; if a "
             "class has no kept point, w = 0 is optimal with 1 - u_i <= 2, otherwise a kept point "
             f"x_k of the same class gives 1 - u_i <= ||w|| ||x_k - x_i||: largest M "
             f"{values.max():.9g}"
@@ -104,8 +106,9 @@ def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -
         values = 1.0 + _row_norms(data, intercept) * radius
         what, row = _symbols(intercept)
         reason = (
-            f"with one violation paid {what} <= sqrt({known:.9g} - {cost:.9g}) = {radius:.9g}, so "
-            f"1 - u_i <= 1 + {row} {radius:.9g} by Cauchy-Schwarz: largest M {values.max():.9g}"
+            f"with one violation paid {what} <= sqrt({known:.9g} - {_least(cost, data)}) = "
+            f"{radius.max():.9g}, so 1 - u_i <= 1 + {row} {radius.max():.9g} by Cauchy-Schwarz: "
+            f"largest M {values.max():.9g}"
         )
     return _outward(values, reason, known)
 
@@ -132,7 +135,8 @@ def _where_one_is_kept(
 ) -> Array:
     if intercept != "free":
         return values
-    of_class = np.where(data.y > 0, data.n_pos, data.n_neg) * paid
+    negative, positive_mass = data.masses
+    of_class = np.where(data.y > 0, positive_mass, negative) * paid
     return np.where(value * OUTWARD < of_class, values, np.inf)
 
 
@@ -172,21 +176,23 @@ def derive_ramp_big_m(
 
 def ramp_big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -> BigM:
     """M_i of `derive_ramp_big_m` for a stated objective that some point is known to reach."""
-    radius = _root(2 * known, 4 * cost)
+    radius = _root(2 * known, 4 * cost * data.multiplicity)
     if intercept == "free":
         values = 2.0 + same_class_reach(data) * radius
         reason = (
-            f"where z_i = 1, 2 C is paid and ||w|| <= sqrt(2 ({known:.9g} - {2 * cost:.9g})) = "
-            f"{radius:.9g}; if a class has z_i = 1 throughout, w = 0 with xi_i = 2 is optimal "
-            "without any z, otherwise a point x_k of the same class with z_k = 0 gives "
+            f"where z_i = 1, 2 C is paid and ||w|| <= sqrt(2 ({known:.9g} - "
+            f"{_least(2 * cost, data)})) = {radius.max():.9g}; if a class has z_i = 1 throughout, "
+            "w = 0 with xi_i = 2 is optimal without any z, otherwise a point x_k of the same class "
+            "with z_k = 0 gives "
             f"1 - u_i <= 2 + ||w|| ||x_k - x_i||: largest M {values.max():.9g}"
         )
     else:
         values = 1.0 + _row_norms(data, intercept) * radius
         what, row = _symbols(intercept)
         reason = (
-            f"where z_i = 1, 2 C is paid and {what} <= sqrt(2 ({known:.9g} - {2 * cost:.9g})) = "
-            f"{radius:.9g}, so 1 - u_i <= 1 + {row} {radius:.9g} by Cauchy-Schwarz: largest M "
+            f"where z_i = 1, 2 C is paid and {what} <= sqrt(2 ({known:.9g} - "
+            f"{_least(2 * cost, data)})) = {radius.max():.9g}, so 1 - u_i <= 1 + {row} "
+            f"{radius.max():.9g} by Cauchy-Schwarz: largest M "
             f"{values.max():.9g}"
         )
     return _outward(values, reason, known)
@@ -205,15 +211,16 @@ def _trivial_ramp(data: TrainingData, C: float, intercept: str) -> float:
     """Best ramp objective with w = 0.
 
     For b = +-t with the label of the larger class and 0 <= t <= 1 the majority loses 1 - t each
-    and the minority 1 + t: t^2 / 2 + C n - C |n_pos - n_neg| t, least at t = min(1, C |...|).
+    and the minority 1 + t: t^2 / 2 + C n - C |n_pos - n_neg| t, least at t = min(1, C |...|), and
+    added up here without a difference.
     Without a price on b this is t = 1, and without an intercept t = 0.
     """
     one_of("intercept", intercept, INTERCEPTS)
-    lead = abs(data.n_pos - data.n_neg)
+    minority, majority = sorted(data.masses)
     if intercept == "free":
-        return 2 * C * min(data.n_pos, data.n_neg)
-    t = min(1.0, C * lead) if intercept == "penalised" else 0.0
-    return t * t / 2 + C * data.n - C * lead * t
+        return 2 * C * minority
+    t = min(1.0, C * (majority - minority)) if intercept == "penalised" else 0.0
+    return t * t / 2 + C * (majority * (1 - t) + minority * (1 + t))
 
 
 def best_known(trivial: float, upper_bound: float | None) -> float:
@@ -234,9 +241,14 @@ def best_known(trivial: float, upper_bound: float | None) -> float:
     return min(trivial, known)
 
 
-def _root(known: float, paid: float) -> float:
-    """sqrt(max(known - paid, 0)), with the rounding error of the difference added to it."""
-    return math.sqrt(max(known - paid, 0.0) + 4 * EPS * known)
+def _least(cost: float, data: TrainingData) -> str:
+    """What the lightest point pays at least."""
+    return f"{cost * float(data.multiplicity.min()):.9g}"
+
+
+def _root(known: float, paid: Array) -> Array:
+    """sqrt(max(known - paid, 0)) (n,), with the rounding error of the difference added to it."""
+    return np.sqrt(np.maximum(known - paid, 0.0) + 4 * EPS * known)
 
 
 def _outward(values: Array, reason: str, known: float) -> BigM:

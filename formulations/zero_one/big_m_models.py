@@ -21,6 +21,7 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
+from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -44,6 +45,7 @@ from tightmargin.formulations.zero_one.slack_bounds_checks import doubted
     check=doubted(check_big_m),
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def zero_one_big_m(
     data: TrainingData | GramData,
@@ -92,6 +94,7 @@ def zero_one_big_m(
     check=doubted(check_relaxed),
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def zero_one_relaxed(
     data: TrainingData | GramData,
@@ -123,6 +126,7 @@ def zero_one_relaxed(
     check=doubted(check_weighted_hinge),
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def zero_one_hinge(
     data: TrainingData | GramData,
@@ -165,11 +169,13 @@ def _add_rows(
 ) -> SlackBounds | None:
     bounds = None
     if slack_bounds is not None:
+        refuse_weights("slack_bounds", data)
         penalty = pyo.value(m.penalty)
         bounds = stated_bounds(data.points, slack_bounds, incumbent, "none", penalty, intercept)
     add_big_m(m, data.points, big_m, intercept, incumbent, bounds)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (m.big_m, m.z)], lower=1.0)
-    m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * dot(1.0, m.z))
+    loss = dot(data.multiplicity, m.z)
+    m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * loss)
     return bounds
 
 

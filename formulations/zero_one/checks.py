@@ -69,7 +69,7 @@ def exact_point(
     if scaled is not None:
         w, b = scaled
     z = (margins(data, w, b) < 1).astype(float)
-    return norm_of(w, b, intercept) + penalty * float(z.sum()), w, b, z
+    return norm_of(w, b, intercept) + penalty * data.mass(z > 0), w, b, z
 
 
 def _candidates(u: Array, values: Values, use_z: bool) -> list[Mask]:
@@ -170,7 +170,8 @@ def _relaxed(origin: Origin, values: Values, cap: float) -> PaperCheck:
     u, w, b = signed_scores(origin.data, values)
     big_m, intercept = origin.parameters["big_m"], origin.parameters["intercept"]
     z = np.maximum(0.0, (1 - u) / big_m)
-    objective = norm_of(w, b, intercept) + origin.parameters["penalty"] * float(z.sum())
+    loss = float(origin.data.multiplicity @ z)
+    objective = norm_of(w, b, intercept) + origin.parameters["penalty"] * loss
     return PaperCheck(
         objective,
         violation=max(0.0, float(z.max()) - cap),

@@ -66,6 +66,7 @@ def _check_disjunctive(origin: Origin, values: Values) -> PaperCheck:
     restates="zero_one_big_m",
     check=check_logic,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def zero_one_bilinear(
     data: TrainingData,
@@ -99,7 +100,8 @@ def zero_one_bilinear(
     m.kept = rows_by_index(m.I, lambda i: slack[i] * (1 - m.z[i]) <= 0)
     if both_sides:
         m.violated = rows_by_index(m.I, lambda i: slack[i] * m.z[i] >= 0)
-    m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * dot(1.0, m.z))
+    loss = dot(data.multiplicity, m.z)
+    m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * loss)
     return m
 
 
@@ -110,6 +112,7 @@ def zero_one_bilinear(
     restates="zero_one_big_m",
     check=_check_disjunctive,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def zero_one_disjunctive(
     data: TrainingData,
@@ -151,9 +154,13 @@ def zero_one_disjunctive(
     for i in m.I:
         m.keep[i].margin = pyo.Constraint(expr=_score(m, data, i) >= 1)
     m.choice = Disjunction(m.I, rule=_choice)
-    dropped = pyo.quicksum(m.drop[i].binary_indicator_var for i in m.I)
+    dropped = pyo.quicksum(_price(data, i) * m.drop[i].binary_indicator_var for i in m.I)
     m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * dropped)
     return m
+
+
+def _price(data: TrainingData, i: int) -> float:
+    return 1 if data.weights is None else float(data.weights[i])
 
 
 def _choice(m: pyo.ConcreteModel, i: int) -> list[Disjunct]:
@@ -178,7 +185,7 @@ def bound_hyperplane(
 ) -> None:
     """Bounds of w and b in a model with a mutable Param `penalty`.
 
-    A hyperplane of norm2 N with k violations costs N + penalty k at every penalty, so
+    A hyperplane of norm2 N with violations of weight k costs N + penalty k at every penalty, so
 
         U(penalty) = least of N + penalty k  over  w = 0 and the incumbent
 
@@ -212,18 +219,18 @@ def _costs(
     m: pyo.ConcreteModel, data: TrainingData, intercept: str, incumbent: Hyperplane | None
 ) -> list[Any]:
     """Objectives of known hyperplanes as expressions of the penalty."""
-    minority = min(data.n_pos, data.n_neg)
+    minority = min(data.masses)
     found: list[Any] = []
     if intercept != "free":
-        found.append(m.penalty * data.n)
+        found.append(m.penalty * data.total_weight)
     if intercept != "none":
         found.append((1.0 if intercept == "penalised" else 0.0) + m.penalty * minority)
     if incumbent is not None:
         w, b = finite_hyperplane("incumbent", incumbent, data.d)
         # Refuses b != 0 without an intercept; the number itself is of one penalty only.
         zero_one_objective(data, w, b, penalty=pyo.value(m.penalty), intercept=intercept)
-        violations = int((margins(data, w, b) < 1).sum())
-        found.append(norm_of(w, b, intercept) + m.penalty * violations)
+        violated = data.mass(margins(data, w, b) < 1)
+        found.append(norm_of(w, b, intercept) + m.penalty * violated)
     return found
 
 

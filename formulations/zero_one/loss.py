@@ -2,9 +2,10 @@
 
     norm2 + penalty * #{i : y_i (<w, x_i> + b) < 1}
 
-with norm2 = ||w||^2 + b^2 (intercept penalised), ||w||^2 (free), or ||w||^2 and b = 0 (none). A
-point on the margin is kept; a solver's point that misses it by 1e-9 is not, and counts in full.
-Hence `scale_onto_margin`: stretch a hyperplane until the points it means to keep are kept.
+where a point of weight s_i counts s_i times, with norm2 = ||w||^2 + b^2 (intercept penalised),
+||w||^2 (free), or ||w||^2 and b = 0 (none). A point on the margin is kept; a solver's point that
+misses it by 1e-9 is not, and counts in full. Hence `scale_onto_margin`: stretch a hyperplane until
+the points it means to keep are kept.
 
 Hyperplanes that look at no point: how a result says that its optimum is one of them.
 
@@ -69,23 +70,25 @@ def zero_one_objective(
     cost = positive("penalty", penalty)
     weights, offset = _checked(data, w, b, intercept)
     norm2 = float(weights @ weights) + (offset * offset if intercept == "penalised" else 0.0)
-    return norm2 + cost * int((margins(data, weights, offset) < 1).sum())
+    return norm2 + cost * data.mass(margins(data, weights, offset) < 1)
 
 
 def trivial_points(data: TrainingData, *, penalty: float, intercept: str) -> list[TrivialPoint]:
     """Points with w = 0, best first: nobody kept, or one class kept by b = +-1.
 
     b = 0 violates everybody, penalty * n. b = c keeps class c and violates the other one,
-    penalty * n_other, plus b^2 = 1 when the intercept is penalised; it needs an intercept.
+    penalty * n_other, plus b^2 = 1 when the intercept is penalised; it needs an intercept. Of
+    weighted points n and n_other are sums of weights.
     """
     cost = positive("penalty", penalty)
     one_of("intercept", intercept, INTERCEPTS)
     zero = np.zeros(data.d)
-    points = [TrivialPoint(zero, 0.0, cost * data.n)]
+    points = [TrivialPoint(zero, 0.0, cost * data.total_weight)]
     if intercept != "none":
+        negative, positive_mass = data.masses
         price = 1.0 if intercept == "penalised" else 0.0
-        points.append(TrivialPoint(zero, 1.0, price + cost * data.n_neg))
-        points.append(TrivialPoint(zero, -1.0, price + cost * data.n_pos))
+        points.append(TrivialPoint(zero, 1.0, price + cost * negative))
+        points.append(TrivialPoint(zero, -1.0, price + cost * positive_mass))
     return sorted(points, key=lambda point: point.objective)
 
 

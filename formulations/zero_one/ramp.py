@@ -36,7 +36,7 @@ def ramp_objective(data: TrainingData, w: ArrayLike, b: float, C: float, interce
     """1/2 norm + C sum min(2, hinge loss) of a hyperplane."""
     weights = np.asarray(w, dtype=float)
     loss = np.maximum(0.0, 1 - data.y * (data.X @ weights + b))
-    return norm_of(weights, b, intercept) / 2 + C * float(np.minimum(loss, 2).sum())
+    return norm_of(weights, b, intercept) / 2 + C * float(data.multiplicity @ np.minimum(loss, 2))
 
 
 def _known_objective(
@@ -93,7 +93,7 @@ def _check_relaxed(origin: Origin, values: Values) -> PaperCheck:
     u, w, b = signed_scores(origin.data, values)
     C, intercept = origin.parameters["C"], origin.parameters["intercept"]
     xi, z = cheapest_parts(np.maximum(0.0, 1 - u), np.asarray(origin.parameters["big_m"]), 2.0)
-    objective = norm_of(w, b, intercept) / 2 + C * float(xi.sum() + 2 * z.sum())
+    objective = norm_of(w, b, intercept) / 2 + C * float(origin.data.multiplicity @ (xi + 2 * z))
     return PaperCheck(
         objective,
         violation=max(0.0, float(z.max()) - 1),
@@ -109,6 +109,7 @@ def _check_relaxed(origin: Origin, values: Values) -> PaperCheck:
     paper_class="MIQP",
     check=_check,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def ramp_big_m(
     data: TrainingData,
@@ -144,6 +145,7 @@ def ramp_big_m(
     relaxes="ramp_big_m",
     check=_check_relaxed,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def ramp_relaxed(
     data: TrainingData,
@@ -198,5 +200,5 @@ def _without_z(
 
 def _add_rows(m: pyo.ConcreteModel, data: TrainingData, intercept: str) -> None:
     m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi), (m.big_m, m.z)], lower=1.0)
-    loss = dot(1.0, m.xi) + 2 * dot(1.0, m.z)
+    loss = dot(data.multiplicity, m.xi) + 2 * dot(data.multiplicity, m.z)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)

@@ -22,6 +22,7 @@ import numpy as np
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.budget import budget_share
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -36,6 +37,7 @@ MODES = ("penalised", "none")
 __all__ = ["ConicPath", "ConicRow", "conic_path", "penalty_grid"]
 
 
+@unweighted
 def conic_path(
     data: TrainingData | GramData,
     *,
@@ -124,6 +126,7 @@ def _wanted(
     return found
 
 
+@unweighted
 def penalty_grid(
     data: TrainingData | GramData,
     count: int = 100,

@@ -102,6 +102,11 @@ def read_edit(model: pyo.ConcreteModel, form: StandardForm, word: str) -> ReadEd
     why = found.automatic(written) if word == AUTO else ""
     if word == AUTO and not why:
         return None
+    method = method_named(found.method, written.entry)
+    if method.refusal(written):
+        if word == AUTO:
+            return None
+        raise ValueError(method.refusal(written))
     origin = origin_now(model)
     statements = _statements(model, form, origin)
     refusal = found.refuses(origin, statements)

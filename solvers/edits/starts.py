@@ -36,7 +36,7 @@ def _by_the_family(model: pyo.ConcreteModel) -> dict[str, float]:
     entry = CATALOGUE[now.entry]
     # A family's heuristic knows how our builders name what they need, and nobody else's.
     ours = str(entry.build.__module__).startswith("tightmargin.")
-    family = incumbents_of(entry) if ours else None
+    family = incumbents_of(entry, now.data) if ours else None
     if family is None:
         return {}
     found = now.parameters.get("incumbent")

@@ -29,6 +29,7 @@ from tightmargin.formulations.common.rounded_sums import (
     summed_up,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.path_result import Proven
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
@@ -124,6 +125,7 @@ def block_size(data: TrainingData, costs: Array) -> int:
     return max(1, int(min(WORK / work, MEMORY / numbers)))
 
 
+@unweighted
 def hinge_block(
     data: TrainingData, costs: Array, intercept: str, time_limit: float | None = None
 ) -> list[HingeMachine]:

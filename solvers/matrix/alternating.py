@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
@@ -97,6 +98,7 @@ class MatrixAlternating(Framed):
         return sum(len(found.trace) - 1 for found in self.solutions)
 
 
+@unweighted
 def matrix_alternating(
     data: TrainingData,
     *,
@@ -179,6 +181,7 @@ def matrix_alternating(
     )
 
 
+@unweighted
 def matrix_incumbent(data: TrainingData, parameters: Mapping[str, Any]) -> tuple[Array, float]:
     """A known point (w, b) for matrix_svc_bilinear with these hyperparameters, from few starts."""
     words = {word: parameters[word] for word in ("ridge", "shape", "rank")}

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, with_points
 from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
@@ -181,10 +181,10 @@ def extended_nu_local(
     if found.side(hulls.nu) == 0:
         raise ValueError(f"{remark}, and a local search has nothing to find")
     mode = "free" if intercept == "free" else "none"
-    same = TrainingData(points, data.y)
+    same = with_points(data, points)
     centred = reduced_hulls(same, nu=nu, class_balance=class_balance, intercept=mode)
     unit = min(_level(centred, direction) for direction in directions)
-    inner = TrainingData(points / unit, data.y)
+    inner = with_points(data, points / unit)
     shooting = _RayShot(inner, nu, class_balance, mode)
     search = _algorithm_7 if update == "algorithm_7" else _damped
     solutions = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -19,6 +20,7 @@ from scipy.optimize import linprog
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.common.hyperplane import add_hyperplane, signed_score
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -216,16 +218,26 @@ def _nu_bar(data: TrainingData | GramData, weights: ArrayLike, intercept: str) -
     largest = np.abs(equations).max(axis=0, initial=0.0)
     if (largest[largest > 0] < ORDINARY[0]).any() or (largest > ORDINARY[1]).any():
         equations = equations * powers_of_two(largest)  # 0 on the right: the same equations
-    answer = linprog(
-        -np.ones(data.n),
-        A_eq=sp.csr_matrix(equations.T),
-        b_eq=np.zeros(equations.shape[1]),
-        bounds=np.column_stack([np.zeros(data.n), weights]),
-        method="highs",
-    )
+    caps = np.asarray(weights, dtype=np.float64)
+    answer = _most(np.ones(data.n), equations, caps)
+    if answer.status != 0:  # 0 is feasible: the caps are too far apart, and are units from now on
+        scaled = caps[:, None] * equations
+        largest = np.abs(scaled).max(axis=0, initial=0.0)
+        answer = _most(caps, scaled * powers_of_two(largest), np.ones(data.n))
     if answer.status != 0:
         raise RuntimeError(f"the linear program for nu_min ended with: {answer.message}")
     return max(0.0, -float(answer.fun))
+
+
+def _most(prices: Array, equations: Array, caps: Array) -> Any:
+    """Largest sum of prices_i l_i over 0 <= l_i <= caps_i with sum_i l_i equations_i = 0."""
+    return linprog(
+        -prices,
+        A_eq=sp.csr_matrix(equations.T),
+        b_eq=np.zeros(equations.shape[1]),
+        bounds=np.column_stack([np.zeros(len(caps)), caps]),
+        method="highs",
+    )
 
 
 def nu_bar_bounds(

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.fisher_consistency import (
     HINGE,
@@ -56,6 +57,7 @@ MACHINES = (TRUNCATED, HINGE_MACHINE, EXACT)
 BATCH = 64  # weights between two looks at the clock
 
 
+@unweighted
 def direct_probabilities(
     data: MulticlassData,
     *,

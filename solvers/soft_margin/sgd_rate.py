@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 
@@ -42,6 +43,7 @@ def harmonic(k: int) -> float:
     return float(np.log(k) + EULER + 1 / (2 * k) - 1 / (12 * k**2) + 1 / (120 * k**4))
 
 
+@unweighted
 def sgd_rate(
     data: TrainingData | GramData, *, ridge: float, steps: int, rule: str = "printed"
 ) -> float:

@@ -1,4 +1,4 @@
-"""Row 2: builders take labels -1 and +1 only; the refusal shows the line that mends it.
+"""Row 2: two kinds of labels are signs, whatever they are; others are refused by what is wrong.
 
 tests/experiments/data/test_specs.py reads labels of files, where --positive names the positive one.
 """
@@ -16,34 +16,94 @@ import tightmargin as tm
 from tests.support.command_line import run
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
-OTHERS: dict[str, tuple[Any, Any]] = {
-    "zero and one": ([0, 1, 0, 1], 1),
-    "one and two": ([1, 2, 2, 1], 2),
-    "three and seven": ([3, 7, 7, 3], 7),
-    "halves": ([0.5, -0.5, 0.5, -0.5], 0.5),
-    "words": (["no", "yes", "no", "yes"], "yes"),
-    "digits as words": (["1", "-1", "1", "-1"], "1"),
-    "booleans": ([True, False, True, False], True),
-    "bytes": (np.array([b"a", b"b", b"a", b"b"]), b"a"),
-    "categories": (pd.Categorical(["a", "b", "a", "b"]), "b"),
-    "three classes": ([1, -1, 0, 1], 1),
+# Labels, the positive one as asked for or None, the one that is +1 then, the other.
+TWO: dict[str, tuple[Any, Any, Any, Any]] = {
+    "zero and one": ([0, 1, 0, 1], None, 1, 0),
+    "one and two": ([1, 2, 2, 1], None, 2, 1),
+    "two asked for": ([3, 7, 7, 3], 3, 3, 7),
+    "minus one asked for": ([1, -1, -1, -1], -1, -1, 1),
+    "halves": ([0.5, -0.5, 0.5, -0.5], None, 0.5, -0.5),
+    "words": (["no", "yes", "no", "yes"], None, "yes", "no"),
+    "words asked for": (["no", "yes", "no", "yes"], "no", "no", "yes"),
+    "digits as words": (["1", "-1", "1", "-1"], None, "1", "-1"),
+    "booleans": ([True, False, True, False], None, True, False),
+    "bytes": (np.array([b"a", b"b", b"a", b"b"]), None, b"b", b"a"),
+    "objects": (np.array(["a", "b", "a", "a"], dtype=object), None, "b", "a"),
+    "categories": (pd.Categorical(["a", "b", "a", "b"]), None, "b", "a"),
+    "a column of words": (pd.Series(["x", "y", "y", "y"], index=[4, 3, 2, 1]), "x", "x", "y"),
+    "without an order": ([1j, 2j, 1j, 1j], None, None, None),
+    "pairs": ([(1, 2), (0, 5), (1, 2), (1, 2)], None, (1, 2), (0, 5)),
 }
 
 
-@pytest.mark.parametrize("case", OTHERS)
+def as_array(y: Any) -> Any:
+    """Pairs as labels: numpy would make a table of them."""
+    if not isinstance(y, list) or not isinstance(y[0], tuple):
+        return y
+    found = np.empty(len(y), dtype=object)
+    found[:] = y
+    return found
+
+
+@pytest.mark.parametrize("case", [case for case in TWO if TWO[case][2] is not None])
 @pytest.mark.parametrize("kind", ["points", "kernel"])
-def test_row_02_other_labels_are_refused_and_the_hint_works(case: str, kind: str) -> None:
-    y, positive_label = OTHERS[case]
+def test_row_02_two_kinds_of_labels_are_signs(case: str, kind: str) -> None:
+    y, asked, positive, negative = TWO[case]
+    make = tm.TrainingData if kind == "points" else tm.GramData
+    shape = X if kind == "points" else np.eye(4)
+    data = make(shape, as_array(y), positive=asked)
+    signs = [1.0 if label == positive else -1.0 for label in as_array(y)]
+    assert data.y.tolist() == signs
+    assert data.classes == (negative, positive)
+    assert [type(label) for label in data.classes] == [type(negative), type(positive)]
+    assert data.sha256 == make(shape, signs).sha256
+    shown = repr(data)
+    assert "of " + (str(positive) if not isinstance(positive, float) else "0.5") in shown
 
-    def make(labels: Any) -> tm.TrainingData | tm.GramData:
-        return tm.TrainingData(X, labels) if kind == "points" else tm.GramData(np.eye(4), labels)
 
-    with pytest.raises(ValueError, match=r"-1 and \+1") as refusal:
-        make(y)
-    hint = "np.where(y == positive_label, 1, -1)"
-    assert hint in str(refusal.value)
-    mended = eval(hint, {"np": np, "y": np.asarray(y), "positive_label": positive_label})
-    assert make(mended).n_pos == sum(label == positive_label for label in y)
+REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "three kinds": ([1, -1, 0, 1], {}, "3 kinds of labels, -1, 0, 1: MulticlassData takes them"),
+    "three words": (["a", "b", "c", "a"], {"positive": "a"}, "for one against the rest"),
+    "one word": (["a"] * 4, {}, "one kind of label, 'a'"),
+    "a positive that is none": (["a", "b", "a", "a"], {"positive": "c"}, "positive is 'c', and y"),
+    "complex": ([1j, 2j, 1j, 1j], {}, "y must hold labels of two kinds.*complex"),
+    "words and numbers": (np.array(["a", 1, 1, 1], dtype=object), {}, "mixes.*number, str"),
+    "a missing word": (["a", None, "b", "b"], {}, "y is missing in row 1"),
+    "lists": (np.array([[1], [2, 3], [1], [1]], dtype=object), {}, "holds list, which is no label"),
+    "names of names": (["a", "b", "a", "a"], {"classes": ("c", "d")}, "classes name the labels -1"),
+    "one name": ([1, -1, 1, 1], {"classes": ("c",)}, "classes must be two different names"),
+    "a word for names": ([1, -1, 1, 1], {"classes": "ab"}, "classes must be two different names"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_row_02_other_labels_are_refused(case: str) -> None:
+    y, words, sentence = REFUSED[case]
+    with pytest.raises(ValueError, match=sentence):
+        tm.TrainingData(X, y, **words)
+
+
+def test_row_02_objects_without_an_order_ask_for_the_positive_one() -> None:
+    class Kind:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __repr__(self) -> str:
+            return self.name
+
+    ill, well = Kind("ill"), Kind("well")
+    y = np.array([ill, well, ill, ill], dtype=object)
+    with pytest.raises(ValueError, match="ill, well have no order: say which is"):
+        tm.TrainingData(X, y)
+    data = tm.TrainingData(X, y, positive=ill)
+    assert data.classes == (well, ill)
+    assert data.y.tolist() == [1, -1, 1, 1]
+
+
+def test_row_02_names_of_signs_are_kept() -> None:
+    data = tm.TrainingData(X, [1, -1, 1, 1], classes=("well", "ill"))
+    assert data.classes == ("well", "ill")
+    assert "3 of ill (+1), 1 of well (-1)" in repr(data)
 
 
 def test_row_02_a_builder_takes_checked_data_only() -> None:

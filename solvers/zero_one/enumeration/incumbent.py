@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import (
@@ -73,6 +74,7 @@ class ZeroOneIncumbent:
     source: str
 
 
+@unweighted
 def zero_one_incumbent(
     data: TrainingData, *, penalty: float, intercept: str, seed: int = 0
 ) -> ZeroOneIncumbent:

@@ -197,7 +197,9 @@ def test_weights_of_classes_are_read_by_label_and_balanced() -> None:
     np.testing.assert_allclose(left_out, same, atol=1e-3)
     with pytest.raises(ValueError, match="class_weight names the class 7; the classes are"):
         Machine(C=1.0, class_weight={7: 1.0}).fit(X, Y)
-    with pytest.raises(ValueError, match="class_weight 'balance' is not known: did you mean"):
+    with pytest.raises(
+        ValueError, match=r"class_weight must be .*got 'balance'; did you mean balanced"
+    ):
         Machine(C=1.0, class_weight="balance").fit(X, Y)
 
 

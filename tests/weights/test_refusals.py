@@ -1,0 +1,121 @@
+"""What does not know weights refuses them in one sentence, before it starts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.faults.settings import modes, valid
+from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
+from tightmargin.formulations.data.kernel_centring import centred_gram
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.solvers.methods import methods
+
+X = np.array([[0.0, 2.0], [1.5, 0.5], [1.0, -1.0], [-1.0, 1.0], [0.5, -1.5], [2.0, 1.0]])
+Y = np.array([1, 1, -1, -1, -1, 1])
+S = np.array([2.0, 1.0, 0.5, 1.0, 2.0, 3.0])
+WEIGHTED = tm.TrainingData(X, Y, sample_weight=S)
+SEVERAL = tm.MulticlassData(X, [0, 1, 2, 0, 1, 2], sample_weight=S)
+SENTENCE = "does not take weighted points"
+
+# Functions of data that count every point as often as it weighs, or look at places alone.
+AWARE = {
+    "branch_and_cut", "cutting_plane", "extended_nu_local", "extended_nu_path",
+    "gram_data", "hull_search", "nu_range", "orthonormal_reduction",
+}  # fmt: skip
+
+
+def functions_of_data() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for space in (tm.search, tm.paths, tm.theory, tm.cuts, tm.data):
+        for name in space.__all__:
+            thing = getattr(space, name)
+            if inspect.isfunction(thing):
+                first = next(iter(inspect.signature(thing).parameters.values()), None)
+                if first is not None and first.name == "data":
+                    yield name, thing
+
+
+READERS = dict(functions_of_data())
+
+
+def test_the_functions_that_know_weights_are_functions_of_data() -> None:
+    assert set(READERS) > AWARE
+
+
+@pytest.mark.parametrize("name", sorted(set(READERS) - AWARE - {"fit_kernel_pca"}))
+def test_functions_of_data_refuse_weights_before_anything_else(name: str) -> None:
+    function = READERS[name]
+    data = SEVERAL if "Multiclass" in str(inspect.signature(function)) else WEIGHTED
+    with pytest.raises(ValueError, match=f"{name} {SENTENCE}"):
+        function(data)
+    with pytest.raises(ValueError, match=f"{name} {SENTENCE}"):
+        function(data=data)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if not entry.weighted])
+def test_formulations_refuse_weights_by_name(name: str) -> None:
+    data = SEVERAL if tm.MulticlassData in CATALOGUE[name].takes else WEIGHTED
+    with pytest.raises(ValueError, match=f"{name} {SENTENCE}.*calls weighted"):
+        CATALOGUE[name].build(data, **valid(name, modes(name)[0]))
+
+
+OWN = [
+    (name, method.name)
+    for method in methods()
+    if not method.weighted
+    for name in method.entries
+    if CATALOGUE[name].weighted
+]
+
+
+@pytest.mark.parametrize(("name", "method"), OWN)
+def test_methods_refuse_weights_and_auto_never_takes_them(name: str, method: str) -> None:
+    data: Any = SEVERAL if tm.MulticlassData in CATALOGUE[name].takes else WEIGHTED
+    chosen = valid(name, "none" if method == "sgd" else "free")
+    chosen.pop("slack_bounds", None)
+    model = tm.build(name, data, **chosen)
+    if method == "auto":
+        assert "auto left it to a method" not in tm.solve(model).message
+        return
+    with pytest.raises(ValueError, match=f"{method} {SENTENCE}"):
+        tm.solve(model, method=method)
+
+
+def test_a_users_formulation_sees_no_weights_unless_it_says_so() -> None:
+    try:
+
+        @tm.formulation(ProblemClass.QP, "nobody")
+        def mine(data: tm.TrainingData, *, C: float) -> Any:
+            """Read every point once."""
+            return tm.c_svc(data, C=C)
+
+        with pytest.raises(ValueError, match=f"mine {SENTENCE}"):
+            mine(WEIGHTED, C=1.0)
+        assert mine(tm.TrainingData(X, Y, sample_weight=np.ones(6)), C=1.0).name == "mine"
+    finally:
+        CATALOGUE.pop("mine", None)
+
+
+def test_words_that_stand_for_searches_refuse_weights() -> None:
+    for words in ({"big_m": "tightened"}, {"big_m": "derived", "slack_bounds": "derived"}):
+        with pytest.raises(ValueError, match=SENTENCE):
+            tm.build("zero_one_big_m", WEIGHTED, penalty=0.5, **words)
+
+
+def test_centring_in_feature_space_refuses_weights() -> None:
+    with pytest.raises(ValueError, match=SENTENCE):
+        gram_data(WEIGHTED, kernel="rbf", width=1.0, normalise="centred")
+    with pytest.raises(ValueError, match=SENTENCE):
+        centred_gram(gram_data(WEIGHTED, kernel="rbf", width=1.0))
+    with pytest.raises(ValueError, match=f"kernel PCA {SENTENCE}"):
+        tm.data.fit_kernel_pca(WEIGHTED, kernel="rbf", width=1.0, keep="full")
+
+
+def test_own_weights_of_losses_beside_those_of_points_are_one_too_many() -> None:
+    with pytest.raises(ValueError, match="class_balance: the points are weighted already"):
+        tm.nu_svc(WEIGHTED, nu=0.5, class_balance=np.full(6, 1 / 6))

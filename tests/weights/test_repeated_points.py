@@ -1,0 +1,258 @@
+"""A point of weight 3 is three points: the optimum of weighted data is that of the points repeated.
+
+The model of the repeated points knows nothing of weights, and is solved by a solver; what is proven
+of the weighted one has to lie around it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.faults.settings import modes
+from tests.references.reference_solutions import points
+from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.solvers.proofs.verdict import Verdict
+
+X = np.array([[0, 4], [3, 1], [3, 1], [-2, 2], [1, -3], [4, 2], [-4, 0]]) / 2
+Y = np.array([1, 1, -1, -1, -1, 1, -1])  # the second and the third are one place
+OVERLAPPING = points("overlapping", 1, n=7)  # without such a place: extended nu is not 0
+APART = X + 4 * np.outer(Y, [1, 0])
+S = np.array([2, 1, 3, 1, 2, 3, 1])
+THREE = np.array([0, 1, 2, 0, 1, 2, 2])
+MATRICES = np.column_stack([X, X[::-1] ** 2])
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "hard_margin_svc": {},
+    "hard_margin_svc_dual": {},
+    "max_margin_svc": {},
+    "c_svc": {"C": 0.7, "class_weight": {1: 2.0}},
+    "c_svc_dual": {"C": 0.7, "class_weight": "balanced"},
+    "soft_margin_svc": {"ridge": 0.05},
+    "soft_margin_svc_dual": {"ridge": 0.05},
+    "kernel_soft_margin_svc": {"ridge": 0.05},
+    "weighted_svc": {"ridge": 0.05, "pi": 0.3},
+    "nu_svc": {"nu": 0.8},
+    "nu_svc_dual": {"nu": 0.8, "class_balance": "balanced"},
+    "reduced_hull_svc": {"hull_bound": 0.2},
+    "min_cvar": {"beta": 0.7},
+    "extended_nu_svc": {"nu": 0.3, "scale": "perez_cruz"},
+    "extended_nu_svc_ball": {"nu": 0.9},
+    "extended_nu_svc_polar": {"nu": 0.3, "scale": "perez_cruz"},
+    "extended_nu_svc_reverse": {"nu": 0.3},
+    "extended_nu_svc_linearised": {"nu": 0.3, "w_ref": "mean_difference"},
+    "extended_nu_svc_linearised_dual": {"nu": 0.3, "w_ref": "mean_difference"},
+    "rsvm": {"norm_bound": 0.8},
+    "rsvm_relaxed": {},
+    "rsvm_kernel_relaxed": {},
+    "rsvm_dual": {"norm_bound": 0.8},
+    "rsvm_dual_perspective": {"norm_bound": 0.8},
+    "zero_one_big_m": {"penalty": 0.3, "big_m": "derived"},
+    "zero_one_relaxed": {"penalty": 0.3, "big_m": "derived"},
+    "zero_one_hinge": {"penalty": 0.3, "big_m": 5.0},
+    "zero_one_bilinear": {"penalty": 0.3},
+    "zero_one_disjunctive": {"penalty": 0.3},
+    "ramp_big_m": {"C": 0.4, "big_m": "derived"},
+    "ramp_relaxed": {"C": 0.4, "big_m": 7.0},
+    "multiclass_hinge": {"ridge": 0.1, "class_weight": {"1": 2.0}},
+    "multiclass_truncated": {"ridge": 0.2, "truncation": -0.5, "big_m": "derived"},
+    "multiclass_truncated_relaxed": {"ridge": 0.2, "truncation": -0.5, "big_m": 8.0},
+    "matrix_svc_full": {"ridge": 1.0, "shape": "2x2"},
+    "matrix_svc_projection": {"ridge": 1.0, "shape": "2x2", "rank": 1},
+    "matrix_svc_nuclear": {"ridge": 1.0, "shape": "2x2", "tau": 0.5},
+    "matrix_svc_bilinear": {"ridge": 1.0, "shape": "2x2", "rank": 1},
+}
+# What the relaxations say of derived M depends on M, and that on what one point pays.
+OF_M = ("zero_one_relaxed",)
+# No proof without their own searches, which take unweighted points alone.
+SEARCHED = ("zero_one_bilinear", "matrix_svc_bilinear")
+VALUED = ("c_svc", "soft_margin_svc", "rsvm", "zero_one_big_m", "ramp_big_m")
+WIDE = np.array([1e-6, 1.0, 1e6, 3.0, 1e-3, 1e3, 0.5])
+
+
+def is_of_nu(name: str) -> bool:
+    return name.startswith(("extended", "min_cvar", "nu"))
+
+
+def labels_of(name: str) -> np.ndarray:
+    return OVERLAPPING.y if is_of_nu(name) else Y
+
+
+def points_of(name: str) -> np.ndarray:
+    if is_of_nu(name):
+        return OVERLAPPING.X
+    if name.startswith(("hard", "max_margin")):
+        return APART
+    return MATRICES if name.startswith("matrix") else X
+
+
+def data_of(name: str, weights: Any = None, times: Any = None) -> Any:
+    """Data as an entry takes it, weighted or repeated."""
+    several = tm.MulticlassData in CATALOGUE[name].takes
+    rows, labels = points_of(name), THREE if several else labels_of(name)
+    if times is not None:
+        rows, labels = rows.repeat(times, axis=0), labels.repeat(times)
+    kind: Any = tm.MulticlassData if several else tm.TrainingData
+    return kind(rows, labels, sample_weight=weights)
+
+
+def solved(name: str, data: Any, mode: str, **words: Any) -> tm.SolveResult:
+    given = SETTINGS[name] | ({"big_m": 9.0} if name in OF_M else {})
+    return tm.solve(tm.build(name, data, intercept=mode, **given), **words)
+
+
+def test_every_weighted_formulation_has_its_settings() -> None:
+    assert {name for name, entry in CATALOGUE.items() if entry.weighted} == set(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [(name, mode) for name in SETTINGS for mode in modes(name)]
+)
+def test_weights_are_copies(name: str, mode: str) -> None:
+    expected = solved(name, data_of(name, times=S), mode).objective
+    result = solved(name, data_of(name, weights=S), mode)
+    assert expected is not None
+    assert result.objective == pytest.approx(expected, rel=3e-6, abs=1e-9)
+    if result.bound is not None:
+        assert result.bound <= expected + 3e-6 * abs(expected) + 1e-9
+    # An optimum of 0 has nothing that a gap could be small beside.
+    if name not in SEARCHED and abs(expected) > 1e-6:
+        assert result.certificate.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("name", [n for n in SETTINGS if n not in SEARCHED])
+def test_a_common_factor_of_all_weights_is_one_of_the_price(name: str) -> None:
+    """Halves are whole numbers of half the price; means know no common factor at all."""
+    words = dict(SETTINGS[name]) | ({"big_m": 9.0} if name in OF_M else {})
+    words |= {"scale": "takeda"} if "scale" in words else {}  # the other one has n times that
+    whole = tm.solve(tm.build(name, data_of(name, weights=S), intercept="penalised", **words))
+    for word in ("C", "penalty"):
+        if word in words:
+            words[word] = 2 * words[word]
+    factor = 1.0
+    if name.startswith(("rsvm", "matrix")):
+        factor = 0.5
+        words |= {word: words[word] / 2 for word in ("ridge", "tau") if word in words}
+    if "hull_bound" in words:
+        words["hull_bound"] *= 2
+    half = tm.solve(tm.build(name, data_of(name, weights=S / 2), intercept="penalised", **words))
+    assert half.objective == pytest.approx(factor * whole.objective, rel=3e-6, abs=1e-9)
+
+
+def hyperplanes(count: int = 400) -> Any:
+    """Hyperplanes of all sizes, some of which do well."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        size = 10.0 ** rng.uniform(-4, 2)
+        yield size * rng.standard_normal(2), size * float(rng.standard_normal())
+
+
+@pytest.mark.parametrize("weights", [WIDE, WIDE[::-1], np.full(7, 1e-9), S / 7])
+@pytest.mark.parametrize("name", VALUED)
+def test_no_hyperplane_is_below_a_bound_under_weights_of_all_sizes(
+    name: str, weights: np.ndarray
+) -> None:
+    result = solved(name, data_of(name, weights=weights), "free")
+    own = np.asarray(result.values["w"]), float(result.values["b"])
+    values = [value_of(name, *plane, weights) for plane in [own, *hyperplanes()]]
+    assert result.bound is not None
+    assert result.bound <= min(values) * (1 + 1e-12)
+    assert result.objective <= min(values) * (1 + 1e-6)
+
+
+def value_of(name: str, w: np.ndarray, b: float, s: np.ndarray) -> float:
+    """Objective of a hyperplane, added up point by point."""
+    if name == "rsvm":
+        w = w * min(1.0, 0.8 / max(float(np.linalg.norm(w)), 1e-300))
+    u = [label * (float(w @ x) + b) for x, label in zip(X, Y, strict=True)]
+    hinge = [max(0.0, 1 - each) for each in u]
+    norm = float(w @ w)
+    add = partial(sum, start=0.0)
+    match name:
+        case "c_svc":
+            prices = [2.0 if label > 0 else 1.0 for label in Y]
+            return norm / 2 + 0.7 * add(p * t * h for p, t, h in zip(prices, s, hinge, strict=True))
+        case "soft_margin_svc":
+            return 0.05 * norm + add(t * h for t, h in zip(s, hinge, strict=True)) / add(s)
+        case "rsvm":
+            return add(t * h for t, h in zip(s, hinge, strict=True))
+        case "zero_one_big_m":
+            return norm + 0.3 * add(t for t, each in zip(s, u, strict=True) if each < 1)
+    return norm / 2 + 0.4 * add(t * min(2.0, h) for t, h in zip(s, hinge, strict=True))
+
+
+def test_kernel_matrices_are_weighted_too() -> None:
+    words = {"kernel": "rbf", "width": 0.7}
+    for build in (
+        partial(tm.c_svc_dual, C=0.9),
+        partial(tm.kernel_soft_margin_svc, ridge=0.1),
+        partial(tm.rsvm_dual, norm_bound=0.6),
+        partial(tm.zero_one_relaxed, penalty=0.5, big_m=4.0),
+    ):
+        weighted = tm.solve(build(gram_data(tm.TrainingData(X, Y, sample_weight=S), **words)))
+        repeated = tm.solve(build(gram_data(data_of("c_svc", times=S), **words)))
+        assert weighted.objective == pytest.approx(repeated.objective, rel=1e-6)
+        assert weighted.certificate.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("how", ["zscore", "unit", "zscore_unit"])
+def test_means_and_spreads_count_weights(how: str) -> None:
+    machines = [
+        tm.fit("c_svc", data_of("c_svc", **given), C=0.8, normalise=how)
+        for given in ({"weights": S}, {"times": S})
+    ]
+    first, second = (machine.decision_values(X + 0.1) for machine in machines)
+    assert np.abs(first - second).max() < 1e-5
+    assert machines[0].result.objective == pytest.approx(machines[1].result.objective, rel=1e-6)
+
+
+def test_paths_and_searches_of_the_nu_family() -> None:
+    weighted, repeated = data_of("nu_svc", weights=S), data_of("nu_svc", times=S)
+    for search in (tm.search.branch_and_cut, tm.search.hull_search, tm.search.cutting_plane):
+        first, second = search(weighted, nu=0.3), search(repeated, nu=0.3)
+        assert first.objective == pytest.approx(second.objective, rel=1e-6)
+    local = tm.search.extended_nu_local(weighted, nu=0.3, starts=20)
+    assert local.objective >= first.objective * (1 - 1e-9)
+    paths = [tm.paths.extended_nu_path(data, nus=[0.85, 0.4, 0.2]) for data in (weighted, repeated)]
+    for one, other in zip(*(path.rows for path in paths), strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=1e-6)
+        assert one.norm_multiplier == pytest.approx(other.norm_multiplier, rel=1e-6)
+        assert one.verdict is other.verdict is Verdict.CERTIFIED
+    ranges = [tm.theory.nu_range(data) for data in (weighted, repeated)]
+    assert ranges[0].nu_min == pytest.approx(ranges[1].nu_min, rel=1e-9)
+    assert ranges[0].nu_max == pytest.approx(ranges[1].nu_max, rel=1e-12)
+
+
+def edited(name: str, data: Any, edit: str) -> Any:
+    model = tm.build(name, data, intercept="free", **SETTINGS[name])
+    if edit == "row":
+        model.below = pyo.Constraint(expr=model.w[0] <= 0.1)
+    elif edit == "fixed":
+        model.b.fix(0.25)
+    else:
+        model.objective.set_value(model.objective.expr + 0.5 * model.w[1] ** 2)
+    return model
+
+
+@pytest.mark.parametrize("edit", ["row", "fixed", "objective"])
+@pytest.mark.parametrize("name", ["c_svc", "soft_margin_svc", "zero_one_big_m", "ramp_big_m"])
+def test_edited_models(name: str, edit: str) -> None:
+    results = [
+        tm.solve(edited(name, data_of(name, **given), edit))
+        for given in ({"weights": S}, {"times": S})
+    ]
+    first, second = (result.objective for result in results)
+    assert first is not None
+    if CATALOGUE[name].problem_class is ProblemClass.QP:
+        assert first == pytest.approx(second, rel=1e-6)
+        assert results[0].certificate.verdict is Verdict.CERTIFIED
+    for result in results:
+        # Of models with an M that an edit outdates the bound is about the written model or none.
+        if result.certificate.verdict is Verdict.CERTIFIED:
+            assert first == pytest.approx(second, rel=1e-6)
