@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.parameters import did_you_mean, one_of
+from tightmargin.formulations.parameters import did_you_mean, one_of, refuse_misspelt
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed, Readable, frame_of, value_text
 
@@ -233,28 +233,6 @@ def origin_now(model: pyo.ConcreteModel) -> Origin:
     return replace(origin, parameters=present)
 
 
-def _refuse_misspelt(
-    name: str, signature: inspect.Signature, given: tuple[Any, ...], named: Mapping[str, Any]
-) -> None:
-    """Raise TypeError for a call that does not fit, with the nearest keyword."""
-    data, *words = signature.parameters
-    for word in named:
-        if word not in signature.parameters:
-            raise TypeError(
-                f"{name} has no hyperparameter {word!r} (it has {', '.join(words)})"
-                f"{did_you_mean(word, words)}"
-            )
-    if len(given) > 1:
-        raise TypeError(f"{name} takes {data} alone by position: write {words[0]}=..., and so on")
-    missing = [
-        word
-        for word in words
-        if signature.parameters[word].default is inspect.Parameter.empty and word not in named
-    ]
-    if missing:
-        raise TypeError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
-
-
 def formulation(
     problem_class: ProblemClass | str,
     source: str,
@@ -320,7 +298,7 @@ def formulation(
 
         @functools.wraps(build)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> pyo.ConcreteModel:
-            _refuse_misspelt(name, signature, args, kwargs)
+            refuse_misspelt(name, signature, args, kwargs)
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             arguments: list[tuple[str, Any]] = list(bound.arguments.items())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -104,3 +105,25 @@ def add_parameter(model: pyo.ConcreteModel, name: str, value: float) -> pyo.Para
     """Attach a mutable positive Param, so that a sweep changes it in place and re-solves."""
     setattr(model, name, pyo.Param(initialize=value, mutable=True, within=pyo.PositiveReals))
     return getattr(model, name)
+
+
+def refuse_misspelt(
+    name: str, signature: inspect.Signature, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> None:
+    """Raise TypeError for a call that does not fit, with the nearest keyword."""
+    data, *words = signature.parameters
+    for word in named:
+        if word not in signature.parameters:
+            raise TypeError(
+                f"{name} has no hyperparameter {word!r} (it has {', '.join(words)})"
+                f"{did_you_mean(word, words)}"
+            )
+    if len(given) > 1:
+        raise TypeError(f"{name} takes {data} alone by position: write {words[0]}=..., and so on")
+    missing = [
+        word
+        for word in words
+        if signature.parameters[word].default is inspect.Parameter.empty and word not in named
+    ]
+    if missing:
+        raise TypeError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
