@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
@@ -37,7 +36,6 @@ from tightmargin.solvers.edits.as_solved import as_solved, as_written
 from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.derived import Edit, about_the_problem
 from tightmargin.solvers.edits.searched import searched_edit
-from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.trace import in_sense
 from tightmargin.solvers.findings import by_method, load
@@ -61,7 +59,7 @@ from tightmargin.solvers.records import describe, result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on, why_no_duals
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
-from tightmargin.solvers.standard_form.readable import refuse_other_objects
+from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.transformations.epigraphs import (
     added_block,
     refuse_abs,
@@ -71,8 +69,7 @@ from tightmargin.solvers.transformations.epigraphs import (
 from tightmargin.solvers.transformations.quotients import without_quotients
 from tightmargin.solvers.versions import versions
 
-# Ends after which nobody asks how the search went.
-FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
+FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)  # nobody asks how it went
 
 
 def solve(
@@ -107,9 +104,8 @@ def solve(
         solver. "auto" takes the method that was measured to be best there, unless a solver,
         options of one, a start or a second solver is named, and says so in `message`; models that
         are edited or foreign go to a solver, but for edits that a method takes along, such as rows
-        of w and b in a 0-1 model. "branch-and-bound" takes every mixed-integer model
-        that is convex once integrality is dropped, edited and foreign ones too, and proves what it
-        finds; "auto" uses it before or behind a solver's claim, see `prove`.
+        of w and b in a 0-1 model. "branch-and-bound" takes and proves every mixed-integer model
+        that is convex once integrality is dropped; "auto" uses it beside a solver, see `prove`.
     time_limit : float, optional
         Seconds. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
@@ -143,8 +139,7 @@ def solve(
     -------
     SolveResult
         Values are also loaded into the model's variables, and multipliers of linear rows into its
-        Suffix `dual`, if it has one. `solver` is "tightmargin" where a method
-        of ours found them; the fact "engine" names it.
+        Suffix `dual`. `solver` is "tightmargin" where a method of ours found it.
 
     Raises
     ------
@@ -192,7 +187,7 @@ def _solved(
     load_start(model, start_values(model, warm_start))
     disjunctive = is_disjunctive(model)
     if disjunctive:
-        _refuse_bad_params(model)
+        refuse_bad_params(model)
     target = transformed(model, transformation_of(model)) if disjunctive else model
     began = time.perf_counter()
     plain = without_quotients(without_gaps(target))
@@ -353,11 +348,3 @@ def _refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
             solver_named(name)
     if method not in (AUTO, DIRECT, BRANCH_AND_BOUND):
         method_of_any(method)
-
-
-def _refuse_bad_params(model: pyo.ConcreteModel) -> None:
-    """Raise for a mutable Param that is not finite, before a transformation trips over it."""
-    for param in model.component_data_objects(pyo.Param, descend_into=True):
-        number = pyo.value(param, exception=False)
-        if isinstance(number, float) and not np.isfinite(number):
-            raise NumberError(f"Param {param.name} is {number}: set it to a finite number")

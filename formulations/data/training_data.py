@@ -57,7 +57,7 @@ class TrainingData(TwoClasses):
     >>> data.n, data.d, data.n_pos
     (3, 2, 1)
     >>> tm.TrainingData([[0.0], [1.0]], ["ill", "well"], positive="ill", sample_weight=[2, 1])
-    TrainingData: 2 points, 1 feature
+    TrainingData: 2 points, 1 feature, weighted
       labels   1 of ill (+1), 1 of well (-1)
       weights  from 1 to 2, in all 3
       numbers  from 0 to 1

@@ -2,9 +2,8 @@
 
     min   norm2 + penalty * #{i : y_i (<w, x_i> + b) < 1}
 
-A node keeps some points, pays for others, and leaves the rest open; node_bounds.py bounds it. The
-node with the least bound is split at a point of its smallest conflict. No solver is called, every
-bound is weak duality in double precision with its rounding error given away.
+A node keeps some points, pays for others, and leaves the rest open; node_bounds.py bounds it by
+weak duality, all rounding given away. That of least bound is split at a point of a least conflict.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def conflict_search(
     time_limit : float, optional
         Seconds of `clock`, measured from the call; a batch of nodes is finished first.
     step_limit : int, optional
-        Steps of the active-set method: a limit that gives the same result on any machine.
+        Of the active-set method: a limit that gives the same result on any machine.
     side : SideRows, optional
         What a hyperplane has to meet besides. It is met, and points are kept, to NEAR; where no
         point is found, the objective is infinite.
@@ -105,8 +104,7 @@ def conflict_search(
     True
     """
     started = clock()
-    cost = positive("penalty", penalty)
-    positive("gap", gap)
+    cost, _ = positive("penalty", penalty), positive("gap", gap)
     if time_limit is not None:
         positive("time_limit", time_limit)
     search = _KeptSearch(data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d))
