@@ -103,6 +103,9 @@ class Entry(Printed):
         Name of the entry whose dual this is; the model minimises minus the dual objective.
     takes : tuple of type
         Kinds of data the builder accepts.
+    keeps_sparse : bool
+        Whether the builder, `check` and `classifier` read sparse points as they are. Every other
+        entry gets a dense copy of up to 2 GiB.
     check : callable(origin, values) or None
         Recomputes the paper's objective from the data.
     classifier : callable(origin, values, duals) -> (w, b) or None
@@ -121,6 +124,7 @@ class Entry(Printed):
     takes: tuple[type, ...] = (TrainingData,)
     check: Callable[[Origin, Values], PaperCheck] | None = None
     classifier: Classifier | None = None
+    keeps_sparse: bool = False
 
     def _page(self) -> Page:
         related = (
@@ -187,6 +191,7 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
                 "dual_of": entry.dual_of or "",
                 "hyperparameters": ", ".join(entry.parameters),
                 "takes": ", ".join(kind.__name__ for kind in entry.takes),
+                "keeps_sparse": entry.keeps_sparse,
                 "source": entry.source,
             }
             for entry in self.values()
@@ -197,6 +202,22 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
 
 
 CATALOGUE = Catalogue()
+
+
+def read_as(entry: str, data: Any, keeps_sparse: bool) -> Any:
+    """Data as an entry reads them: sparse points only where it keeps them so.
+
+    Raises
+    ------
+    ValueError
+        The dense points would need more than 2 GiB; the sentence names the entries that keep
+        sparse points.
+    """
+    if keeps_sparse or not isinstance(data, TrainingData):
+        return data
+    others = ", ".join(sorted(name for name, other in CATALOGUE.items() if other.keeps_sparse))
+    instead = f"select columns or rows, or take one that keeps sparse points: {others}"
+    return data.dense_for(entry, instead)
 
 
 def origin_now(model: pyo.ConcreteModel) -> Origin:
@@ -244,8 +265,13 @@ def formulation(
     takes: tuple[type, ...] = (TrainingData,),
     check: Callable[[Origin, Values], PaperCheck] | None = None,
     classifier: Classifier | None = None,
+    keeps_sparse: bool = False,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
-    """Register a builder under its function name; models it returns carry `origin`."""
+    """Register a builder under its function name; models it returns carry `origin`.
+
+    See `Entry` for the words. `keeps_sparse` promises that nothing of the entry reads points by
+    other means than those of `formulations/data/sparse_points.py` and products with vectors.
+    """
 
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__
@@ -261,14 +287,16 @@ def formulation(
             if not isinstance(data, takes):
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
-            model = build(*args, **kwargs)
+            data = read_as(name, data, keeps_sparse)
+            bound.arguments[arguments[0][0]] = data
+            model = build(*bound.args, **bound.kwargs)
             model.name = name
             model.origin = Origin(name, data, dict(hyperparameters))
             return model
 
         CATALOGUE[name] = Entry(
             name, wrapped, problem_class, source, paper_class or problem_class.value, relaxes,
-            dual_of, restates, takes, check, classifier,
+            dual_of, restates, takes, check, classifier, keeps_sparse,
         )  # fmt: skip
         return wrapped
 

@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, INTEGER_CLASSES, Entry, Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import has_sparse_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.printing import Printed
@@ -89,6 +90,8 @@ class Method(Printed):
         Why it does not take a model; empty when it does.
     automatic : callable(origin) -> str
         Why method="auto" leaves a model to it, with what was measured; empty when it does not.
+    keeps_sparse : bool
+        Whether it reads sparse points as they are; any other gets a dense copy when it is named.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Method(Printed):
     draws: bool = False
     refuses: Callable[[Origin], str] = lambda origin: ""
     automatic: Callable[[Origin], str] = lambda origin: ""
+    keeps_sparse: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,13 +264,7 @@ def method_of_any(word: str) -> Method:
 
 
 def refuse_method(word: str, entry: str, *, solver: bool = False) -> None:
-    """Raise ValueError for a word that method= does not take for a formulation.
-
-    Parameters
-    ----------
-    solver : bool
-        Whether a solver is named as well.
-    """
+    """Raise ValueError for a word that method= does not take; `solver`: one is named as well."""
     if word not in (AUTO, DIRECT):
         if word != BRANCH_AND_BOUND or word not in method_names(entry):
             method_named(word, entry)
@@ -283,8 +281,9 @@ def refuse_solver_beside(word: str, *, solver: bool) -> None:
 
 def automatic_method(origin: Origin) -> tuple[Method, str] | None:
     """What method="auto" takes for a model as it was built, and why; None leaves it to a solver."""
+    sparse = has_sparse_points(origin.data)
     for method in _METHODS:
-        if origin.entry in method.entries:
+        if origin.entry in method.entries and (method.keeps_sparse or not sparse):
             why = method.automatic(origin)
             if why and not method.refuses(origin):
                 return method, why

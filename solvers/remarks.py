@@ -19,7 +19,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, origin_now
-from tightmargin.formulations.data.training_data import GramData, least_errors
+from tightmargin.formulations.data.equal_points import least_errors
+from tightmargin.formulations.data.training_data import GramData
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

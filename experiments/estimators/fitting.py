@@ -144,7 +144,7 @@ def as_data(entry: Entry, X: ArrayLike, y: NDArray[Any], classes: NDArray[Any]) 
             f"formulation={entry.name} reads two classes and y holds {len(classes)}; take one of "
             f"{able}, or OneVsRestClassifier around this estimator"
         )
-    return TrainingData(X, np.where(codes == 1, 1.0, -1.0))  # type: ignore[arg-type]
+    return TrainingData(X, np.where(codes == 1, 1.0, -1.0))
 
 
 def machine_of(

@@ -36,6 +36,7 @@ from tightmargin.experiments.statistics.margin_errors import (
     unit_hyperplane,
     value_at_risk,
 )
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.formulations.parameters import positive
@@ -87,6 +88,7 @@ class RiskBound(Printed):
         return self.bound >= 1 if self.side == "upper" else self.bound <= 0
 
 
+@reads_dense_points
 def theorem_3(
     data: TrainingData,
     w: ArrayLike,
@@ -123,6 +125,7 @@ def theorem_3(
     return _bound(3, data, w, b, nu, radius, c, delta)
 
 
+@reads_dense_points
 def theorem_4(
     data: TrainingData,
     w: ArrayLike,
@@ -142,6 +145,7 @@ def theorem_4(
     return _bound(4, data, w, b, nu, radius, c, delta)
 
 
+@reads_dense_points
 def theorem_5(
     data: TrainingData,
     w: ArrayLike,

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.experiments.statistics.vc_bound import FORMS, VcBound, vc_bound
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
@@ -118,6 +119,7 @@ class RiskTable(Framed):
         return [_line(row, self.n) for row in self.rows]
 
 
+@reads_dense_points
 def risk_table(
     data: TrainingData | GramData,
     rows: Iterable[RsvmRow | RsvmPoint],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -16,10 +17,15 @@ Array = NDArray[np.float64]
 DENSE_LIMIT_BYTES = 2**31
 
 
+def dense_bytes(values: Any) -> int:
+    """What the float64 array of this shape needs."""
+    return 8 * math.prod(values.shape)
+
+
 def real_array(name: str, values: Any) -> Array:
     """Copy `values` to a float64 array; say which argument is not numeric."""
     if sp.issparse(values):
-        needed = 8 * int(np.prod(values.shape))
+        needed = dense_bytes(values)
         if needed > DENSE_LIMIT_BYTES:
             raise ValueError(
                 f"{name} is sparse and needs {needed:,} bytes when dense "
@@ -129,11 +135,17 @@ def checked_labels(y: ArrayLike, n: int) -> Array:
     return labels
 
 
-def digest(*arrays: Array) -> str:
+def digest(*arrays: Any) -> str:
+    """Of arrays, or of canonical csr arrays, for whose digest no zero is written out."""
     h = hashlib.sha256()
     for a in arrays:
         h.update(repr(a.shape).encode())
-        h.update(np.ascontiguousarray(a, dtype="<f8").tobytes())
+        if sp.issparse(a):
+            h.update(b"csr")
+            for at in (a.indptr, a.indices):
+                h.update(np.ascontiguousarray(at, dtype="<i8").data)
+            a = a.data
+        h.update(np.ascontiguousarray(a, dtype="<f8").data)
     return h.hexdigest()
 
 

@@ -19,6 +19,7 @@ from tightmargin.formulations.common.multipliers import (
     with_total,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import squared_distances
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import dot
@@ -94,14 +95,14 @@ def _separation(origin: Origin, v: Array) -> float:
     for group in groups:
         shares = np.clip(mass - cap * np.arange(group.sum()), 0.0, cap)
         least += float(shares @ np.sort(scores[group]))
-    size = float((np.abs(points) @ np.abs(v)).max(initial=0.0))
+    size = float((abs(points) @ np.abs(v)).max(initial=0.0))
     return least - 8 * np.finfo(float).eps * (data.n + data.d) * size
 
 
 def _spread(data: TrainingData | GramData, intercept: str) -> float:
     """Largest distance of a point from the mean; from 0 where the place of the points counts."""
-    points = data.factor - data.factor.mean(axis=0) if intercept == "free" else data.factor
-    longest = float(np.einsum("ij,ij->i", points, points).max(initial=0.0))
+    centre = data.factor.mean(axis=0) if intercept == "free" else np.zeros(data.d)
+    longest = float(squared_distances(data.factor, centre).max(initial=0.0))
     return float(np.sqrt(longest + (intercept == "penalised")))
 
 
@@ -156,6 +157,7 @@ def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float
     takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
+    keeps_sparse=True,
 )
 def reduced_hull_svc(
     data: TrainingData | GramData, *, hull_bound: float | str, intercept: str = "free"

@@ -64,6 +64,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_check,
     classifier=dual_classifier,
+    keeps_sparse=True,
 )
 def rsvm_dual(
     data: TrainingData | GramData, *, norm_bound: float, intercept: str = "free"
@@ -105,6 +106,7 @@ def _check_perspective(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_check_perspective,
     classifier=dual_classifier,
+    keeps_sparse=True,
 )
 def rsvm_dual_perspective(
     data: TrainingData | GramData, *, norm_bound: float, intercept: str = "free"

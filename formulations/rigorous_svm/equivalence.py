@@ -29,6 +29,7 @@ from tightmargin.formulations.common.intercept_recovery import hinge_intercept_i
 from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.common.nu_property import ON_CAP
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import nu_max
 from tightmargin.formulations.parameters import positive
@@ -178,7 +179,7 @@ def equivalence(data: TrainingData | GramData, norm_bound: float, alpha: ArrayLi
     alpha = within_box("alpha", data, alpha, 1.0)
     direction = data.factor.T @ (data.y * alpha)
     length, mass = float(np.linalg.norm(direction)), float(alpha.sum())
-    radius = float(np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0)))
+    radius = float(np.sqrt(squared_lengths(data.factor).max(initial=0.0)))
     if length <= NO_NAME * radius * data.n:
         length = 0.0
     gamma, nu = length / H, mass / data.n
@@ -338,7 +339,7 @@ def _with_sum(data: TrainingData | GramData, alpha: ArrayLike, cap: float, mass:
 def _norm(data: TrainingData | GramData, alpha: Array) -> float:
     """||F'(y o alpha)||, refused where it is rounding."""
     norm = float(np.linalg.norm(data.factor.T @ (data.y * alpha)))
-    reach = np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0))
+    reach = np.sqrt(squared_lengths(data.factor).max(initial=0.0))
     if norm <= NO_NAME * float(reach) * float(alpha.sum()):
         raise ValueError("w = 0: no norm_bound of the rigorous SVM has this solution")
     return norm

@@ -13,6 +13,7 @@ from tightmargin.formulations.common.hyperplane import (
     weight_and_intercept,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import scaled_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, shared
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -36,6 +37,7 @@ def _least_loss(data: TrainingData, intercept: str) -> pyo.ConcreteModel:
     paper_class="QCQP",
     check=ball_check,
     classifier=weight_and_intercept,
+    keeps_sparse=True,
 )
 def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> pyo.ConcreteModel:
     """Rigorous SVM: least sum of hinge losses with ||w|| at most norm_bound.
@@ -64,6 +66,7 @@ def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> p
     relaxes="rsvm",
     check=loss_check,
     classifier=weight_and_intercept,
+    keeps_sparse=True,
 )
 def rsvm_relaxed(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Least sum of hinge losses at any norm.
@@ -104,6 +107,7 @@ def _kernel_check(origin: Origin, values: Values) -> PaperCheck:
     takes=(TrainingData, GramData),
     check=_kernel_check,
     classifier=_kernel_classifier,
+    keeps_sparse=True,
 )
 def rsvm_kernel_relaxed(
     data: TrainingData | GramData, *, intercept: str = "free"
@@ -130,7 +134,7 @@ def rsvm_kernel_relaxed(
     if intercept != "none":
         m.b = pyo.Var()
         score.append((data.y, m.b))
-    signed = shared((data.y[:, None] * data.factor).T)
+    signed = shared(scaled_rows(data.y, data.factor).T)
     m.weight = equal_rows(m.J, [(signed, m.beta), (-1.0, m.v)], 0.0)
     m.margin = AffineRows(m.I, [*score, (1.0, m.xi)], lower=1.0)
     m.objective = pyo.Objective(expr=dot(1.0, m.xi))

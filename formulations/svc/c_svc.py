@@ -49,6 +49,7 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     "Takeda & Sugiyama 2008, sec. 2.3; Perez-Cruz et al. 2003, (1)-(3)",
     check=_check_primal,
     classifier=weight_and_intercept,
+    keeps_sparse=True,
 )
 def c_svc(
     data: TrainingData, *, C: float, class_weight: ClassWeight = None, intercept: str = "free"
@@ -105,6 +106,7 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
     takes=(TrainingData, GramData),
     check=_check_dual,
     classifier=_dual_classifier,
+    keeps_sparse=True,
 )
 def c_svc_dual(
     data: TrainingData | GramData,

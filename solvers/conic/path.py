@@ -22,6 +22,7 @@ import numpy as np
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.budget import budget_share
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -36,6 +37,7 @@ MODES = ("penalised", "none")
 __all__ = ["ConicPath", "ConicRow", "conic_path", "penalty_grid"]
 
 
+@reads_dense_points
 def conic_path(
     data: TrainingData | GramData,
     *,
@@ -114,6 +116,7 @@ def _wanted(
     return found
 
 
+@reads_dense_points
 def penalty_grid(
     data: TrainingData | GramData,
     count: int = 100,

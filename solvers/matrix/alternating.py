@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
@@ -97,6 +98,7 @@ class MatrixAlternating(Framed):
         return sum(len(found.trace) - 1 for found in self.solutions)
 
 
+@reads_dense_points
 def matrix_alternating(
     data: TrainingData,
     *,

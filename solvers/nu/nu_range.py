@@ -18,7 +18,12 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.common.hyperplane import add_hyperplane, signed_score
+from tightmargin.formulations.common.hyperplane import add_hyperplane, augmented, signed_score
+from tightmargin.formulations.data.sparse_points import (
+    largest_in_columns,
+    scaled_columns,
+    scaled_rows,
+)
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -185,20 +190,21 @@ def _is_inside(
     data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
 ) -> bool:
     """Whether 0 is inside the reduced-hull difference: then the extended optimum is positive."""
-    if isinstance(data, GramData):
-        return False  # the extended family reads points
+    if isinstance(data, GramData) or not data.fits_dense:
+        return False  # the extended family reads dense points
+    data = data.dense_for("nu_range")
     hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
     slope = proven_slope(hulls, np.ones(hulls.k))
     return slope is not None and slope > 0
 
 
 def _nu_bar(data: TrainingData | GramData, weights: ArrayLike, intercept: str) -> float:
-    equations = data.y[:, None] * data.factor
-    if intercept != "none":
-        equations = np.hstack([equations, data.y[:, None]])
-    largest = np.abs(equations).max(axis=0, initial=0.0)
+    equations = scaled_rows(data.y, augmented(data, intercept))
+    largest = largest_in_columns(equations)
     if (largest[largest > 0] < ORDINARY[0]).any() or (largest > ORDINARY[1]).any():
-        equations = equations * powers_of_two(largest)  # 0 on the right: the same equations
+        equations = scaled_columns(
+            equations, powers_of_two(largest)
+        )  # 0 on the right: the same equations
     answer = linprog(
         -np.ones(data.n),
         A_eq=sp.csr_matrix(equations.T),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
@@ -27,6 +28,7 @@ from tightmargin.solvers.probability.weighted_machines import (
 __all__ = ["METHODS", "ClassProbabilities", "class_probabilities"]
 
 
+@reads_dense_points
 def class_probabilities(
     data: TrainingData | GramData,
     *,

@@ -25,6 +25,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import fraction, positive
 from tightmargin.number_words import count_text
@@ -82,6 +83,7 @@ class Decomposition(Framed):
         )
 
 
+@reads_dense_points
 def decomposition(
     data: TrainingData | GramData,
     *,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
@@ -22,6 +23,7 @@ from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
 __all__ = ["METHODS", "RsvmPath", "RsvmRow", "rsvm_path", "solve_rsvm"]
 
 
+@reads_dense_points
 def solve_rsvm(
     data: TrainingData | GramData,
     *,
@@ -64,6 +66,7 @@ def solve_rsvm(
     return rows.row(positive("norm_bound", norm_bound), begin, keep=True)
 
 
+@reads_dense_points
 def rsvm_path(
     data: TrainingData | GramData,
     norm_bounds: Iterable[float],
