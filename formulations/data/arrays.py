@@ -84,9 +84,7 @@ def refuse_non_finite(name: str, values: Array) -> None:
 
 
 def finite_points(name: str, values: ArrayLike, d: int | None = None) -> Array:
-    """`values` copied to finite float64 rows, with `d` columns when that is given."""
-    if sp.issparse(values):
-        raise ValueError(f"{name} is sparse: pass a dense array")
+    """`values` copied to dense finite float64 rows, with `d` columns when that is given."""
     points = real_array(name, values)
     if points.ndim != 2 or 0 in points.shape or (d is not None and points.shape[1] != d):
         wanted = "d" if d is None else str(d)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, finite_points
 
 Points = Any  # an Array, or a csr_array
 
@@ -67,6 +67,22 @@ def sparse_points(name: str, values: Any) -> ReadOnlyCsr:
     return points
 
 
+def kept_points(name: str, values: Any, d: int | None = None) -> Points:
+    """`values` as finite rows of their own, sparse where they are, with `d` columns.
+
+    Raises
+    ------
+    ValueError
+        Another shape, or a cell that is no finite number; it is named.
+    """
+    if not sp.issparse(values):
+        return finite_points(name, values, d)
+    points = sparse_points(name, values)
+    if d is not None and points.shape[1] != d:
+        raise ValueError(f"{name} must have shape (m, {d}) with m >= 1, got {points.shape}")
+    return points
+
+
 def is_sparse(points: Points) -> bool:
     """Whether points are kept sparse."""
     return bool(sp.issparse(points))
@@ -107,6 +123,19 @@ def largest_in_columns(points: Points) -> Array:
     """Numbers max_i |x_ij| (d,)."""
     sizes = abs(points).max(axis=0)
     return sizes.toarray() if is_sparse(points) else sizes
+
+
+def columns_range(points: Points) -> tuple[Array, Array]:
+    """The least and the largest number of each column, (d,) and (d,)."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    return (low.toarray(), high.toarray()) if is_sparse(points) else (low, high)
+
+
+def divided_rows(points: Points, divisors: Array) -> Points:
+    """Rows x_i / t_i of sparse points (n, d)."""
+    found = points.copy()
+    found.data = points.data / np.repeat(divisors, np.diff(points.indptr))
+    return found
 
 
 def scaled_rows(factors: Array, points: Points) -> Points:

@@ -248,15 +248,15 @@ def nu_bar_bounds(
     return 0.0 if proven is None else max(0.0, proven.varying), upper
 
 
-def _is_clearly_inside(origin: Origin) -> bool:
+def is_clearly_inside(
+    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
+) -> bool:
     """Whether a hyperplane that is quickly found shows that nu is above nu_min."""
-    parameters = origin.parameters
-    nu, balance, intercept = (parameters[key] for key in ("nu", "class_balance", "intercept"))
-    if nu > nu_max(origin.data, balance, intercept):
+    if nu > nu_max(data, class_balance, intercept):
         return False
     enough = nu * (1 - CLEARLY)
-    weights = loss_weights(origin.data, balance)
-    return small_loss(origin.data, weights, intercept, enough) < enough
+    weights = loss_weights(data, class_balance)
+    return small_loss(data, weights, intercept, enough) < enough
 
 
 def remark(origin: Origin) -> str:
@@ -268,13 +268,10 @@ def remark(origin: Origin) -> str:
         An entry of the extended nu family on the side of nu_bar where it states nothing.
     """
     parameters = origin.parameters
-    if origin.entry not in EXTENDED and _is_clearly_inside(origin):
+    words = {word: parameters[word] for word in ("class_balance", "intercept")}
+    if origin.entry not in EXTENDED and is_clearly_inside(origin.data, parameters["nu"], **words):
         return ""
-    found = nu_range(
-        origin.data,
-        class_balance=parameters["class_balance"],
-        intercept=parameters["intercept"],
-    )
+    found = nu_range(origin.data, **words)
     if origin.entry in EXTENDED:
         nu = parameters["nu"] if "nu" in parameters else 1 - parameters["beta"]
         return found.place_extended(origin.entry, nu)
