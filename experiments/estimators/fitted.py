@@ -245,8 +245,7 @@ def fit(
 
     Examples
     --------
-    >>> from tightmargin.formulations.data.sparse_points import Points, kept_points
-    from tightmargin.formulations.data.training_data import TrainingData
+    >>> from tightmargin.formulations.data.training_data import TrainingData
     >>> data = TrainingData([[0.0], [1.0], [5.0]], [-1, 1, 1])
     >>> fit("hard_margin_svc", data, normalise="zscore").labels([[0.4], [0.6]]).tolist()
     [-1, 1]
