@@ -154,11 +154,17 @@ class Entry(Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Origin(Printed):
-    """Where a model came from: shared by clones, so that a result can be traced to its data."""
+    """Where a model came from: shared by clones, so that a result can be traced to its data.
+
+    Its data are as the entry reads them: see `read_as`.
+    """
 
     entry: str
     data: Any  # TrainingData, GramData or MulticlassData, whichever the entry takes
     parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", read_as(self.entry, self.data))
 
     def _page(self) -> Page:
         facts = [("data", value_text(self.data))]
@@ -204,8 +210,8 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
 CATALOGUE = Catalogue()
 
 
-def read_as(entry: str, data: Any, keeps_sparse: bool) -> Any:
-    """Data as an entry reads them: sparse points only where it keeps them so.
+def read_as(entry: str, data: Any) -> Any:
+    """Data as an entry reads them: sparse points only where it says that it keeps them so.
 
     Raises
     ------
@@ -213,7 +219,8 @@ def read_as(entry: str, data: Any, keeps_sparse: bool) -> Any:
         The dense points would need more than 2 GiB; the sentence names the entries that keep
         sparse points.
     """
-    if keeps_sparse or not isinstance(data, TrainingData):
+    known = CATALOGUE.get(entry)
+    if (known is not None and known.keeps_sparse) or not isinstance(data, TrainingData):
         return data
     others = ", ".join(sorted(name for name, other in CATALOGUE.items() if other.keeps_sparse))
     instead = f"select columns or rows, or take one that keeps sparse points: {others}"
@@ -287,7 +294,7 @@ def formulation(
             if not isinstance(data, takes):
                 kinds = " or ".join(kind.__name__ for kind in takes)
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
-            data = read_as(name, data, keeps_sparse)
+            data = read_as(name, data)
             bound.arguments[arguments[0][0]] = data
             model = build(*bound.args, **bound.kwargs)
             model.name = name

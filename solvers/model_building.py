@@ -41,7 +41,7 @@ def build(name: str, data: BuilderData, **parameters: Any) -> pyo.ConcreteModel:
         raise ValueError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
     readable = isinstance(data, entry.takes)
     if readable:
-        data = read_as(name, data, entry.keeps_sparse)
+        data = read_as(name, data)
         parameters = without_words(entry, data, parameters)
     family = incumbents_of(entry) if readable and "incumbent" in allowed else None
     derives = family is not None and _derives(allowed, parameters)

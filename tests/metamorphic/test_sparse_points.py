@@ -200,7 +200,7 @@ def test_a_saved_result_is_certified_again_on_the_sparse_file(tmp_path: Path) ->
     ):
         tm.solve(model).save(saved)
         found = tm.certify(saved, str(file))
-        assert found.certificate.verdict is Verdict.CERTIFIED
+        assert found.verdict is Verdict.CERTIFIED
     with pytest.raises(ValueError, match="saved for other data"):
         tm.certify(saved, tm.TrainingData(data.X.toarray(), y))
 
