@@ -127,6 +127,34 @@ def test_scikit_learn_finds_the_same_hyperplane() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("nu_svc", {"nu": 0.3}),
+        ("c_svc_dual", {"C": 1.0, "kernel": "rbf", "width": 0.3}),
+        ("c_svc", {"C": 1.0, "normalise": "zscore"}),
+        ("c_svc", {"C": 1.0, "kpca": "full", "kernel": "rbf", "width": 0.3}),
+        ("multiclass_hinge", {"ridge": 0.1}),
+        ("weighted_svc", {"ridge": 0.1, "pi": 0.5, "probability_grid": 3}),
+    ],
+)
+def test_estimators_fitted_on_sparse_points_are_those_of_dense_ones(
+    name: str, words: dict[str, Any]
+) -> None:
+    X, y = _points()
+    dense = tm.FormulationClassifier(name, **words).fit(X, y)
+    sparse = tm.FormulationClassifier(name, **words).fit(sp.coo_array(X), y)
+    assert sparse.certificate_.verdict is dense.certificate_.verdict
+    new = np.random.default_rng(2).normal(size=(5, 6)) * [1, 0, 1, 1, 0, 1]
+    values = [dense.decision_function(new)]
+    values += [machine.decision_function(sp.csc_array(new)) for machine in (dense, sparse)]
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(values[2], values[0], atol=1e-5)
+    if "probability_grid" in words:
+        found = sparse.predict_proba(sp.csr_array(new))
+        np.testing.assert_allclose(found, dense.predict_proba(new), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
         ("zero_one_big_m", {"penalty": 1.0, "big_m": "derived"}),
         ("ramp_relaxed", {"C": 1.0, "big_m": 8.0}),
         ("conic_sdp", {"penalty": 1.0}),
