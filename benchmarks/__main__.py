@@ -20,6 +20,7 @@ from benchmarks import (
     nu_lp,
     nu_lp_memory,
     rsvm,
+    sparse_points,
     start,
 )
 from benchmarks.measuring import ROOT
@@ -37,6 +38,7 @@ MEASURES: tuple[Callable[[], list[Table]], ...] = (
     conic_path.measure,
     rsvm.measure,
     certificates.measure,
+    sparse_points.measure,
     start.measure,
 )
 

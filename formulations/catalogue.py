@@ -107,6 +107,9 @@ class Entry(Printed):
         Kinds of data the builder accepts.
     weighted : bool
         Whether it takes weighted points: its optimum is that of the points repeated.
+    keeps_sparse : bool
+        Whether the builder, `check` and `classifier` read sparse points as they are. Every other
+        entry gets a dense copy of up to 2 GiB.
     check : callable(origin, values) or None
         Recomputes the paper's objective from the data.
     classifier : callable(origin, values, duals) -> (w, b) or None
@@ -126,6 +129,7 @@ class Entry(Printed):
     check: Callable[[Origin, Values], PaperCheck] | None = None
     classifier: Classifier | None = None
     weighted: bool = False
+    keeps_sparse: bool = False
 
     def _page(self) -> Page:
         related = (
@@ -157,6 +161,8 @@ class Entry(Printed):
 class Origin(Printed):
     """Where a model came from: shared by clones, so that a result can be traced to its data.
 
+    Its data are as the entry reads them: see `read_as`.
+
     Attributes
     ----------
     entry : str
@@ -176,6 +182,9 @@ class Origin(Printed):
     data: Any
     parameters: Mapping[str, Any]
     base: Origin | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", read_as(self.entry, self.data))
 
     def _page(self) -> Page:
         facts = [("data", value_text(self.data))]
@@ -209,6 +218,7 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
                 "hyperparameters": ", ".join(entry.parameters),
                 "takes": ", ".join(kind.__name__ for kind in entry.takes),
                 "weighted": entry.weighted,
+                "keeps_sparse": entry.keeps_sparse,
                 "source": entry.source,
             }
             for entry in self.values()
@@ -219,6 +229,23 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
 
 
 CATALOGUE = Catalogue()
+
+
+def read_as(entry: str, data: Any) -> Any:
+    """Data as an entry reads them: sparse points only where it says that it keeps them so.
+
+    Raises
+    ------
+    ValueError
+        The dense points would need more than 2 GiB; the sentence names the entries that keep
+        sparse points.
+    """
+    known = CATALOGUE.get(entry)
+    if (known is not None and known.keeps_sparse) or not isinstance(data, TrainingData):
+        return data
+    others = ", ".join(sorted(name for name, other in CATALOGUE.items() if other.keeps_sparse))
+    instead = f"select columns or rows, or take one that keeps sparse points: {others}"
+    return data.dense_for(entry, instead)
 
 
 def origin_now(model: pyo.ConcreteModel) -> Origin:
@@ -245,6 +272,7 @@ def formulation(
     check: Callable[[Origin, Values], PaperCheck] | None = None,
     classifier: Classifier | None = None,
     weighted: bool = False,
+    keeps_sparse: bool = False,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
     """Register a builder under its function name; models it returns carry `origin`.
 
@@ -268,6 +296,9 @@ def formulation(
         The hyperplane among the values, see `Entry`.
     weighted : bool
         Whether the builder takes weighted points.
+    keeps_sparse : bool
+        That nothing of the entry reads points by other means than those of
+        `formulations/data/sparse_points.py` and products with vectors.
 
     Raises
     ------
@@ -308,7 +339,9 @@ def formulation(
                 raise TypeError(f"{name} takes {kinds}, got {type(data).__name__}")
             if not weighted and is_weighted(data):
                 raise ValueError(f"{refusal_of_weights(name)}, or take {OTHERS}")
-            model = build(*args, **kwargs)
+            data = read_as(name, data)
+            bound.arguments[arguments[0][0]] = data
+            model = build(*bound.args, **bound.kwargs)
             base = None if speaks_for_itself else getattr(model, "origin", None)
             model.name = name
             model.origin = Origin(name, data, dict(hyperparameters), base)
@@ -316,7 +349,7 @@ def formulation(
 
         CATALOGUE[name] = Entry(
             name, wrapped, known_class, source, paper_class or known_class.value, relaxes,
-            dual_of, restates, takes, check, classifier, weighted,
+            dual_of, restates, takes, check, classifier, weighted, keeps_sparse,
         )  # fmt: skip
         return wrapped
 

@@ -51,6 +51,7 @@ from tightmargin.solvers.multiclass import methods as _multiclass  # noqa: F401
 from tightmargin.solvers.nu import methods as _nu  # noqa: F401
 from tightmargin.solvers.rigorous_svm import methods as _rigorous_svm  # noqa: F401
 from tightmargin.solvers.soft_margin import methods as _soft_margin  # noqa: F401
+from tightmargin.solvers.soft_margin import newton as _newton  # noqa: F401
 from tightmargin.solvers.zero_one import methods as _zero_one  # noqa: F401
 # isort: on
 

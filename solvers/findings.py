@@ -11,7 +11,9 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
+from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
@@ -87,9 +89,16 @@ def by_method(own: Method, why: str, model: pyo.ConcreteModel, case: Case) -> So
     assert case.origin is not None
     said = (why, remark_on(case.origin))
     began = time.perf_counter()
-    finding = own.run(case.origin, case.limits)
+    finding = own.run(_as_it_reads(own, case.origin), case.limits)
     result = result_of_finding(finding, said, model, case)
     return replace(result, seconds=time.perf_counter() - began)
+
+
+def _as_it_reads(own: Method, origin: Origin) -> Origin:
+    """The origin, with dense points where the method needs them."""
+    if own.keeps_sparse or not isinstance(origin.data, TrainingData):
+        return origin
+    return replace(origin, data=origin.data.dense_for(f"method {own.name}", "take method=direct"))
 
 
 def refuse_other_options(own: Method, limits: Limits) -> None:

@@ -15,6 +15,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import CATALOGUE, INTEGER_CLASSES, Entry, Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
+from tightmargin.formulations.data.training_data import has_sparse_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.printing import Printed
@@ -92,6 +93,8 @@ class Method(Printed):
         Why method="auto" leaves a model to it, with what was measured; empty when it does not.
     weighted : bool
         Whether it takes weighted points; one that does not is never asked about them.
+    keeps_sparse : bool
+        Whether it reads sparse points as they are; any other gets a dense copy when it is named.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Method(Printed):
     refuses: Callable[[Origin], str] = lambda origin: ""
     automatic: Callable[[Origin], str] = lambda origin: ""
     weighted: bool = False
+    keeps_sparse: bool = False
 
     def refusal(self, origin: Origin) -> str:
         """Why it does not take a model, weighted points among the reasons; empty when it does."""
@@ -253,13 +257,7 @@ def method_of_any(word: str) -> Method:
 
 
 def refuse_method(word: str, entry: str, *, solver: bool = False) -> None:
-    """Raise ValueError for a word that method= does not take for a formulation.
-
-    Parameters
-    ----------
-    solver : bool
-        Whether a solver is named as well.
-    """
+    """Raise ValueError for a word that method= does not take; `solver`: one is named as well."""
     if word not in (AUTO, DIRECT):
         if word != BRANCH_AND_BOUND or word not in method_names(entry):
             method_named(word, entry)
@@ -276,8 +274,9 @@ def refuse_solver_beside(word: str, *, solver: bool) -> None:
 
 def automatic_method(origin: Origin) -> tuple[Method, str] | None:
     """What method="auto" takes for a model as it was built, and why; None leaves it to a solver."""
+    sparse = has_sparse_points(origin.data)
     for method in _METHODS:
-        if origin.entry in method.entries:
+        if origin.entry in method.entries and (method.keeps_sparse or not sparse):
             why = "" if method.refusal(origin) else method.automatic(origin)
             if why:
                 return method, why

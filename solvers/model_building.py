@@ -8,7 +8,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import entry_named
+from tightmargin.formulations.catalogue import entry_named, read_as
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.methods import incumbents_of
@@ -58,6 +58,7 @@ def build(name: str, data: BuilderData, **parameters: Any) -> pyo.ConcreteModel:
         raise ValueError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
     readable = isinstance(data, entry.takes)
     if readable:
+        data = read_as(name, data)
         parameters = without_words(entry, data, parameters)
     family = incumbents_of(entry, data) if readable and "incumbent" in allowed else None
     derives = family is not None and _derives(allowed, parameters)

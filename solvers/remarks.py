@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.big_m_rules import RAMP, TRUNCATED, ZERO_ONE
 from tightmargin.formulations.catalogue import Origin, origin_now
-from tightmargin.formulations.data.training_data import GramData, least_errors
+from tightmargin.formulations.data.equal_points import least_errors
+from tightmargin.formulations.data.training_data import GramData
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

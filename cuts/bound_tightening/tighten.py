@@ -19,6 +19,7 @@ import numpy as np
 from tightmargin.cuts.bound_tightening.convex_sets import MODELS
 from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.cuts.bound_tightening.rounds import Work
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
@@ -46,6 +47,7 @@ PAYING_GAP = 0.4
 
 
 @unweighted
+@reads_dense_points
 def tighten(
     data: TrainingData,
     *,

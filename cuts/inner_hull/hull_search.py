@@ -27,6 +27,7 @@ from tightmargin.cuts.search.result import SearchResult, StopError, closed_below
 from tightmargin.cuts.search.run import SearchRun, check_tolerances, given_directions
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, member, point_error
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support
 from tightmargin.solvers.execution.interrupts import supervised
@@ -47,6 +48,7 @@ PROOF = (
 Index = NDArray[np.int64]
 
 
+@reads_dense_points
 def hull_search(
     data: TrainingData,
     *,

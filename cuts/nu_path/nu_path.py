@@ -39,6 +39,7 @@ from tightmargin.cuts.nu_path.result import ExtendedNuPath, anchors_of, chord, e
 from tightmargin.cuts.nu_path.row import PathRow, bound_of, path_row
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
@@ -55,6 +56,7 @@ EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a valu
 KEPT_STARTS = 10
 
 
+@reads_dense_points
 def extended_nu_path(
     data: TrainingData,
     nus: Iterable[float],

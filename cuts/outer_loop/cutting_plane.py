@@ -20,6 +20,7 @@ from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import LoopRun
 from tightmargin.cuts.search.run import given_weights
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.limits import checked_limits
@@ -28,6 +29,7 @@ STRATEGIES = ("concavity", "literal")
 SPACES = ("projected", "lifted")
 
 
+@reads_dense_points
 def cutting_plane(
     data: TrainingData,
     *,

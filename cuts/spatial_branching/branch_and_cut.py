@@ -41,6 +41,7 @@ from tightmargin.cuts.spatial_branching.node_bound import EPS, Bound, point_erro
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import as_cut, in_general_position, sphere_cut
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.solvers.execution.interrupts import supervised
@@ -64,6 +65,7 @@ class _Node:
     upper: Array
 
 
+@reads_dense_points
 def branch_and_cut(
     data: TrainingData,
     *,

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
-from tightmargin.formulations.data.arrays import Array, finite_points
+from tightmargin.formulations.data.arrays import Array, finite_points, real_array
 from tightmargin.formulations.data.kernel_centring import GramNormaliser
 from tightmargin.formulations.data.kernel_pca import KernelPca
 from tightmargin.formulations.data.kernels import cross_gram
 from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
+from tightmargin.formulations.data.sparse_points import Points, kept_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
@@ -87,7 +88,7 @@ class Prepared(Printed):
         coefficients = factor @ (w / (factor**2).sum(axis=0))
         return self._kernel_rows(X) @ coefficients + b
 
-    def mapped(self, X: ArrayLike) -> Array:
+    def mapped(self, X: ArrayLike) -> Points:
         """New points as the builder would read them; for a kernel matrix, its rows (m, n).
 
         Raises
@@ -96,16 +97,18 @@ class Prepared(Printed):
             Points that preprocessing refuses.
         """
         if self.components is not None:
+            X = real_array("X", X)
             points = X if self.centring is None else self._kernel_rows(X)
             return self.components.apply(points)
         if "kernel" in self.record:
             return self._kernel_rows(X)
         mapped = Normaliser.from_json(self.record).apply(X) if self.record else X
-        return np.asarray(mapped, dtype=np.float64)
+        return kept_points("X", mapped)
 
     def _kernel_rows(self, X: ArrayLike) -> Array:
+        X = real_array("X", X)
         if self.record["kernel"] == "precomputed":
-            return np.asarray(X, dtype=np.float64) if self.centring is None else self._centred(X)
+            return X if self.centring is None else self._centred(X)
         assert isinstance(self.raw, TrainingData)  # a kernel matrix is a matter of two classes
         return cross_gram(self.raw, X, **self.record)
 

@@ -30,6 +30,9 @@ is guessed: a cell that is no finite number is refused with its row and column.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import scipy.sparse as sp
 
 from tightmargin.experiments.data.labels import Labelling, named, numbered, signed
 from tightmargin.experiments.data.public_data import UCI, data_folder
@@ -44,6 +47,7 @@ from tightmargin.experiments.data.sources import (
 )
 from tightmargin.experiments.data.streams import STREAM, as_file, is_stream
 from tightmargin.experiments.data.subsets import Options, columns_of, subset
+from tightmargin.formulations.data.arrays import dense_bytes
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 
@@ -76,7 +80,8 @@ def load(spec: str, *, label: str | None = None, positive: str | None = None) ->
     Returns
     -------
     TrainingData
-        With `spec` as given.
+        With `spec` as given. Points of a libsvm file stay sparse where that takes at most half of
+        the memory.
 
     Raises
     ------
@@ -95,9 +100,19 @@ def load(spec: str, *, label: str | None = None, positive: str | None = None) ->
     (100, 3)
     """
     try:
-        return TrainingData(*read_points(spec, signed, label, positive), spec=spec)
+        X, y = read_points(spec, signed, label, positive)
+        return TrainingData(_smaller(X), y, spec=spec)
     except ValueError as error:
         raise _with_spec(spec, error) from error
+
+
+def _smaller(X: Any) -> Any:
+    """Sparse points as they are where that takes at most half of the memory, else dense ones."""
+    if not sp.issparse(X):
+        return X
+    stored = sp.csr_array(X)
+    needed = sum(part.nbytes for part in (stored.data, stored.indices, stored.indptr))
+    return stored if 2 * needed <= dense_bytes(stored) else stored.toarray()
 
 
 def load_classes(

@@ -42,7 +42,6 @@ from tightmargin.experiments.estimators.fitting import (
 )
 from tightmargin.experiments.estimators.inputs import (
     checked,
-    dense,
     known_labels,
     plain,
     refuse_strange,
@@ -304,9 +303,9 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         found = {word: plain(getattr(self, word)) for word in words}
         return {word: value for word, value in found.items() if value is not None}
 
-    def _new(self, X: ArrayLike) -> Array:
+    def _new(self, X: ArrayLike) -> Any:
         refuse_strange(X)
-        return dense(checked(partial(validate_data, self), X, reset=False))
+        return checked(partial(validate_data, self), X, reset=False)
 
     def _fit_probabilities(self, prepared: Prepared, given: dict[str, Any]) -> None:
         data = prepared.data

@@ -15,10 +15,11 @@ from tightmargin.experiments.data.preparation import PREPROCESSING, prepare
 from tightmargin.experiments.data.prepared import Prepared, origin_of
 from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
-from tightmargin.formulations.data.arrays import Array, finite_points
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.class_labels import SIGNS
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
+from tightmargin.formulations.data.sparse_points import Points, kept_points
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
 from tightmargin.printing import Drawn, Page, Printed
@@ -91,7 +92,7 @@ class Fitted(Printed, Drawn):
 
         Parameters
         ----------
-        X : array (m, d)
+        X : array or sparse matrix (m, d)
             Before preprocessing; for a precomputed kernel, kernel values against the training
             points.
 
@@ -106,7 +107,7 @@ class Fitted(Printed, Drawn):
             Points with another number of features, or that preprocessing refuses; training data
             that is no longer the same.
         """
-        points, record = finite_points("X", X), self.result.normalisation
+        points, record = kept_points("X", X), self.result.normalisation
         w, b = self.hyperplane
         if self.in_variables:
             _refuse_other_features(points, record["d"] if record else w.shape[-1])
@@ -170,7 +171,7 @@ def labels_of(values: Array, classes: tuple[Any, ...]) -> NDArray[Any]:
     return np.array(classes or SIGNS)[at]
 
 
-def _refuse_other_features(X: Array, d: int) -> None:
+def _refuse_other_features(X: Points, d: int) -> None:
     if X.shape[1] != d:
         raise ValueError(f"the new points have {X.shape[1]} features, the training points {d}")
 

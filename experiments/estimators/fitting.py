@@ -19,13 +19,17 @@ from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import ClassWeight, class_factors
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import (
+    GramData,
+    TrainingData,
+    has_sparse_points,
+)
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.methods import refuse_method
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.nu.nu_range import BALL, nu_range
+from tightmargin.solvers.nu.nu_range import BALL, is_clearly_inside, nu_range
 from tightmargin.solvers.probability.sign_rule import checked_grid
 from tightmargin.solvers.result import SolveResult, Status
 
@@ -133,7 +137,7 @@ def as_data(
             f"formulation={entry.name} reads two classes and y holds {len(classes)}; take one of "
             f"{able}, or OneVsRestClassifier around this estimator"
         )
-    return TrainingData(X, y, **words)  # type: ignore[arg-type]
+    return TrainingData(X, y, **words)
 
 
 def apart(entry: Entry, given: dict[str, Any]) -> tuple[dict[str, Any], ClassWeight]:
@@ -199,10 +203,12 @@ def _refuse_nu(entry: Entry, prepared: Prepared, given: Mapping[str, Any]) -> No
     }
     if words["intercept"] not in ("free", "penalised", "none"):
         return  # and such a word
-    found = nu_range(prepared.data, **words)  # type: ignore[arg-type]
-    nu = float(given["nu"])
+    nu, data = float(given["nu"]), prepared.data
     if not nu > 0:
         return
+    if has_sparse_points(data) and entry.name in NU_SVC and is_clearly_inside(data, nu, **words):  # type: ignore[arg-type]
+        return  # known sooner than the range, a linear program over all points
+    found = nu_range(data, **words)  # type: ignore[arg-type]
     problem = found.place(nu) if nu > found.nu_max or entry.name in NU_SVC else ""
     if entry.name == BALL and found.side(nu) <= 0:
         problem = found.place_extended(BALL, nu)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.data.arrays import real_array
-
 TIMES = "mM"
 SPARSE = ("csr", "csc")  # into which scikit-learn turns the other formats
 
@@ -71,11 +69,6 @@ def known_labels(y: ArrayLike) -> NDArray[Any]:
             raise ValueError(f"Unknown label type: y mixes or holds {', '.join(kinds)}")
     check_classification_targets(labels)
     return labels
-
-
-def dense(X: Any) -> np.ndarray:
-    """New points as one array, sparse ones too up to 2 GiB."""
-    return real_array("X", X)
 
 
 def _types(X: Any) -> list[Any]:

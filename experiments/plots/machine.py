@@ -14,6 +14,7 @@ from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_
 from tightmargin.experiments.plots.style import NORMAL, folded, new_figure, shared_legend
 from tightmargin.formulations.catalogue import entry_named
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def machine_figure(machine: Fitted, data: Raw, title: str = "") -> Figure:
     >>> figure = tm.plots.machine_figure(tm.fit("c_svc", data, C=1.0), data)
     """
     _refuse_other_features(data)
+    if isinstance(data, TrainingData):
+        data = data.dense_for("a picture")
     figure = new_figure(*SIZE)
     axes = figure.subplots()
     if isinstance(data, MulticlassData):

@@ -36,6 +36,7 @@ from tightmargin.experiments.statistics.margin_errors import (
     unit_hyperplane,
     value_at_risk,
 )
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.weights import checked_nu
@@ -89,6 +90,7 @@ class RiskBound(Printed):
 
 
 @unweighted
+@reads_dense_points
 def theorem_3(
     data: TrainingData,
     w: ArrayLike,
@@ -137,6 +139,7 @@ def theorem_3(
 
 
 @unweighted
+@reads_dense_points
 def theorem_4(
     data: TrainingData,
     w: ArrayLike,
@@ -173,6 +176,7 @@ def theorem_4(
 
 
 @unweighted
+@reads_dense_points
 def theorem_5(
     data: TrainingData,
     w: ArrayLike,

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.experiments.statistics.vc_bound import FORMS, VcBound, vc_bound
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.number_words import count_text
@@ -120,6 +121,7 @@ class RiskTable(Framed):
 
 
 @unweighted
+@reads_dense_points
 def risk_table(
     data: TrainingData | GramData,
     rows: Iterable[RsvmRow | RsvmPoint],

@@ -164,7 +164,7 @@ def _prepared(data: TrainingData, preprocessing: Mapping[str, Any] | None) -> Pr
 def _points(prepared: Prepared) -> TrainingData:
     if not isinstance(prepared.data, TrainingData):
         raise ValueError("cross-validation reads points, not a kernel matrix: leave kernel out")
-    return prepared.data
+    return prepared.data.dense_for("cross-validation")
 
 
 def _about(progress: Say, where: str) -> Say:

@@ -14,6 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import Points, with_ones
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import squares
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
@@ -69,11 +70,9 @@ def weight_and_intercept(
     return np.asarray(values["w"], dtype=float), float(values["b"]) if "b" in values else 0.0
 
 
-def augmented(data: TrainingData | GramData, intercept: str) -> Array:
+def augmented(data: TrainingData | GramData, intercept: str) -> Points:
     """Points with the constant column last, (n, d + 1); as they are when there is no intercept."""
-    if intercept == "none":
-        return np.asarray(data.factor)
-    return np.hstack([data.factor, np.ones((data.n, 1))])
+    return data.factor if intercept == "none" else with_ones(data.factor)
 
 
 def augmented_weight(m: pyo.ConcreteModel) -> list[Any]:

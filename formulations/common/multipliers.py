@@ -10,6 +10,7 @@ from tightmargin.formulations.common.hyperplane import (
     norm_of,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import scaled_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import (
     dot,
@@ -52,7 +53,7 @@ def add_dual_weight(
     m.J = pyo.RangeSet(0, data.d - 1)
     m.v = pyo.Var(m.J)
     m.weight = equal_rows(
-        m.J, [(shared((data.y[:, None] * data.factor).T), m.alpha), (-1.0, m.v)], 0.0
+        m.J, [(shared(scaled_rows(data.y, data.factor).T), m.alpha), (-1.0, m.v)], 0.0
     )
     if intercept == "free":
         m.balance = pyo.Constraint(expr=dot(data.y, m.alpha) == 0)

@@ -17,12 +17,13 @@ from tightmargin.formulations.common.least_eigenvalue import (
     growth,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import Points
 
 
-def score_errors(points: Array, w: Array, b: float) -> Array:
+def score_errors(points: Points, w: Array, b: float) -> Array:
     """How far <w, x_i> + b (n,) may be off, the points being rounded once each or not at all."""
     k = len(w)
-    sizes = np.abs(points) @ np.abs(w) + abs(b)
+    sizes = abs(points) @ np.abs(w) + abs(b)
     return OUTWARD * (growth(k + 4) * sizes + (k + 2) * UNDERFLOW)
 
 

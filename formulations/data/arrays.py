@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,10 +16,15 @@ Array = NDArray[np.float64]
 DENSE_LIMIT_BYTES = 2**31
 
 
+def dense_bytes(values: Any) -> int:
+    """What the float64 array of this shape needs."""
+    return 8 * math.prod(values.shape)
+
+
 def real_array(name: str, values: Any) -> Array:
     """Copy `values` to a float64 array; say which argument is not numeric."""
     if sp.issparse(values):
-        needed = 8 * int(np.prod(values.shape))
+        needed = dense_bytes(values)
         if needed > DENSE_LIMIT_BYTES:
             raise ValueError(
                 f"{name} is sparse and needs {needed:,} bytes when dense "
@@ -77,9 +83,7 @@ def refuse_non_finite(name: str, values: Array) -> None:
 
 
 def finite_points(name: str, values: ArrayLike, d: int | None = None) -> Array:
-    """`values` copied to finite float64 rows, with `d` columns when that is given."""
-    if sp.issparse(values):
-        raise ValueError(f"{name} is sparse: pass a dense array")
+    """`values` copied to dense finite float64 rows, with `d` columns when that is given."""
     points = real_array(name, values)
     if points.ndim != 2 or 0 in points.shape or (d is not None and points.shape[1] != d):
         wanted = "d" if d is None else str(d)
@@ -95,11 +99,17 @@ def keep_read_only(owner: object, **arrays: NDArray[Any]) -> None:
         object.__setattr__(owner, name, array)
 
 
-def digest(*arrays: Array) -> str:
+def digest(*arrays: Any) -> str:
+    """Of arrays, or of canonical csr arrays, for whose digest no zero is written out."""
     h = hashlib.sha256()
     for a in arrays:
         h.update(repr(a.shape).encode())
-        h.update(np.ascontiguousarray(a, dtype="<f8").tobytes())
+        if sp.issparse(a):
+            h.update(b"csr")
+            for at in (a.indptr, a.indices):
+                h.update(np.ascontiguousarray(at, dtype="<i8").data)
+            a = a.data
+        h.update(np.ascontiguousarray(a, dtype="<f8").data)
     return h.hexdigest()
 
 

@@ -33,6 +33,7 @@ from tightmargin.formulations.data.arrays import (
     plain_numbers,
     saved_numbers,
 )
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.kernel_centring import centred_rows
 from tightmargin.formulations.data.kernels import cross_gram, gram_data
 from tightmargin.formulations.data.point_weights import refuse_weights
@@ -192,6 +193,7 @@ class KernelPca(Printed):
         return cls(points, dict(options), **saved_numbers("kernel PCA", saved, _SAVED))
 
 
+@reads_dense_points
 def fit_kernel_pca(
     data: TrainingData | GramData,
     *,

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.data.arrays import DENSE_LIMIT_BYTES, Array, finite_points
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.kernel_centring import fit_gram_normaliser
 from tightmargin.formulations.data.normalisation import (
     NORMALISERS,
@@ -131,6 +132,7 @@ def _centred_in_feature_space(kernel: str, kind: str) -> bool:
     return known_word(kind, "normalise", NORMALISERS) == "centred" and kernel != "linear"
 
 
+@reads_dense_points
 def gram_data(
     data: TrainingData,
     *,

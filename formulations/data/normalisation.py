@@ -21,10 +21,19 @@ from tightmargin.formulations.data.arrays import (
     plain_numbers,
     saved_numbers,
 )
+from tightmargin.formulations.data.sparse_points import (
+    Points,
+    columns_range,
+    divided_rows,
+    is_sparse,
+    kept_points,
+    squared_lengths,
+)
 from tightmargin.formulations.data.training_data import TrainingData, with_points
 
 _SAVED = ("kind", "d", "shift", "scale", "constant_columns", "largest")
 NORMALISERS = ("none", "zscore", "unit", "centred", "zscore_unit")
+KEEP_ZEROS = ("none", "unit")  # and so sparse points sparse
 ROUNDING = 32 * np.finfo(float).eps  # of the numbers a mean is made of: what is left on it
 
 
@@ -36,14 +45,22 @@ def known_word(word: str, argument: str, allowed: tuple[str, ...]) -> str:
     raise ValueError(f"{argument} {word!r} is not known: {hint}choose one of {', '.join(allowed)}")
 
 
-def _on_sphere(points: Array, smallest: Array | float, complaint: str) -> Array:
-    """Rows divided by their norms; a row with no entry above `smallest` is refused."""
-    directionless = np.flatnonzero((np.abs(points) <= smallest).all(axis=1))
+def _on_sphere(points: Points, smallest: Array | float, complaint: str) -> Points:
+    """Rows divided by their norms; a row with no entry above `smallest` is refused.
+
+    Of sparse points `smallest` is 0.
+    """
+    sparse = is_sparse(points)
+    beyond = np.diff(points.indptr) > 0 if sparse else (np.abs(points) > smallest).any(axis=1)
+    directionless = np.flatnonzero(~beyond)
     if directionless.size:
         raise ValueError(
             f"row {directionless[0]} of X {complaint} and has no direction "
             f"({directionless.size} such rows): remove it, or choose normalise none or zscore"
         )
+    if sparse:
+        scaled = divided_rows(points, abs(points).max(axis=1).toarray())
+        return divided_rows(scaled, np.sqrt(squared_lengths(scaled)))
     scaled = points / np.abs(points).max(axis=1, keepdims=True)
     return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
 
@@ -112,18 +129,18 @@ class Normaliser:
             return np.arange(self.d)
         return np.setdiff1d(np.arange(self.d), self.constant_columns)
 
-    def apply(self, X: ArrayLike) -> Array:
+    def apply(self, X: ArrayLike) -> Points:
         """Map points.
 
         Parameters
         ----------
-        X : array (m, d)
+        X : array or sparse matrix (m, d)
             Training or new points.
 
         Returns
         -------
         array (m, len(kept))
-            A new array.
+            A new array; a csr_array of sparse points where zeros stay zeros, for none and unit.
 
         Raises
         ------
@@ -132,11 +149,10 @@ class Normaliser:
             a row that is the training mean (to rounding, in the columns kept): neither has a
             direction. The row is named.
         """
+        if self.kind in KEEP_ZEROS:
+            points = kept_points("X", X, self.d)
+            return points if self.kind == "none" else _on_sphere(points, 0.0, "is zero")
         points = finite_points("X", X, self.d)
-        if self.kind == "none":
-            return points
-        if self.kind == "unit":
-            return _on_sphere(points, 0.0, "is zero")
         assert self.shift is not None
         points, shift = points[:, self.kept], self.shift[self.kept]
         scale = 1.0 if self.scale is None else self.scale[self.kept]
@@ -193,8 +209,8 @@ def fit_normaliser(kind: str, X: ArrayLike, weights: Array | None = None) -> Nor
         `zscore_unit`, no column that varies.
     """
     known_word(kind, "normalise", NORMALISERS)
-    points = finite_points("X", X)
-    low, high = points.min(axis=0), points.max(axis=0)
+    points = kept_points("X", X) if kind in KEEP_ZEROS else finite_points("X", X)
+    low, high = columns_range(points)
     constant = low == high
     columns = tuple(np.flatnonzero(constant).tolist())
     if kind in ("none", "unit"):
@@ -246,5 +262,7 @@ def normalise(data: TrainingData, kind: str) -> tuple[TrainingData, Normaliser]:
             f"normalise takes TrainingData, got {type(data).__name__}: "
             "for a kernel matrix write gram_data(data, kernel=..., normalise=...)"
         )
+    if known_word(kind, "normalise", NORMALISERS) not in KEEP_ZEROS:
+        data = data.dense_for(f"normalise={kind}", "take unit, which keeps zeros, or none")
     fitted = fit_normaliser(kind, data.X, data.weights)
     return with_points(data, fitted.apply(data.X)), fitted

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from numbers import Real
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import (
+    DENSE_LIMIT_BYTES,
     Array,
+    dense_bytes,
     digest,
     keep_read_only,
     real_array,
     refuse_non_finite,
 )
 from tightmargin.formulations.data.point_weights import weights_text
+from tightmargin.formulations.data.sparse_points import (
+    Points,
+    is_sparse,
+    share_stored,
+    sparse_points,
+)
 from tightmargin.formulations.data.two_classes import TwoClasses
 from tightmargin.number_words import count_text, number_text, short
 from tightmargin.printing import Page, value_text
@@ -28,8 +38,9 @@ class TrainingData(TwoClasses):
 
     Parameters
     ----------
-    X : array (n, d)
-        Points, converted to float64. Sparse matrices are made dense up to 2 GiB.
+    X : array or scipy.sparse matrix (n, d)
+        Points, converted to float64. A sparse matrix or array of any format becomes a read-only
+        csr_array with duplicates added up and no zeros stored; `sparse_points` says more.
     y : array (n,)
         Labels of two kinds: -1 and +1, other numbers, words, booleans. They are kept as -1 and +1.
     spec : str
@@ -64,20 +75,26 @@ class TrainingData(TwoClasses):
       next     .X, .y, .weights, .to_dict()
     """
 
-    X: Array
+    X: Points
     y: Array
     spec: str = ""
 
     def __post_init__(self) -> None:
-        points = real_array("X", self.X)
-        if points.ndim != 2 or 0 in points.shape:
-            raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {points.shape}")
-        refuse_non_finite("X", points)
+        points = sparse_points("X", self.X) if sp.issparse(self.X) else _dense_points(self.X)
         kept = self._keep_labels(points.shape[0])
-        keep_read_only(self, X=points if len(kept) == len(points) else points[kept])
+        if len(kept) < points.shape[0]:
+            points = sparse_points("X", points[kept]) if sp.issparse(points) else points[kept]
+        if not sp.issparse(points):
+            points.setflags(write=False)
+        object.__setattr__(self, "X", points)
+
+    def __getstate__(self) -> Mapping[str, Any]:
+        """Without the dense copy, which is larger and can be made again."""
+        return {name: value for name, value in vars(self).items() if name != "_dense"}
 
     def _title(self) -> str:
-        return counted(self, f"{count_text(self.d, 'feature')}")
+        share = f", {share_stored(self.X):.2g} of the cells stored" if self.is_sparse else ""
+        return counted(self, f"{count_text(self.d, 'feature')}{share}")
 
     def _page(self) -> Page:
         return data_page(self, self.X)
@@ -93,7 +110,48 @@ class TrainingData(TwoClasses):
         return self.X.shape[1]
 
     @property
-    def factor(self) -> Array:
+    def is_sparse(self) -> bool:
+        """Whether X is a csr_array."""
+        return is_sparse(self.X)
+
+    @property
+    def fits_dense(self) -> bool:
+        """Whether X is dense, or a dense copy of it would need at most 2 GiB."""
+        return not self.is_sparse or dense_bytes(self.X) <= DENSE_LIMIT_BYTES
+
+    def dense_for(self, who: str, instead: str = "select columns or rows first") -> TrainingData:
+        """The data with dense points: itself, or a copy that is made once and has its digest.
+
+        Parameters
+        ----------
+        who : str
+            What needs dense points, for the complaint.
+        instead : str
+            What to do where that is too much.
+
+        Raises
+        ------
+        ValueError
+            The dense points would need more than 2 GiB.
+        """
+        if not self.is_sparse:
+            return self
+        if not self.fits_dense:
+            needed = dense_bytes(self.X)
+            raise ValueError(
+                f"{who} needs dense points, and X needs {needed:,} bytes when dense "
+                f"(limit {DENSE_LIMIT_BYTES:,}): {instead}"
+            )
+        return self._dense
+
+    @cached_property
+    def _dense(self) -> TrainingData:
+        found = with_points(self, self.X.toarray())
+        vars(found)["sha256"] = self.sha256
+        return found
+
+    @property
+    def factor(self) -> Points:
         """Rows whose inner products are the (linear) kernel: the points themselves."""
         return self.X
 
@@ -104,8 +162,25 @@ class TrainingData(TwoClasses):
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of X, y and weights, independent of memory layout."""
+        """Digest of X, y and weights, independent of memory layout and of the format of a sparse X.
+
+        That of a sparse X is of what is stored, not that of the same dense X.
+        """
         return digest(self.X, self.y, *self._weights)
+
+
+def has_sparse_points(data: object) -> bool:
+    """Whether data of any kind hold points that are kept sparse."""
+    return isinstance(data, TrainingData) and data.is_sparse
+
+
+def _dense_points(X: Any) -> Array:
+    points = real_array("X", X)
+    if points.ndim != 2 or 0 in points.shape:
+        raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {points.shape}")
+    refuse_non_finite("X", points)
+    points.setflags(write=False)
+    return points
 
 
 def _checked_shift(shift: float | str, smallest: float, noise: float) -> float:
@@ -266,7 +341,7 @@ def counted(data: TrainingData | GramData, size: str) -> str:
     return f"{type(data).__name__}{source}: {count_text(data.n, 'point')}, {size}{weighted}"
 
 
-def data_page(data: TrainingData | GramData, numbers: Array) -> Page:
+def data_page(data: TrainingData | GramData, numbers: Points) -> Page:
     """Sizes and ranges of data; `numbers` are the points or the kernel matrix."""
     low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
     facts = [("labels", data.labels_text)]
@@ -279,31 +354,3 @@ def data_page(data: TrainingData | GramData, numbers: Array) -> Page:
     weights = "" if data.weights is None else " .weights,"
     facts.append(("next", f"{numbers_of}, .y,{weights} .to_dict()"))
     return Page(data._title(), facts)
-
-
-@lru_cache(maxsize=4)
-def least_errors(data: TrainingData | GramData) -> int:
-    """Least number of points that any function of the point gets wrong.
-
-    Points that are equal get one score. Where p of them are positive and q negative, min(p, q)
-    are on the wrong side of it, and below margin 1 for every hyperplane: the sum over all places
-    is a lower bound on errors and on 0-1 violations. Points of a kernel matrix are equal when
-    their rows are: then K_ii = K_ij = K_jj, and their distance in feature space is 0.
-
-    Returns
-    -------
-    int
-        0 when no place holds points of both labels.
-    """
-    points = data.gram if isinstance(data, GramData) else data.X
-    points = points + 0.0  # -0.0 and 0.0 are one place
-    # Equal rows have equal sums modulo 2^64, and few others do: only those are looked at.
-    factors = np.random.default_rng(0).integers(1, 2**63, size=points.shape[1], dtype=np.uint64)
-    marks = points.view(np.uint64) @ factors
-    _, place, count = np.unique(marks, return_inverse=True, return_counts=True)
-    shared = count[place] > 1
-    positive, negative = (
-        Counter(row.tobytes() for row in points[shared & (data.y == label)])
-        for label in (1.0, -1.0)
-    )
-    return sum(min(positive[place], negative[place]) for place in positive.keys() & negative.keys())

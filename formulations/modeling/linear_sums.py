@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy.sparse as sp
 from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression, SumExpression
 
-from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.row_terms import Numbers, numbers_of
 
@@ -95,8 +95,16 @@ def squares(variable: Any) -> Any:
     return pyo.quicksum(element**2 for element in variable.values())
 
 
-def shared(values: Any) -> Array:
-    """Array that nobody can write to, so that rows keep it as it is instead of a copy."""
+def shared(values: Any) -> Any:
+    """Array, or csr_array of a sparse one, that nobody can write to.
+
+    Rows keep it as it is instead of a copy.
+    """
+    if sp.issparse(values):
+        rows = values.tocsr()
+        for part in (rows.data, rows.indices, rows.indptr):
+            part.setflags(write=False)
+        return rows
     array = np.ascontiguousarray(values, dtype=np.float64)
     array.setflags(write=False)
     return array

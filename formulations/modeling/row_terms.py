@@ -115,9 +115,13 @@ class Block:
         return self.numbers.finite and (self.scale is None or self.scale.finite)
 
     def sparse_rows(self, rows: Index) -> sp.csr_matrix:
-        """Some rows of a matrix term, as a sparse matrix."""
-        part = sp.csr_matrix(self.numbers.values[rows])
-        return part if self.scale is None else sp.csr_matrix(sp.diags(self.factors(rows)) @ part)
+        """Some rows of a matrix term, as a sparse matrix that may share arrays with it."""
+        values = self.numbers.values
+        part = sp.csr_matrix(values if len(rows) == values.shape[0] else values[rows])
+        if self.scale is None:
+            return part
+        numbers = part.data * np.repeat(self.factors(rows), np.diff(part.indptr))
+        return sp.csr_matrix((numbers, part.indices, part.indptr), shape=part.shape)
 
 
 def block(coefficients: Any, variable: Any, n: int) -> Block:

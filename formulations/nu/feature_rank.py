@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData, with_points
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
@@ -140,6 +141,7 @@ class Reduction(Printed):
         return self.basis @ np.asarray(w, dtype=np.float64)
 
 
+@reads_dense_points
 def orthonormal_reduction(data: TrainingData, *, intercept: str = "free") -> Reduction:
     """State the points in as many features as they have rank.
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
-    augmented,
     norm_of,
     signed_score,
     signed_scores,
@@ -25,6 +24,7 @@ from tightmargin.formulations.common.multipliers import (
 )
 from tightmargin.formulations.common.nu_property import NOT_ASKED, margin_facts, multiplier_facts
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -57,8 +57,8 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
 
 def _is_nothing(origin: Origin, norm: float) -> bool:
     """Whether w is as near to 0 as solvers leave it; w = sum a_i y_i x_i with sum a_i = nu."""
-    points = augmented(origin.data, origin.parameters["intercept"])
-    largest = origin.parameters["nu"] * float(np.linalg.norm(points, axis=1).max())
+    lengths = squared_lengths(origin.data.factor) + (origin.parameters["intercept"] != "none")
+    largest = origin.parameters["nu"] * float(np.sqrt(lengths.max()))
     return norm <= (NO_DIRECTION * largest) ** 2
 
 
@@ -68,6 +68,7 @@ def _is_nothing(origin: Origin, norm: float) -> bool:
     check=_check_primal,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def nu_svc(
     data: TrainingData,
@@ -140,6 +141,7 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
     check=_check_dual,
     classifier=_dual_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def nu_svc_dual(
     data: TrainingData | GramData,

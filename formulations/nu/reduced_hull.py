@@ -19,6 +19,7 @@ from tightmargin.formulations.common.multipliers import (
     with_total,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import squared_distances
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import dot
@@ -104,14 +105,14 @@ def _separation(origin: Origin, v: Array) -> float:
         room = caps[group][order]
         shares = np.clip(mass - (np.cumsum(room) - room), 0.0, room)
         least += float(shares @ scores[group][order])
-    size = float((np.abs(points) @ np.abs(v)).max(initial=0.0))
+    size = float((abs(points) @ np.abs(v)).max(initial=0.0))
     return least - 8 * np.finfo(float).eps * (data.n + data.d) * size
 
 
 def _spread(data: TrainingData | GramData, intercept: str) -> float:
     """Largest distance of a point from the mean; from 0 where the place of the points counts."""
-    points = data.factor - data.factor.mean(axis=0) if intercept == "free" else data.factor
-    longest = float(np.einsum("ij,ij->i", points, points).max(initial=0.0))
+    centre = data.factor.mean(axis=0) if intercept == "free" else np.zeros(data.d)
+    longest = float(squared_distances(data.factor, centre).max(initial=0.0))
     return float(np.sqrt(longest + (intercept == "penalised")))
 
 
@@ -167,6 +168,7 @@ def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float
     check=_check,
     classifier=_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def reduced_hull_svc(
     data: TrainingData | GramData, *, hull_bound: float | str, intercept: str = "free"

@@ -20,6 +20,7 @@ from tightmargin.formulations.common.multipliers import balanced_alpha, dual_nor
 from tightmargin.formulations.common.nu_property import ON_CAP
 from tightmargin.formulations.common.rounded_sums import most_hinge, score_errors, summed_up
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 
@@ -96,7 +97,7 @@ def named_hyperplane(origin: Origin, alpha: Array) -> tuple[Array, float] | None
 
 def _reach(data: TrainingData | GramData, intercept: str) -> float:
     """The longest point, with the 1 of a penalised intercept."""
-    reach = float(np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0)))
+    reach = float(np.sqrt(squared_lengths(data.factor).max(initial=0.0)))
     return float(np.hypot(reach, 1.0)) if intercept == "penalised" else reach
 
 

@@ -67,6 +67,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     check=_check,
     classifier=dual_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def rsvm_dual(
     data: TrainingData | GramData, *, norm_bound: float, intercept: str = "free"
@@ -109,6 +110,7 @@ def _check_perspective(origin: Origin, values: Values) -> PaperCheck:
     check=_check_perspective,
     classifier=dual_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def rsvm_dual_perspective(
     data: TrainingData | GramData, *, norm_bound: float, intercept: str = "free"

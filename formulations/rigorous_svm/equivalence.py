@@ -27,6 +27,7 @@ from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.common.nu_property import ON_CAP
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import nu_max
 from tightmargin.formulations.parameters import positive
@@ -187,7 +188,7 @@ def equivalence(data: TrainingData | GramData, norm_bound: float, alpha: ArrayLi
     alpha = within_box("alpha", data, alpha, 1.0)
     direction = data.factor.T @ (data.y * alpha)
     length, mass = float(np.linalg.norm(direction)), float(alpha.sum())
-    radius = float(np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0)))
+    radius = float(np.sqrt(squared_lengths(data.factor).max(initial=0.0)))
     if length <= NO_NAME * radius * data.n:
         length = 0.0
     gamma, nu = length / H, mass / data.n

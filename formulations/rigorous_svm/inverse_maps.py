@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.rigorous_svm.checks import NO_NAME
@@ -142,7 +143,7 @@ def _with_sum(data: TrainingData | GramData, alpha: ArrayLike, cap: float, mass:
 def _norm(data: TrainingData | GramData, alpha: Array) -> float:
     """||F'(y o alpha)||, refused where it is rounding."""
     norm = float(np.linalg.norm(data.factor.T @ (data.y * alpha)))
-    reach = np.sqrt(np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0))
+    reach = np.sqrt(squared_lengths(data.factor).max(initial=0.0))
     if norm <= NO_NAME * float(reach) * float(alpha.sum()):
         raise ValueError("w = 0: no norm_bound of the rigorous SVM has this solution")
     return norm

@@ -13,6 +13,7 @@ from tightmargin.formulations.common.hyperplane import (
     weight_and_intercept,
 )
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import scaled_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, shared
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -37,6 +38,7 @@ def _least_loss(data: TrainingData, intercept: str) -> pyo.ConcreteModel:
     check=ball_check,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> pyo.ConcreteModel:
     """Rigorous SVM: least sum of hinge losses with ||w|| at most norm_bound.
@@ -66,6 +68,7 @@ def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> p
     check=loss_check,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def rsvm_relaxed(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Least sum of hinge losses at any norm.
@@ -107,6 +110,7 @@ def _kernel_check(origin: Origin, values: Values) -> PaperCheck:
     check=_kernel_check,
     classifier=_kernel_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def rsvm_kernel_relaxed(
     data: TrainingData | GramData, *, intercept: str = "free"
@@ -133,7 +137,7 @@ def rsvm_kernel_relaxed(
     if intercept != "none":
         m.b = pyo.Var()
         score.append((data.y, m.b))
-    signed = shared((data.y[:, None] * data.factor).T)
+    signed = shared(scaled_rows(data.y, data.factor).T)
     m.weight = equal_rows(m.J, [(signed, m.beta), (-1.0, m.v)], 0.0)
     m.margin = AffineRows(m.I, [*score, (1.0, m.xi)], lower=1.0)
     m.objective = pyo.Objective(expr=dot(data.multiplicity, m.xi))

@@ -51,6 +51,7 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     check=_check_primal,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def c_svc(
     data: TrainingData, *, C: float, class_weight: ClassWeight = None, intercept: str = "free"
@@ -108,6 +109,7 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
     check=_check_dual,
     classifier=_dual_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def c_svc_dual(
     data: TrainingData | GramData,

@@ -23,6 +23,7 @@ from tightmargin.formulations.common.hyperplane import (
 from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import ON_CAP, ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
@@ -57,6 +58,7 @@ def _at_least(u: NDArray[np.float64]) -> int:
     check=_check_hard_margin,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def hard_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Hard-margin SVC.
@@ -98,6 +100,7 @@ def _check_max_margin(origin: Origin, values: Values) -> PaperCheck:
     check=_check_max_margin,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Largest geometric margin in the unit ball.
@@ -137,7 +140,7 @@ def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float
 
 def _least_margin(data: TrainingData | GramData, w: Array, b: float) -> float:
     """The smallest y_i (<w, f_i> + b), with what rounding can hide taken off."""
-    sizes = np.abs(data.factor) @ np.abs(w) + abs(b)
+    sizes = abs(data.factor) @ np.abs(w) + abs(b)
     rounding = 4 * np.finfo(float).eps * np.sqrt(data.d + 1) * sizes
     return float((data.y * (data.factor @ w + b) - rounding).min())
 
@@ -152,7 +155,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     given = np.asarray(values["alpha"], dtype=float)
     alpha = balanced_alpha(given, data.y, np.full(data.n, np.inf), intercept)
     S, mass = dual_norm(origin, alpha)[2], float(alpha.sum())
-    reach = np.einsum("ij,ij->i", data.factor, data.factor).max(initial=0.0)
+    reach = squared_lengths(data.factor).max(initial=0.0)
     reach = float(np.sqrt(reach + (intercept == "penalised")))
     named = np.sqrt(S) > NO_NAME * reach * mass
     if named:
@@ -183,6 +186,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     check=_check,
     classifier=_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def hard_margin_svc_dual(
     data: TrainingData | GramData, *, intercept: str = "free"

@@ -20,7 +20,13 @@ from tightmargin.formulations.common.nu_property import has_multiplier
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
+from tightmargin.formulations.modeling.affine_rows import (
+    AffineRows,
+    dot,
+    equal_rows,
+    shared,
+    squares,
+)
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 
@@ -41,6 +47,7 @@ def _mean_costs(data: TrainingData | GramData) -> Array:
     check=_check_soft_margin,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def soft_margin_svc(
     data: TrainingData, *, ridge: float, intercept: str = "free"
@@ -83,6 +90,7 @@ def _check_weighted(origin: Origin, values: Values) -> PaperCheck:
     check=_check_weighted,
     classifier=weight_and_intercept,
     weighted=True,
+    keeps_sparse=True,
 )
 def weighted_svc(
     data: TrainingData, *, ridge: float, pi: float, intercept: str = "free"
@@ -141,6 +149,7 @@ def _check_kernel(origin: Origin, values: Values) -> PaperCheck:
     check=_check_kernel,
     classifier=representer_weight,
     weighted=True,
+    keeps_sparse=True,
 )
 def kernel_soft_margin_svc(
     data: TrainingData | GramData, *, ridge: float, intercept: str = "free"
@@ -162,13 +171,13 @@ def kernel_soft_margin_svc(
     add_parameter(m, "ridge", positive("ridge", ridge))
     m.alpha, m.v = ArrayVar(m.I), pyo.Var(m.J)
     m.xi = ArrayVar(m.I, lower=0.0)
-    score: list = [(data.y[:, None] * data.factor, m.v)]
+    score: list = [((data.y, data.factor), m.v)]
     norm = squares(m.v)
     if intercept != "none":
         m.b = pyo.Var()
         score.append((data.y, m.b))
         norm = norm + (m.b**2 if intercept == "penalised" else 0)
-    m.weight = equal_rows(m.J, [(data.factor.T.copy(), m.alpha), (-1.0, m.v)], 0.0)
+    m.weight = equal_rows(m.J, [(shared(data.factor.T), m.alpha), (-1.0, m.v)], 0.0)
     m.margin = AffineRows(m.I, [*score, (1.0, m.xi)], lower=1.0)
     m.objective = pyo.Objective(expr=m.ridge * norm + dot(mean_weights(data), m.xi))
     return m
@@ -195,7 +204,7 @@ def _objective_at_most(origin: Origin, w: Array, b: float) -> float:
     """Objective of soft_margin_svc at (w, b) with what rounding can hide added."""
     data, costs = origin.data, _mean_costs(origin.data)
     losses = np.maximum(0.0, 1 - data.y * (data.factor @ w + b))
-    sizes = 1 + np.abs(data.factor) @ np.abs(w) + abs(b)
+    sizes = 1 + abs(data.factor) @ np.abs(w) + abs(b)
     norm = origin.parameters["ridge"] * norm_of(w, b, origin.parameters["intercept"])
     rounding = 4 * np.finfo(float).eps * np.sqrt(data.n + data.d) * (float(costs @ sizes) + norm)
     return norm + float(costs @ losses) + rounding
@@ -233,6 +242,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     check=_check,
     classifier=_classifier,
     weighted=True,
+    keeps_sparse=True,
 )
 def soft_margin_svc_dual(
     data: TrainingData | GramData, *, ridge: float, intercept: str = "free"

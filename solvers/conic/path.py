@@ -22,6 +22,7 @@ import numpy as np
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.budget import budget_share
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
@@ -38,6 +39,7 @@ __all__ = ["ConicPath", "ConicRow", "conic_path", "penalty_grid"]
 
 
 @unweighted
+@reads_dense_points
 def conic_path(
     data: TrainingData | GramData,
     *,
@@ -127,6 +129,7 @@ def _wanted(
 
 
 @unweighted
+@reads_dense_points
 def penalty_grid(
     data: TrainingData | GramData,
     count: int = 100,

@@ -17,8 +17,10 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from tightmargin.formulations.data.arrays import Array
 
+Effort = tuple[int, float]
+
 LARGEST = 1500  # rows of a matrix that is factorised
-ROUNDS, ROUGH = 30, 1e-1  # of conjugate gradients: how many, and how small their residual
+ROUGH = 30, 1e-1  # of conjugate gradients
 FAINT = 1e-10  # of the points' curvature: what a direction without any is given
 
 
@@ -30,6 +32,7 @@ def newton_step(
     column: float,
     slope_w: Array,
     slope_b: float,
+    effort: Effort = ROUGH,
 ) -> tuple[Array, float]:
     """-H^-1 slope.
 
@@ -43,25 +46,27 @@ def newton_step(
     column : float
         Its entry; 0 without an intercept.
     slope_w, slope_b : array (d,), float
+    effort : (int, float)
+        Of conjugate gradients: how many at most, and how small their residual.
     """
     chosen = np.flatnonzero(bend)
     rows, D = X[chosen], bend[chosen]
     if not column:
-        (dw,) = _solved(rows, D, curvature[0], [-slope_w])
+        (dw,) = _solved(rows, D, curvature[0], [-slope_w], effort)
         return dw, 0.0
     shared = column * np.asarray(rows.T @ D)
     own = curvature[1] + column**2 * float(D.sum())
     if own <= 0:  # no point bends, and b is free: any step downhill
         own = FAINT * (1.0 + abs(slope_b))
     if min(rows.shape) > LARGEST:
-        return _by_conjugate_gradients(rows, D, curvature[0], shared, own, slope_w, slope_b)
-    first, second = _solved(rows, D, curvature[0], [slope_w, shared])
+        return _by_conjugate_gradients(rows, D, curvature[0], shared, own, slope_w, slope_b, effort)
+    first, second = _solved(rows, D, curvature[0], [slope_w, shared], effort)
     left = max(own - float(shared @ second), FAINT * own)
     db = -(slope_b - float(shared @ first)) / left
     return -first - db * second, db
 
 
-def _solved(rows: Any, D: Array, ridge: float, sides: list[Array]) -> list[Array]:
+def _solved(rows: Any, D: Array, ridge: float, sides: list[Array], effort: Effort) -> list[Array]:
     """(ridge I + rows' D rows)^-1 times each side."""
     count, d = rows.shape
     if not count:
@@ -80,11 +85,21 @@ def _solved(rows: Any, D: Array, ridge: float, sides: list[Array]) -> list[Array
             for side, part in zip(sides, inner, strict=True)
         ]
     nothing = np.zeros(d)
-    return [_by_conjugate_gradients(rows, D, ridge, nothing, 1.0, -side, 0.0)[0] for side in sides]
+    return [
+        _by_conjugate_gradients(rows, D, ridge, nothing, 1.0, -side, 0.0, effort)[0]
+        for side in sides
+    ]
 
 
 def _by_conjugate_gradients(
-    rows: Any, D: Array, ridge: float, shared: Array, own: float, slope_w: Array, slope_b: float
+    rows: Any,
+    D: Array,
+    ridge: float,
+    shared: Array,
+    own: float,
+    slope_w: Array,
+    slope_b: float,
+    effort: Effort,
 ) -> tuple[Array, float]:
     """About -H^-1 slope, the intercept among the unknowns: an inexact step goes downhill too."""
 
@@ -95,7 +110,7 @@ def _by_conjugate_gradients(
 
     size = len(slope_w) + 1
     operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
-    step, _ = cg(operator, -np.append(slope_w, slope_b), rtol=ROUGH, maxiter=ROUNDS)
+    step, _ = cg(operator, -np.append(slope_w, slope_b), rtol=effort[1], maxiter=effort[0])
     return step[:-1], float(step[-1])
 
 

@@ -37,7 +37,7 @@ CLOSED = 1e-8  # of the objective: nothing is left to gain
 
 
 @dataclass(eq=False)
-class _State:
+class State:
     """The hyperplane, its residuals r, and the best multipliers so far."""
 
     problem: PricedProblem
@@ -54,6 +54,7 @@ class _State:
 
     @property
     def ridge(self) -> float:
+        """What half the squared norm costs."""
         return float(self.problem.ridge)
 
     @property
@@ -79,20 +80,20 @@ def rebuilt_multipliers(problem: PricedProblem, w: Array, b: float, objective: f
     start = 0.0 if problem.intercept == "none" else b / column
     # Far from its optimum a machine is worth less as a start than none at all.
     known = 1.0 if objective < float(problem.prices.sum()) else 0.0
-    state = _State(problem, problem.points.X, known * w, known * start)
+    state = State(problem, problem.points.X, known * w, known * start)
     with np.errstate(all="ignore"):
         _walk(state, objective, 0.0 if problem.intercept == "none" else column)
     return state.alpha
 
 
-def _walk(state: _State, objective: float, column: float) -> None:
+def _walk(state: State, objective: float, column: float) -> None:
     problem = state.problem
     y, s, squared = problem.y, problem.prices, problem.loss == SQUARED
     state.r = 1 - y * (state.X @ state.w + column * state.b)
     before, width, first = s / 2, max(1.0, float(np.median(np.abs(state.r)))), 0.0
     for _ in range(STEPS):
-        alpha, bend = _multipliers(state.r, s, before, width, squared)
-        slope_w, slope_b = _look(state, alpha, column)
+        alpha, bend = smooth_multipliers(state.r, s, before, width, squared)
+        slope_w, slope_b = look(state, alpha, column)
         left = objective - state.bound
         short = state.least - state.bound
         near = short <= OWN_SHARE * left and state.bound >= NEAR * state.least
@@ -102,17 +103,17 @@ def _walk(state: _State, objective: float, column: float) -> None:
         first = max(first, size)
         if size <= SETTLED * first and not squared:
             before, width = alpha, width * NARROWER
-            alpha, bend = _multipliers(state.r, s, before, width, squared)
-            slope_w, slope_b = _look(state, alpha, column)
+            alpha, bend = smooth_multipliers(state.r, s, before, width, squared)
+            slope_w, slope_b = look(state, alpha, column)
         curvature = state.ridge, state.ridge * state.priced
         dw, db = newton_step(state.X, y, bend, curvature, column, slope_w, slope_b)
         along = y * (state.X @ dw + column * db)
-        t = _length(state, dw, db, along, before, width)
+        t = step_length(state, dw, db, along, before, width)
         state.w, state.b, state.r = state.w + t * dw, state.b + t * db, state.r - t * along
 
 
-def _multipliers(
-    r: Array, s: Array, before: Array, width: float, squared: bool
+def smooth_multipliers(
+    r: Array, s: Array, before: Array, width: float, squared: bool = False
 ) -> tuple[Array, Array]:
     """a_i(r) and its derivative."""
     if squared:
@@ -122,7 +123,7 @@ def _multipliers(
     return np.clip(raw, 0.0, s), np.where(inside, s / width, 0.0)
 
 
-def _look(state: _State, alpha: Array, column: float) -> tuple[Array, float]:
+def look(state: State, alpha: Array, column: float) -> tuple[Array, float]:
     """Slopes of the smooth problem; what hyperplane and multipliers are worth is remembered."""
     problem, ridge = state.problem, state.ridge
     y, s = problem.y, problem.prices
@@ -156,8 +157,8 @@ def _look(state: _State, alpha: Array, column: float) -> tuple[Array, float]:
     return slope_w, slope_b
 
 
-def _length(
-    state: _State, dw: Array, db: float, along: Array, before: Array, width: float
+def step_length(
+    state: State, dw: Array, db: float, along: Array, before: Array, width: float
 ) -> float:
     """A step along which the smooth problem is nearly least, by bisection of its slope."""
     s, squared = state.problem.prices, state.problem.loss == SQUARED
@@ -166,7 +167,7 @@ def _length(
     rising = ridge * (float(dw @ dw) + priced * db * db)
 
     def slope(t: float) -> float:
-        alpha, _ = _multipliers(state.r - t * along, s, before, width, squared)
+        alpha, _ = smooth_multipliers(state.r - t * along, s, before, width, squared)
         return fixed + t * rising - float(alpha @ along)
 
     steepest = abs(slope(0.0))

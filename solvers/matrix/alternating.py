@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
@@ -99,6 +100,7 @@ class MatrixAlternating(Framed):
 
 
 @unweighted
+@reads_dense_points
 def matrix_alternating(
     data: TrainingData,
     *,

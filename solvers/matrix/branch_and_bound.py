@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
@@ -88,6 +89,7 @@ def is_searchable(shape: tuple[int, int], rank: int) -> bool:
 
 
 @unweighted
+@reads_dense_points
 def matrix_search(
     data: TrainingData,
     *,

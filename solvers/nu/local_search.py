@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData, with_points
 from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
 from tightmargin.formulations.nu.support_function import (
@@ -123,6 +124,7 @@ class LocalSearch(Framed):
         return sum(found.iterations for found in self.solutions)
 
 
+@reads_dense_points
 def extended_nu_local(
     data: TrainingData,
     *,

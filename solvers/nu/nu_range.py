@@ -19,8 +19,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.common.hyperplane import add_hyperplane, signed_score
+from tightmargin.formulations.common.hyperplane import add_hyperplane, augmented, signed_score
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.sparse_points import (
+    largest_in_columns,
+    scaled_columns,
+    scaled_rows,
+)
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -204,26 +209,26 @@ def _is_inside(
     data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
 ) -> bool:
     """Whether 0 is inside the reduced-hull difference: then the extended optimum is positive."""
-    if isinstance(data, GramData):
-        return False  # the extended family reads points
+    if isinstance(data, GramData) or not data.fits_dense:
+        return False  # the extended family reads dense points
+    data = data.dense_for("nu_range")
     hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
     slope = proven_slope(hulls, np.ones(hulls.k))
     return slope is not None and slope > 0
 
 
 def _nu_bar(data: TrainingData | GramData, weights: ArrayLike, intercept: str) -> float:
-    equations = data.y[:, None] * data.factor
-    if intercept != "none":
-        equations = np.hstack([equations, data.y[:, None]])
-    largest = np.abs(equations).max(axis=0, initial=0.0)
+    equations = scaled_rows(data.y, augmented(data, intercept))
+    largest = largest_in_columns(equations)
     if (largest[largest > 0] < ORDINARY[0]).any() or (largest > ORDINARY[1]).any():
-        equations = equations * powers_of_two(largest)  # 0 on the right: the same equations
+        # 0 on the right: the same equations
+        equations = scaled_columns(equations, powers_of_two(largest))
     caps = np.asarray(weights, dtype=np.float64)
     answer = _most(np.ones(data.n), equations, caps)
     if answer.status != 0:  # 0 is feasible: the caps are too far apart, and are units from now on
-        scaled = caps[:, None] * equations
-        largest = np.abs(scaled).max(axis=0, initial=0.0)
-        answer = _most(caps, scaled * powers_of_two(largest), np.ones(data.n))
+        scaled = scaled_rows(caps, equations)
+        largest = largest_in_columns(scaled)
+        answer = _most(caps, scaled_columns(scaled, powers_of_two(largest)), np.ones(data.n))
     if answer.status != 0:
         raise RuntimeError(f"the linear program for nu_min ended with: {answer.message}")
     return max(0.0, -float(answer.fun))
@@ -271,15 +276,15 @@ def nu_bar_bounds(
     return 0.0 if proven is None else max(0.0, proven.varying), upper
 
 
-def _is_clearly_inside(origin: Origin) -> bool:
+def is_clearly_inside(
+    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
+) -> bool:
     """Whether a hyperplane that is quickly found shows that nu is above nu_min."""
-    parameters = origin.parameters
-    nu, balance, intercept = (parameters[key] for key in ("nu", "class_balance", "intercept"))
-    if nu > nu_max(origin.data, balance, intercept):
+    if nu > nu_max(data, class_balance, intercept):
         return False
     enough = nu * (1 - CLEARLY)
-    weights = loss_weights(origin.data, balance)
-    return small_loss(origin.data, weights, intercept, enough) < enough
+    weights = loss_weights(data, class_balance)
+    return small_loss(data, weights, intercept, enough) < enough
 
 
 def remark(origin: Origin) -> str:
@@ -291,13 +296,10 @@ def remark(origin: Origin) -> str:
         An entry of the extended nu family on the side of nu_bar where it states nothing.
     """
     parameters = origin.parameters
-    if origin.entry not in EXTENDED and _is_clearly_inside(origin):
+    words = {word: parameters[word] for word in ("class_balance", "intercept")}
+    if origin.entry not in EXTENDED and is_clearly_inside(origin.data, parameters["nu"], **words):
         return ""
-    found = nu_range(
-        origin.data,
-        class_balance=parameters["class_balance"],
-        intercept=parameters["intercept"],
-    )
+    found = nu_range(origin.data, **words)
     if origin.entry in EXTENDED:
         nu = parameters["nu"] if "nu" in parameters else 1 - parameters["beta"]
         return found.place_extended(origin.entry, nu)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
@@ -29,6 +30,7 @@ __all__ = ["METHODS", "ClassProbabilities", "class_probabilities"]
 
 
 @unweighted
+@reads_dense_points
 def class_probabilities(
     data: TrainingData | GramData,
     *,

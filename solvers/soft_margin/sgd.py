@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
@@ -89,6 +90,7 @@ class Sgd(Framed):
 
 
 @unweighted
+@reads_dense_points
 def sgd(
     data: TrainingData | GramData,
     *,

@@ -25,6 +25,8 @@ Matrix: TypeAlias = sp.csr_matrix | sp.csc_matrix
 
 # Entries above which memory counts more than time: 100 MB of them.
 LARGE = 8_000_000
+# Entries of a sparse block whose places are worked out together: 10 MB of them.
+AT_ONCE = 250_000
 
 
 def assemble(arrays: Sequence[ArrayRows], single: sp.csr_matrix, n: int) -> Matrix:
@@ -129,7 +131,9 @@ def _count(term: Block, which: Index, at: Index, counts: Index) -> None:
         counts[here[here >= 0]] += 1
     elif sp.issparse(term.numbers.values):
         free = at >= 0
-        per_column = np.bincount(term.numbers.values[which].indices, minlength=len(at))
+        values = term.numbers.values
+        chosen = values if len(which) == values.shape[0] else values[which]
+        per_column = np.bincount(chosen.indices, minlength=len(at))
         counts[at[free]] += per_column[free]
     else:
         counts[at[at >= 0]] += len(which)
@@ -187,12 +191,22 @@ class _Writer:
                 self.position[column] += m
 
     def write_sparse(self, part: sp.csc_matrix, at: Index, row: int) -> None:
-        """Write a sparse block whose columns go to `at`."""
-        lengths = np.diff(part.indptr)
+        """Write a sparse block whose columns go to `at`, some columns at a time."""
+        ends = np.searchsorted(part.indptr, np.arange(AT_ONCE, part.nnz + AT_ONCE, AT_ONCE))
+        first = 0
+        for last in (*np.minimum(ends, len(at)).tolist(), len(at)):
+            self._write_columns(part, slice(first, last), at[first:last], row)
+            first = last
+
+    def _write_columns(self, part: sp.csc_matrix, own: slice, at: Index, row: int) -> None:
+        starts, ends = part.indptr[:-1][own], part.indptr[1:][own]
+        if not len(at):
+            return
+        lengths, taken = ends - starts, slice(starts[0], ends[-1])
         kept = np.repeat(at >= 0, lengths)
-        within = np.arange(part.nnz) - np.repeat(part.indptr[:-1], lengths)
-        places = np.repeat(self.position[at], lengths) + within
-        self._put(places[kept], row + part.indices[kept], part.data[kept])
+        shifts = np.repeat(self.position[at] - starts, lengths)
+        places = (np.arange(taken.start, taken.stop) + shifts)[kept]
+        self._put(places, row + part.indices[taken][kept], part.data[taken][kept])
         self.position[at[at >= 0]] += lengths[at >= 0]
 
     def _put(self, places: Index | slice, rows: Index | int, numbers: Array) -> None:

@@ -14,7 +14,7 @@ import tightmargin as tm
 from tests.faults.settings import valid
 from tests.references.brute_force import zero_one_optima
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.data.training_data import least_errors
+from tightmargin.formulations.data.equal_points import least_errors
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status

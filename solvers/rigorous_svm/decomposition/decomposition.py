@@ -25,6 +25,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import fraction, positive
@@ -84,6 +85,7 @@ class Decomposition(Framed):
 
 
 @unweighted
+@reads_dense_points
 def decomposition(
     data: TrainingData | GramData,
     *,

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.printing import Printed
@@ -106,6 +107,7 @@ class NormLimit(Printed):
 
 
 @unweighted
+@reads_dense_points
 def norm_limit(data: TrainingData | GramData, *, time_limit: float | None = None) -> NormLimit:
     """Find the least norm over the optimal face of the linear program (13).
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
@@ -24,6 +25,7 @@ __all__ = ["METHODS", "RsvmPath", "RsvmRow", "rsvm_path", "solve_rsvm"]
 
 
 @unweighted
+@reads_dense_points
 def solve_rsvm(
     data: TrainingData | GramData,
     *,
@@ -75,6 +77,7 @@ def solve_rsvm(
 
 
 @unweighted
+@reads_dense_points
 def rsvm_path(
     data: TrainingData | GramData,
     norm_bounds: Iterable[float],

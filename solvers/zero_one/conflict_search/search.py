@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
@@ -55,6 +56,7 @@ TRACED = 400
 
 
 @unweighted
+@reads_dense_points
 def conflict_search(
     data: TrainingData,
     *,

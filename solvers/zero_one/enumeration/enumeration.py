@@ -55,6 +55,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
@@ -127,6 +128,7 @@ def zero_one_enumeration(
 
 
 @unweighted
+@reads_dense_points
 def zero_one_enumeration(
     data: TrainingData,
     *,

@@ -12,13 +12,14 @@ from urllib.error import URLError
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from tightmargin.experiments.data.outlier_generators import label_flip_data, outlier_data
-from tightmargin.experiments.data.specs import SKLEARN, UCI, data_folder, load
+from tightmargin.experiments.data.specs import SKLEARN, UCI, data_folder, load, load_classes
 
 reuse_folder = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -65,7 +66,7 @@ def labelled_points(draw):
 
 
 def assert_same(data, X, y, spec):
-    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.dense_for("a test").X, X)
     np.testing.assert_array_equal(data.y, y)
     assert data.spec == spec
 
@@ -271,13 +272,18 @@ def test_subsets_work_for_every_kind_of_source(here):
     assert load(f"sklearn:iris,positive=setosa{options}").X.shape == (10, 2)
 
 
-def test_a_sparse_file_is_cut_before_it_is_made_dense(here):
+def test_a_sparse_file_stays_sparse_and_is_cut_before_it_is_made_dense(here):
     """Two million columns and 200 rows would need more than the dense limit of 2 GiB."""
     lines = [f"{(-1) ** k} 1:{k}.5 2000000:1" for k in range(200)]
     write(here / "wide.libsvm", "\n".join(lines))
+    whole = load("wide.libsvm")
+    assert sp.issparse(whole.X)
+    assert (whole.n, whole.d, whole.X.nnz) == (200, 2_000_000, 400)
     with pytest.raises(ValueError, match="needs 3,200,000,000 bytes when dense"):
-        load("wide.libsvm")
-    assert load("wide.libsvm,features=0,n=10,stratify").X.shape == (10, 1)
+        load_classes("wide.libsvm")
+    few = load("wide.libsvm,features=0,n=10,stratify")
+    assert isinstance(few.X, np.ndarray), "no cell is empty"
+    assert few.X.shape == (10, 1)
 
 
 @pytest.mark.parametrize(
@@ -713,7 +719,8 @@ def test_both_copies_of_a_real_set_agree(real):
     """The text file forgets the last column, which holds zeros only."""
     archive = load("uci:adult_a4a")
     text = load(str(real / "a4a.libsvm"))
-    np.testing.assert_array_equal(text.X, archive.X[:, : text.d])
+    assert sp.issparse(text.X), "one cell of nine is stored"
+    np.testing.assert_array_equal(text.X.toarray(), archive.X[:, : text.d])
     np.testing.assert_array_equal(text.y, archive.y)
     assert not archive.X[:, text.d :].any()
 

@@ -245,8 +245,8 @@ def test_refusals_of_the_normaliser(data):
         fit_normaliser("zscore", [[1j], [2.0]])
     with pytest.raises(ValueError, match="X holds nan in row 1, column 0"):
         fit_normaliser("zscore", np.ma.masked_greater([[1.0], [9.0]], 5.0))
-    with pytest.raises(ValueError, match="X is sparse: pass a dense array"):
-        fit_normaliser("zscore", sp.eye_array(3))
+    with pytest.raises(ValueError, match="X is sparse and needs 8,000,000,000,000 bytes"):
+        fit_normaliser("zscore", sp.eye_array(1_000_000))
     with pytest.raises(ValueError, match="column 1 of X spreads beyond double precision"):
         fit_normaliser("zscore", [[0.0, -1.7e308], [1.0, 1.7e308], [2.0, 1.7e308]])
     with pytest.raises(ValueError, match=r"X must have shape \(m, 3\) with m >= 1, got \(2, 2\)"):

@@ -1,0 +1,227 @@
+"""Sparse points as training data: canonical, checked to the cell, read-only, and what prints."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightmargin as tm
+from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data import arrays
+from tightmargin.formulations.data.equal_points import least_errors
+from tightmargin.formulations.data.normalisation import fit_normaliser
+from tightmargin.formulations.data.sparse_points import (
+    largest_in_columns,
+    scaled_columns,
+    scaled_rows,
+    squared_distances,
+    squared_lengths,
+)
+
+X = np.array([[0.0, 2.0, 0.0, -1.5], [0.0] * 4, [3.0, 0.0, 0.0, 0.0], [0.5, -0.25, 0.0, 8.0]])
+Y = np.array([1, -1, 1, -1])
+
+Maker = Callable[[], Any]
+
+
+def _twice() -> Any:
+    """Every number in two halves, each cell stored twice and out of order."""
+    row, column = np.nonzero(X)
+    halves = np.r_[X[row, column], X[row, column]] / 2
+    at = np.r_[row, row][::-1], np.r_[column, column][::-1]
+    return sp.coo_matrix((halves[::-1], at), X.shape)
+
+
+def _with_zeros() -> Any:
+    """Zeros of both signs that are stored, and columns out of order."""
+    data = np.array([-1.5, 2.0, -0.0, 3.0, 0.0, 8.0, 0.5, -0.25])
+    columns = np.array([3, 1, 0, 0, 2, 3, 0, 1])
+    return sp.csr_matrix((data, columns, np.array([0, 2, 3, 5, 8])), X.shape)
+
+
+def _long() -> Any:
+    found = sp.csr_array(X)
+    found.indices, found.indptr = found.indices.astype(np.int64), found.indptr.astype(np.int64)
+    return found
+
+
+FORMATS: dict[str, Maker] = {
+    "csr array": lambda: sp.csr_array(X),
+    "csr matrix": lambda: sp.csr_matrix(X),
+    "csc": lambda: sp.csc_array(X),
+    "coo": lambda: sp.coo_array(X),
+    "dok": lambda: sp.dok_matrix(X),
+    "lil": lambda: sp.lil_array(X),
+    "bsr": lambda: sp.bsr_array(X),
+    "dia": lambda: sp.dia_array(X),
+    "duplicates": _twice,
+    "stored zeros": _with_zeros,
+    "64-bit indices": _long,
+    "long double": lambda: sp.csr_array(X.astype(np.longdouble)),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_becomes_the_same_canonical_array(name: str) -> None:
+    data, plain = tm.TrainingData(FORMATS[name](), Y), sp.csr_array(X)
+    assert isinstance(data.X, sp.csr_array)
+    np.testing.assert_array_equal(data.X.toarray(), X)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(data.X, part), getattr(plain, part))
+        assert getattr(data.X, part).dtype == getattr(plain, part).dtype
+    assert data.X.has_canonical_format
+    assert data.sha256 == tm.TrainingData(plain, Y).sha256
+    assert (data.n, data.d, data.is_sparse) == (4, 4, True)
+
+
+def test_whole_numbers_and_truth_become_doubles() -> None:
+    for kind in (np.int8, np.uint64, np.bool_):
+        data = tm.TrainingData(sp.csr_array(np.eye(2, dtype=kind)), [1, -1])
+        assert data.X.dtype == np.float64
+        np.testing.assert_array_equal(data.X.toarray(), np.eye(2))
+
+
+def test_points_without_any_number_are_points() -> None:
+    data = tm.TrainingData(sp.csr_array((3, 2)), [1, -1, 1])
+    assert data.X.nnz == 0
+    assert "0 of the cells stored" in repr(data)
+    assert tm.solve(tm.c_svc(data, C=1.0)).objective == pytest.approx(2.0)
+
+
+def test_the_points_are_a_copy_that_nobody_writes_to() -> None:
+    mine = sp.csr_array(X)
+    data = tm.TrainingData(mine, Y)
+    digest = data.sha256
+    mine.data[0] = 99.0
+    np.testing.assert_array_equal(data.X.toarray(), X)
+    for part in (data.X.data, data.X.indices, data.X.indptr):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        data.X[0, 0] = 7.0  # a cell that is not stored yet
+    assert digest == tm.TrainingData(data.X, Y).sha256
+    other = data.X.copy()
+    other[0, 1] = 7.0
+    assert other[0, 1] == 7.0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_cell_that_is_not_finite_is_named(value: float) -> None:
+    bad = sp.lil_array(X)
+    bad[2, 3] = value
+    with pytest.raises(ValueError, match=rf"X holds {value} in row 2, column 3 \(1 such cells\)"):
+        tm.TrainingData(bad, Y)
+
+
+def test_duplicates_that_overflow_are_named() -> None:
+    largest = np.full(2, 1.7e308)
+    twice = sp.coo_array((largest, ([1, 1], [0, 0])), (2, 1))
+    with pytest.raises(ValueError, match="X holds inf in row 1, column 0"):
+        tm.TrainingData(twice, [1, -1])
+
+
+@pytest.mark.parametrize(
+    ("points", "labels", "words"),
+    [
+        (sp.csr_array((0, 3)), [], r"n, d >= 1\), got|n, d >= 1, got \(0, 3\)"),
+        (sp.coo_array(np.ones(3)), [1, -1, 1], r"n, d >= 1, got \(3,\)"),
+        (sp.csr_array(np.eye(2, dtype=complex)), [1, -1], "must hold real numbers: complex128"),
+        (sp.csr_array(np.eye(2)), [1, -1, 1], r"y must have shape \(2,\)"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_refused(points: Any, labels: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        tm.TrainingData(points, labels)
+
+
+def test_the_digest_is_of_what_is_stored() -> None:
+    sparse, dense = tm.TrainingData(sp.csr_array(X), Y), tm.TrainingData(X, Y)
+    assert sparse.sha256 != dense.sha256, "zeros are not written out for it"
+    assert sparse.dense_for("a test").sha256 == sparse.sha256, "the same data, read another way"
+    assert len({tm.TrainingData(sp.csr_array(part), Y).sha256 for part in (X, -X, X.T)}) == 3
+    # Numbers of one cell that could be numbers of the next.
+    wide = [sp.csr_array(([1.0], ([0], [j])), (2, 3)) for j in range(3)]
+    assert len({tm.TrainingData(part, [1, -1]).sha256 for part in wide}) == 3
+
+
+def test_clones_and_pickles_are_the_same_data() -> None:
+    data = tm.TrainingData(sp.csr_array(X), Y)
+    data.dense_for("a test")
+    for other in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
+        assert other.sha256 == data.sha256
+        np.testing.assert_array_equal(other.X.toarray(), X)
+        assert "_dense" not in vars(other), "the copy is not carried along"
+
+
+def test_a_page_says_how_sparse_the_points_are() -> None:
+    text = repr(tm.TrainingData(sp.csr_array(X), Y))
+    assert "4 points, 4 features, 0.38 of the cells stored" in text
+    assert "from -1.5 to 8" in text
+    assert "stored" not in repr(tm.TrainingData(X, Y))
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 30), d=st.integers(1, 3))
+def test_equal_points_are_found_without_making_them_dense(seed: int, n: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(-1, 2, (n, d)).astype(float)
+    y = np.where(np.arange(n) % 2, 1, -1)[rng.permutation(n)]
+    places = np.unique(points, axis=0)
+    counted = sum(min(((points == p).all(1) & (y == s)).sum() for s in (-1, 1)) for p in places)
+    assert least_errors(tm.TrainingData(sp.csr_array(points), y)) == counted
+    assert least_errors(tm.TrainingData(points, y)) == counted
+
+
+def test_formulas_of_points_do_not_ask_whether_they_are_sparse() -> None:
+    rows, factors, centre = sp.csr_array(X), np.array([2.0, -1.0, 0.5, 3.0]), X.mean(axis=0)
+    sparse, dense = tm.TrainingData(rows, Y), tm.TrainingData(X, Y)
+    np.testing.assert_allclose(squared_lengths(rows), (X**2).sum(axis=1), rtol=1e-15)
+    np.testing.assert_allclose(
+        squared_distances(rows, centre), ((X - centre) ** 2).sum(axis=1), rtol=1e-13
+    )
+    np.testing.assert_array_equal(largest_in_columns(rows), np.abs(X).max(axis=0))
+    np.testing.assert_array_equal(scaled_rows(factors, rows).toarray(), factors[:, None] * X)
+    np.testing.assert_array_equal(scaled_columns(rows, factors).toarray(), X * factors)
+    for word in ("free", "penalised", "none"):
+        np.testing.assert_array_equal(augmented(sparse, word).toarray(), augmented(dense, word))
+
+
+def test_normalisers_keep_zeros_or_make_the_points_dense() -> None:
+    points = X[[0, 2, 3]]
+    for kind in ("none", "unit"):
+        fitted = fit_normaliser(kind, sp.csr_array(points))
+        mapped = fitted.apply(sp.csc_array(points))
+        assert sp.issparse(mapped)
+        np.testing.assert_allclose(mapped.toarray(), fit_normaliser(kind, points).apply(points))
+        assert fitted.constant_columns == (2,)
+    dense = fit_normaliser("zscore", sp.csr_array(X)).apply(sp.csr_array(X))
+    np.testing.assert_array_equal(dense, fit_normaliser("zscore", X).apply(X))
+    with pytest.raises(ValueError, match="row 1 of X is zero and has no direction"):
+        fit_normaliser("unit", sp.csr_array(X)).apply(sp.csr_array(X))
+
+
+def test_too_large_for_dense_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "DENSE_LIMIT_BYTES", 100)
+    monkeypatch.setattr("tightmargin.formulations.data.training_data.DENSE_LIMIT_BYTES", 100)
+    data = tm.TrainingData(sp.csr_array(X), Y)
+    words = r"zero_one_big_m needs dense points, and X needs 128 bytes when dense \(limit 100\)"
+    others = r"keeps sparse points: c_svc, c_svc_dual, .*rsvm"
+    with pytest.raises(ValueError, match=f"{words}.*{others}"):
+        tm.zero_one_big_m(data, penalty=1.0, big_m=2.0)
+    with pytest.raises(ValueError, match="conflict_search needs dense points"):
+        tm.search.conflict_search(data, penalty=1.0, intercept="free")
+    with pytest.raises(ValueError, match="rsvm_path needs dense points"):
+        tm.paths.rsvm_path(data=data, norm_bounds=[1.0])
+    with pytest.raises(ValueError, match=r"normalise=zscore needs dense points.*take unit"):
+        tm.fit("c_svc", data, C=1.0, normalise="zscore")
+    with pytest.raises(ValueError, match=r"method sgd needs dense points.*take method=direct"):
+        tm.solve(tm.soft_margin_svc(data, ridge=1.0, intercept="none"), method="sgd")
+    assert tm.solve(tm.c_svc(data, C=1.0)).certificate.verdict.closed

@@ -1,0 +1,271 @@
+"""The same points sparse and dense: the same model, optimum, interval, verdict and hyperplane."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+from sklearn.svm import SVC
+
+import tightmargin as tm
+from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.parameters import INTERCEPTS
+from tightmargin.solvers.proof_files import checker
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+WORDS: dict[str, dict[str, Any]] = {
+    "hard_margin_svc": {},
+    "hard_margin_svc_dual": {},
+    "max_margin_svc": {},
+    "c_svc": {"C": 0.7, "class_weight": (1.0, 2.0)},
+    "c_svc_dual": {"C": 0.7},
+    "soft_margin_svc": {"ridge": 0.02},
+    "soft_margin_svc_dual": {"ridge": 0.02},
+    "kernel_soft_margin_svc": {"ridge": 0.02},
+    "weighted_svc": {"ridge": 0.02, "pi": 0.3},
+    "nu_svc": {"nu": 0.3},
+    "nu_svc_dual": {"nu": 0.6, "class_balance": "balanced"},
+    "reduced_hull_svc": {"hull_bound": 0.2},
+    "rsvm": {"norm_bound": 0.8},
+    "rsvm_dual": {"norm_bound": 0.8},
+    "rsvm_dual_perspective": {"norm_bound": 0.8},
+    "rsvm_relaxed": {},
+    "rsvm_kernel_relaxed": {},
+}
+SEPARABLE = ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc")
+
+
+def _points(*, separable: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Forty points with an empty row, a row and a column of one number, and an empty column."""
+    rng = np.random.default_rng(7)
+    X = np.round(rng.normal(size=(40, 6)), 2) * (rng.random((40, 6)) < 0.4)
+    y = np.where(X[:, 0] + X[:, 1] + 0.4 * rng.normal(size=40) > 0, 1, -1)
+    X[:, 0] += (2.0 if separable else 0.3) * y
+    X[:, 4] = 0.0
+    X[:, 5] = 0.0
+    X[3, 5] = 1.25
+    X[7] = 0.0
+    X[7, 0] = 3.0 * y[7]
+    if not separable:
+        X[11] = 0.0
+    return X, y
+
+
+def _pair(*, separable: bool = False) -> tuple[tm.TrainingData, tm.TrainingData]:
+    X, y = _points(separable=separable)
+    return tm.TrainingData(X, y), tm.TrainingData(sp.csc_matrix(X), y)
+
+
+def test_every_entry_that_keeps_sparse_points_is_compared() -> None:
+    assert set(WORDS) == {name for name, entry in CATALOGUE.items() if entry.keeps_sparse}
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("name", WORDS)
+def test_sparse_points_have_the_model_and_the_optimum_of_dense_ones(
+    name: str, intercept: str
+) -> None:
+    dense, sparse = _pair(separable=name in SEPARABLE)
+    models = [tm.build(name, data, **WORDS[name], intercept=intercept) for data in (dense, sparse)]
+    assert models[1].origin.data is sparse, "no copy was made"
+    forms = [standard_form(model) for model in models]
+    for part in ("lower", "upper", "row_lower", "row_upper"):
+        if hasattr(forms[0], part):
+            np.testing.assert_array_equal(getattr(forms[0], part), getattr(forms[1], part))
+    assert (forms[0].A != forms[1].A).nnz == 0
+    first, second = (tm.solve(model, method="direct") for model in models)
+    assert first.certificate.verdict is second.certificate.verdict
+    assert second.certificate.verdict is Verdict.CERTIFIED
+    assert first.certificate.facts.keys() == second.certificate.facts.keys()
+    assert second.objective == pytest.approx(first.objective, rel=1e-6, abs=1e-9)
+    assert first.bound is not None
+    assert second.bound is not None
+    assert second.objective is not None
+    # Each interval holds the one optimum.
+    assert max(first.bound, second.bound) <= min(first.objective, second.objective)
+    if CATALOGUE[name].classifier is not None:
+        found = [
+            CATALOGUE[name].classifier(model.origin, result.values, result.duals)
+            for model, result in zip(models, (first, second), strict=True)
+        ]
+        np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-4)
+        assert found[0][1] == pytest.approx(found[1][1], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rsvm", "rsvm_dual"])
+def test_auto_leaves_sparse_points_to_a_solver_and_agrees_with_the_method(name: str) -> None:
+    dense, sparse = _pair()
+    first, second = (tm.solve(tm.build(name, data, **WORDS[name])) for data in (dense, sparse))
+    assert (first.solver, second.solver) == ("tightmargin", "clarabel")
+    assert second.objective == pytest.approx(first.objective, rel=2e-6)
+    named = tm.solve(tm.build(name, sparse, **WORDS[name]), method="segments")
+    assert named.certificate.verdict is Verdict.CERTIFIED
+
+
+def test_scikit_learn_finds_the_same_hyperplane() -> None:
+    X, y = _points()
+    witness = SVC(C=0.7, kernel="linear", tol=1e-9).fit(sp.csr_matrix(X), y)
+    ours = tm.FormulationClassifier(C=0.7).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(ours.coef_, witness.coef_.toarray(), atol=1e-4)
+    new = sp.random_array((9, 6), density=0.3, rng=np.random.default_rng(1), format="coo")
+    np.testing.assert_allclose(
+        ours.decision_function(new), witness.decision_function(new.tocsr()), atol=1e-3
+    )
+    np.testing.assert_array_equal(ours.decision_function(new), ours.decision_function(new.tocsr()))
+    assert ours.score(sp.dok_array(X), y) == witness.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nu_svc", {"nu": 0.3}),
+        ("c_svc_dual", {"C": 1.0, "kernel": "rbf", "width": 0.3}),
+        ("c_svc", {"C": 1.0, "normalise": "zscore"}),
+        ("c_svc", {"C": 1.0, "kpca": "full", "kernel": "rbf", "width": 0.3}),
+        ("multiclass_hinge", {"ridge": 0.1}),
+        ("weighted_svc", {"ridge": 0.1, "pi": 0.5, "probability_grid": 3}),
+    ],
+)
+def test_estimators_fitted_on_sparse_points_are_those_of_dense_ones(
+    name: str, words: dict[str, Any]
+) -> None:
+    X, y = _points()
+    dense = tm.FormulationClassifier(name, **words).fit(X, y)
+    sparse = tm.FormulationClassifier(name, **words).fit(sp.coo_array(X), y)
+    assert sparse.certificate_.verdict is dense.certificate_.verdict
+    new = np.random.default_rng(2).normal(size=(5, 6)) * [1, 0, 1, 1, 0, 1]
+    values = [dense.decision_function(new)]
+    values += [machine.decision_function(sp.csc_array(new)) for machine in (dense, sparse)]
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(values[2], values[0], atol=1e-5)
+    if "probability_grid" in words:
+        found = sparse.predict_proba(sp.csr_array(new))
+        np.testing.assert_allclose(found, dense.predict_proba(new), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("zero_one_big_m", {"penalty": 1.0, "big_m": "derived"}),
+        ("ramp_relaxed", {"C": 1.0, "big_m": 8.0}),
+        ("conic_sdp", {"penalty": 1.0}),
+        ("extended_nu_svc", {"nu": 0.3}),
+        ("extended_nu_svc_ball", {"nu": 0.3}),
+        ("matrix_svc_full", {"ridge": 0.1, "shape": (2, 2)}),
+    ],
+)
+def test_other_entries_read_a_dense_copy(name: str, words: dict[str, Any]) -> None:
+    X, y = _points()
+    X = X[12:34, :4]
+    y = y[12:34]
+    results = [
+        tm.solve(tm.build(name, tm.TrainingData(points, y), **words), time_limit=60)
+        for points in (X, sp.coo_array(X))
+    ]
+    assert results[0].objective is not None
+    assert results[1].objective == results[0].objective
+    assert results[1].certificate.verdict is results[0].certificate.verdict
+    sparse = tm.TrainingData(sp.coo_array(X), y)
+    assert results[1].data["sha256"] == sparse.sha256
+
+
+def test_an_edited_sparse_model_is_the_edited_dense_one() -> None:
+    dense, sparse = _pair()
+    models = [tm.c_svc(data, C=0.7) for data in (dense, sparse)]
+    for model in models:
+        model.w[1].fix(0.25)
+        model.margin[4].deactivate()
+        model.margin[5].set_value(model.margin[5].body >= 0.5)
+        model.side = pyo.Constraint(expr=model.w[0] + model.w[2] <= 0.6)
+        model.C = 0.9
+    changed = [
+        str(tm.diff(tm.c_svc(data, C=0.7), model))
+        for data, model in zip((dense, sparse), models, strict=True)
+    ]
+    assert changed[0] == changed[1]
+    first, second = (tm.solve(model) for model in models)
+    assert second.certificate.verdict is Verdict.CERTIFIED
+    assert second.objective == first.objective
+    for other in (models[1].clone(), pickle.loads(pickle.dumps(models[1]))):
+        assert tm.solve(other).objective == first.objective
+
+
+def test_a_proof_of_a_sparse_model_is_checked_by_the_checker_alone(tmp_path: Path) -> None:
+    dense, sparse = _pair()
+    documents = []
+    for name, data in (("dense", dense), ("sparse", sparse)):
+        file = tmp_path / f"{name}.json"
+        result = tm.solve(tm.c_svc(data, C=0.7), proof=file)
+        claim = checker.check(json.loads(file.read_text()))
+        assert claim.kind == "optimum"
+        assert result.bound is not None
+        documents.append(json.loads(file.read_text())["model"])
+    assert documents[0] == documents[1], "the same model, number by number"
+
+
+def test_a_saved_result_is_certified_again_on_the_sparse_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X = sp.random_array((30, 40), density=0.1, rng=rng).toarray()
+    X[:, 0] = 1.0 + np.arange(30) / 10
+    y = np.where(np.arange(30) % 3, 1, -1)
+    file = tmp_path / "points.libsvm"
+    dump_svmlight_file(X, y, str(file))
+    data = tm.load(str(file))
+    assert data.is_sparse
+    saved = tmp_path / "fit.json"
+    for model in (
+        tm.c_svc(data, C=0.5),
+        tm.zero_one_relaxed(data, penalty=1.0, big_m=9.0),
+    ):
+        tm.solve(model).save(saved)
+        found = tm.certify(saved, str(file))
+        assert found.verdict is Verdict.CERTIFIED
+    with pytest.raises(ValueError, match="saved for other data"):
+        tm.certify(saved, tm.TrainingData(data.X.toarray(), y))
+
+
+def test_a_large_problem_is_certified_without_a_dense_copy() -> None:
+    """Factors of the matrix of 6,000 x 6,000 would be dense; an array of them needs 288 MB."""
+    rng = np.random.default_rng(0)
+    n = 6000
+    X = sp.random_array((n, n), density=10 / n, rng=rng, format="csr")
+    y = np.where(X @ rng.normal(size=n) + 0.1 * rng.normal(size=n) > 0, 1, -1)
+    tm.solve(tm.c_svc(tm.TrainingData(X[:50], y[:50]), C=1.0))  # what is loaded once
+    tracemalloc.start()
+    result = tm.solve(tm.c_svc(tm.TrainingData(X, y), C=1.0))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.solver == "tightmargin"
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert most < 8 * n * n / 4
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("name", ["c_svc", "soft_margin_svc", "weighted_svc"])
+def test_newton_steps_end_where_solvers_do(name: str, intercept: str) -> None:
+    for data in _pair():
+        model = tm.build(name, data, **WORDS[name], intercept=intercept)
+        ours, theirs = tm.solve(model, method="newton"), tm.solve(model, "clarabel")
+        assert ours.certificate.verdict is Verdict.CERTIFIED
+        assert ours.certificate.facts["stop"] == "converged"
+        assert ours.objective == pytest.approx(theirs.objective, rel=1e-6)
+        assert ours.duals["margin"] == pytest.approx(theirs.duals["margin"], abs=1e-3)
+
+
+def test_newton_steps_that_are_stopped_keep_a_proven_interval() -> None:
+    data = _pair()[1]
+    found = tm.solve(tm.c_svc(data, C=1e6), method="newton", time_limit=0.05)
+    best = tm.solve(tm.c_svc(data, C=1e6), "clarabel")
+    assert found.objective is not None
+    assert best.bound is not None
+    assert found.objective >= best.bound
+    assert found.bound is None or found.bound <= best.objective
