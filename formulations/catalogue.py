@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -19,6 +18,8 @@ from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean, one_of, refuse_misspelt
+from tightmargin.formulations.problem_class import INTEGER_CLASSES as INTEGER_CLASSES
+from tightmargin.formulations.problem_class import ProblemClass as ProblemClass
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed, Readable, frame_of, value_text
 
@@ -31,22 +32,7 @@ Values = Mapping[str, NDArray[np.float64]]
 Classifier = Callable[["Origin", Values, Values], tuple[NDArray[np.float64], Any]]
 
 
-class ProblemClass(StrEnum):
-    """The class a solver must be able to take."""
-
-    LP = "LP"
-    QP = "QP"
-    SOCP = "SOCP"
-    SDP = "SDP"
-    MILP = "MILP"
-    MIQP = "MIQP"
-    MISOCP = "MISOCP"
-    LRCP = "LRCP"
-    NONCONVEX = "NONCONVEX"
-
-
 OTHERS = "a formulation that tm.catalogue.to_frame() calls weighted"
-INTEGER_CLASSES = (ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP)
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -127,3 +128,17 @@ def refuse_misspelt(
     ]
     if missing:
         raise TypeError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
+
+
+def checked_shift(shift: float | str, smallest: float, noise: float) -> float:
+    """Number to add to the diagonal; that of "smallest" is 0 where rounding is all there is."""
+    if isinstance(shift, str):
+        if shift != "smallest":
+            raise ValueError(f"shift must be a number or smallest, got {shift!r}")
+        return -smallest if smallest < -100 * noise else 0.0
+    if isinstance(shift, bool | np.bool_) or not isinstance(shift, Real):
+        raise ValueError(f"shift must be a number or smallest, got {shift!r}")
+    number = float(shift)
+    if not 0 <= number < np.inf:
+        raise ValueError(f"shift must be a finite number of at least 0, got {shift!r}")
+    return number

@@ -4,13 +4,11 @@ A node is a box l <= w <= u. On ||w|| = 1 the secants of w_j^2 give (l + u)'w >=
 
     min h(w)   s.t.   l <= w <= u,   (l + u)'w >= 1 + l'u,   cuts
 
-bounds it from below: the linear program (9) of Takeda & Sugiyama 2008 with w_ref = l + u. It falls
-short by at most sum_j (u_j - l_j)^2 / 4 of norm, so that halving boxes closes the gap. Each node's
-program is solved in its dual form (node_program.py), but its bound is proven from the multipliers
-with all roundings counted (node_bound.py). Local searches (Algorithm 7) from many directions give
-the incumbent; their corners give global concavity cuts (sphere_cuts.py); boxes shrink by ||w|| = 1,
-by multipliers, and at the root by the extents of {h < incumbent}. The bound of the whole is the
-least over open nodes and, of what was dropped, the goal just below the incumbent.
+bounds it from below: (9) of Takeda & Sugiyama 2008 with w_ref = l + u. It falls short by at most
+sum_j (u_j - l_j)^2 / 4 of norm: halving boxes closes the gap. Programs are solved in dual form
+(node_program.py), bounds proven from multipliers (node_bound.py). Local searches (Algorithm 7) give
+the incumbent, their corners global concavity cuts (sphere_cuts.py); boxes shrink by ||w|| = 1 and
+by multipliers. The bound of all is the least of open nodes, and the goal of what was dropped.
 """
 
 from __future__ import annotations

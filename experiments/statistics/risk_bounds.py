@@ -12,12 +12,9 @@ each theorem holds with probability at least 1 - delta over the drawing of the p
     4   nu <= nu_bar, alpha < 0    risk <= nu + G(alpha)
     5   nu <= nu_bar, alpha > 0    risk >= nu - G(alpha), and nu - G(alpha) <= nu - G(phi)
 
-What the paper leaves unsaid, and is asked for or checked here: R bounds the norm of every x that
-can be drawn, not of the m points only; c is a constant of the lemma behind them that nobody has
-computed (Schoelkopf et al. 2000), so that only bounds with the same c can be compared; |b| <= R,
-which holds for minimisers but not for all (w, b); the root is real. The last number of Theorem 5
-bounds the bound and says nothing on the risk, which a smaller CVaR therefore need not lower.
-In its appendix C, y_i <w, x_i> + b stands for y_i (<w, x_i> + b).
+Unsaid in the paper, asked for or checked here: R bounds every x that can be drawn; c is of a lemma
+(Schoelkopf et al. 2000), and nobody has computed it: only bounds with the same c compare; |b| <= R,
+which holds for minimisers; the root is real. Appendix C's y_i <w, x_i> + b is y_i (<w, x_i> + b).
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from tightmargin.formulations.data.sparse_points import (
     sparse_points,
 )
 from tightmargin.formulations.data.two_classes import TwoClasses
+from tightmargin.formulations.parameters import checked_shift
 from tightmargin.number_words import count_text, number_text, short
 from tightmargin.printing import Page, value_text
 
@@ -183,20 +183,6 @@ def _dense_points(X: Any) -> Array:
     return points
 
 
-def _checked_shift(shift: float | str, smallest: float, noise: float) -> float:
-    """Number to add to the diagonal; that of "smallest" is 0 where rounding is all there is."""
-    if isinstance(shift, str):
-        if shift != "smallest":
-            raise ValueError(f"shift must be a number or smallest, got {shift!r}")
-        return -smallest if smallest < -100 * noise else 0.0
-    if isinstance(shift, bool | np.bool_) or not isinstance(shift, Real):
-        raise ValueError(f"shift must be a number or smallest, got {shift!r}")
-    number = float(shift)
-    if not 0 <= number < np.inf:
-        raise ValueError(f"shift must be a finite number of at least 0, got {shift!r}")
-    return number
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class GramData(TwoClasses):
     """A positive semidefinite kernel matrix with labels.
@@ -253,7 +239,7 @@ class GramData(TwoClasses):
         eigenvalues, vectors = np.linalg.eigh(gram)
         smallest = float(eigenvalues[0])
         noise = len(gram) * np.finfo(float).eps * max(abs(eigenvalues[-1]), abs(smallest))
-        shift = _checked_shift(self.shift, smallest, noise)
+        shift = checked_shift(self.shift, smallest, noise)
         if smallest + shift < -100 * noise:
             small = f", and shift={shift:.6g} is too small" if shift else ""
             raise ValueError(

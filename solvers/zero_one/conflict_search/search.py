@@ -87,10 +87,8 @@ def conflict_search(
     side : SideRows, optional
         What a hyperplane has to meet besides. It is met, and points are kept, to NEAR; where no
         point is found, the objective is infinite.
-    clock : callable
-        time.process_time counts processor time instead.
-    progress : callable(TracePoint)
-        Told about progress.
+    clock, progress : callable
+        time.process_time counts processor time instead; told about each TracePoint.
 
     Raises
     ------
