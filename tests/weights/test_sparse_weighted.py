@@ -1,0 +1,65 @@
+"""Sparse weighted points have the optima of dense points repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import tightmargin as tm
+from tightmargin.solvers.proofs.verdict import Verdict
+
+ENTRIES: dict[str, dict[str, Any]] = {
+    "c_svc": {"C": 1.0},
+    "c_svc_dual": {"C": 1.0},
+    "soft_margin_svc": {"ridge": 0.1},
+    "soft_margin_svc_dual": {"ridge": 0.1},
+    "weighted_svc": {"ridge": 0.1, "pi": 0.3},
+    "nu_svc": {"nu": 0.4},
+    "nu_svc_dual": {"nu": 0.4},
+    "reduced_hull_svc": {"hull_bound": 0.2},
+    "rsvm": {"norm_bound": 1.0},
+    "rsvm_relaxed": {},
+}
+
+
+def drawn() -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) * (rng.random((40, 6)) < 0.4)
+    y = np.where(X[:, 0] + rng.normal(size=40) > 0, "b", "a")
+    return X, y, rng.integers(0, 4, size=40)
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_whole_number_weights_of_sparse_points_repeat_them(entry: str, intercept: str) -> None:
+    X, y, times = drawn()
+    sparse = tm.TrainingData(sp.csr_matrix(X), y, sample_weight=times)
+    again = np.repeat(np.arange(40), times)
+    dense = tm.TrainingData(X[again], y[again])
+    ours, repeated = (
+        tm.solve(tm.build(entry, data, intercept=intercept, **ENTRIES[entry]))
+        for data in (sparse, dense)
+    )
+    assert ours.certificate.verdict is Verdict.CERTIFIED
+    assert ours.objective == pytest.approx(repeated.objective, rel=2e-6, abs=1e-9)
+
+
+def test_a_dense_copy_keeps_the_weights() -> None:
+    X, y, times = drawn()
+    data = tm.TrainingData(sp.csr_matrix(X), y, sample_weight=times)
+    copy = data.dense_for("this test")
+    assert copy.weights is not None
+    assert data.weights is not None
+    assert (copy.weights == data.weights).all()
+    assert (copy.weights == times[times > 0]).all()
+    assert (copy.X == X[times > 0]).all()
+
+
+def test_the_search_on_many_sparse_points_refuses_weights() -> None:
+    X, y, times = drawn()
+    model = tm.c_svc(tm.TrainingData(sp.csr_matrix(X), y, sample_weight=times), C=1.0)
+    with pytest.raises(ValueError, match="newton does not take weighted points"):
+        tm.solve(model, method="newton")
