@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import inspect
 import io
 import itertools
 import math
@@ -83,12 +82,6 @@ def tasks() -> list[Task]:
     return found
 
 
-def runnable() -> list[Task]:
-    """All but the seventh, as long as points have no weights."""
-    weighted = "sample_weight" in inspect.signature(tm.TrainingData).parameters
-    return [task for task in tasks() if weighted or task.number != 7]
-
-
 @dataclass(frozen=True)
 class Run:
     """What a section printed, and the names as it left them."""
@@ -104,7 +97,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Run]]:
     space: dict[str, Any] = {}
     found: dict[int, Run] = {}
     with contextlib.chdir(tmp_path_factory.mktemp("first_hour")):
-        for task in runnable():
+        for task in tasks():
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(compile(task.code, f"{PAGE.name}, section {task.number}", "exec"), space)
@@ -141,7 +134,7 @@ def alike(printed: str, shown: str) -> bool:
 
 
 def test_it_prints_what_is_shown(runs: dict[int, Run]) -> None:
-    for task in runnable()[1:]:
+    for task in tasks()[1:]:
         printed, shown = runs[task.number].printed, task.shown
         if shown.startswith("...\n"):  # the beginning is left out
             shown = shown.removeprefix("...\n")
@@ -211,8 +204,6 @@ def test_the_file_says_what_the_model_says(runs: dict[int, Run]) -> None:
 
 
 def test_weights_count_as_they_do_elsewhere(runs: dict[int, Run]) -> None:
-    if 7 not in runs:
-        pytest.skip("points have no weights")
     data, weights = runs[7].space["data"], runs[7].space["weights"]
     assert float(runs[7].printed) == pytest.approx(svc_value(data.X, data.y, weights), rel=1e-5)
 
