@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tightmargin.experiments.estimators.kernels_of_fits import expansion_points
 from tightmargin.experiments.estimators.proven_fit import ProblemStatement
@@ -207,7 +208,7 @@ def libsvm(estimator: Any, data: TrainingSet, of_nu: bool) -> Iterator[FittedPro
     coefficients = estimator.dual_coef_
     if sp.issparse(coefficients):
         coefficients = coefficients.toarray()
-    K, support = len(data.classes), np.asarray(estimator.support_)
+    K, support = len(data.classes), _support(estimator, data)
     offsets = np.ravel(estimator.intercept_)
     pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
     if coefficients.shape != (K - 1, len(support)) or offsets.shape != (len(pairs),):
@@ -261,9 +262,22 @@ def _nu(
     return ProblemStatement(said, "nu_svc", given), problem
 
 
+def _support(estimator: Any, data: TrainingSet) -> NDArray[np.intp]:
+    """Places of the support vectors in X.
+
+    Where samples weigh 0, libsvm leaves them out, and `support_` counts the others alone. Of a
+    precomputed kernel it is what decision_function reads, right or wrong.
+    """
+    support = np.asarray(estimator.support_, dtype=np.intp)
+    if data.weights is None or data.weights.all() or estimator.kernel == "precomputed":
+        return support
+    kept = np.flatnonzero(data.weights)
+    return kept[support] if not len(support) or support.max() < len(kept) else support
+
+
 def _refuse_other_fits(estimator: Any, data: TrainingSet) -> None:
     """Refuse points that cannot be those of the fit, and coefficients that predict nothing."""
-    name, support = type(estimator).__name__, np.asarray(estimator.support_)
+    name, support = type(estimator).__name__, _support(estimator, data)
     fitted = int(getattr(estimator, "shape_fit_", (data.n,))[0])
     if fitted != data.n or (len(support) and support.max() >= data.n):
         raise ValueError(

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.formulas.formula import Formula, Row
 from tightmargin.formulations.formulas.modes import at_mode
+from tightmargin.number_words import number_text
 from tightmargin.printing import value_text
 from tightmargin.solvers.showing.statements import Statement, in_words, of_nodes, of_text
 
@@ -56,7 +58,12 @@ def data_statement(origin: Origin) -> Statement:
     """The data in a line, with every hyperparameter."""
     told = ((word, value_text(value)) for word, value in origin.parameters.items())
     settings = "".join(f"; {word} = {text}" for word, text in told if text)
-    return in_words("data", f"{value_text(origin.data)}{settings}")
+    counted = ""
+    if is_weighted(origin.data):
+        counted = (
+            f" (each counts as often as it weighs, n = {number_text(origin.data.total_weight)})"
+        )
+    return in_words("data", f"{value_text(origin.data)}{counted}{settings}")
 
 
 def _name(row: Row) -> str:

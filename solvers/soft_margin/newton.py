@@ -2,8 +2,8 @@
 
     entry            ridge     price of point i
     c_svc            1/2       C s_i
-    soft_margin_svc  ridge     1 / n
-    weighted_svc     ridge     (1 - pi) / n or pi / n
+    soft_margin_svc  ridge     c_i, the share of the point in the mean
+    weighted_svc     ridge     (1 - pi) c_i or pi c_i
 
 An entry is ridge (||w||^2 [+ b^2]) + sum_i c_i xi_i, so that with prices c_i / (2 ridge) it is
 2 ridge times the problem of `proximal_newton`, and its multipliers are 2 ridge times those.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.common.hinge import point_weights
+from tightmargin.formulations.common.hinge import mean_weights, point_weights
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import has_sparse_points
@@ -35,10 +35,10 @@ def _prices(origin: Origin) -> tuple[float, Array]:
     data, given = origin.data, origin.parameters
     if origin.entry == "c_svc":
         return 0.5, float(given["C"]) * point_weights(data, given["class_weight"])
-    shares = np.full(data.n, 1 / data.n)
+    shares = np.broadcast_to(mean_weights(data), data.n)
     if origin.entry == "weighted_svc":
         pi = float(given["pi"])
-        shares = np.where(data.y > 0, 1 - pi, pi) / data.n
+        shares = np.where(data.y > 0, 1 - pi, pi) * shares
     return float(given["ridge"]), shares
 
 
@@ -83,5 +83,6 @@ register_method(
         "Newton steps by conjugate gradients on the dual's proximal point method",
         automatic=_chosen,
         keeps_sparse=True,
+        weighted=True,
     )
 )

@@ -269,3 +269,24 @@ def test_newton_steps_that_are_stopped_keep_a_proven_interval() -> None:
     assert best.bound is not None
     assert found.objective >= best.bound
     assert found.bound is None or found.bound <= best.objective
+
+
+@pytest.mark.parametrize("method", ["direct", "newton"])
+@pytest.mark.parametrize("name", ["c_svc", "soft_margin_svc", "weighted_svc"])
+def test_weights_of_sparse_points_are_repeated_points(name: str, method: str) -> None:
+    X, y = _points()
+    weights = np.arange(len(y)) % 4  # every fourth point is none at all
+    again = np.repeat(np.arange(len(y)), weights)
+    words = {word: value for word, value in WORDS[name].items() if word != "class_weight"}
+    data = tm.TrainingData(sp.csr_array(X), y, sample_weight=weights)
+    assert data.n == np.count_nonzero(weights)
+    with pytest.raises(ValueError, match="read-only"):
+        data.X.data[0] = 1.0
+    model = tm.build(name, data, **words)
+    weighted = tm.solve(model, method=method)
+    repeated = tm.solve(tm.build(name, tm.TrainingData(X[again], y[again]), **words))
+    assert weighted.certificate.verdict is Verdict.CERTIFIED
+    assert weighted.objective == pytest.approx(repeated.objective, rel=2e-6)
+    dense = tm.TrainingData(X, y, sample_weight=weights)
+    assert data.dense_for("a test").weights.tolist() == dense.weights.tolist()
+    assert data.sha256 != tm.TrainingData(sp.csr_array(X), y).sha256

@@ -28,6 +28,7 @@ from benchmarks import (
     nu_lp_memory,
     nu_lp_routes,
     rsvm,
+    sparse_points,
 )
 from benchmarks.measuring import MEGABYTE, in_turns, quiet, stop_before_run
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
@@ -212,6 +213,17 @@ def test_a_path_that_differs_from_the_solver_is_no_benchmark() -> None:
     unproven = replace(path, not_reached=(2.0,))
     with pytest.raises(RuntimeError, match="not certified"):
         conic_path.certified(unproven)
+
+
+def test_every_route_of_sparse_points_has_the_same_problem() -> None:
+    X, y = sparse_points.instance(40, 3)
+    found = sparse_points.proven(X, y)
+    bare = sparse_points.PROOFS[sparse_points.BARE](X, y)
+    np.testing.assert_allclose(bare.w, found.values["w"], atol=1e-6)
+    by_hand = sparse_points.by_highspy(X, y)
+    by_hand.run()
+    least = tm.solve(tm.rsvm_relaxed(tm.TrainingData(X, y))).objective
+    assert by_hand.getInfo().objective_function_value == pytest.approx(least, abs=1e-7)
 
 
 def test_rsvm_runs() -> None:

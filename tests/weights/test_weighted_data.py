@@ -122,7 +122,7 @@ def test_copies_keep_weights_and_names() -> None:
     shown = repr(data)
     assert "mine: 6 points, 2 features, weighted" in shown
     assert "from 0.25 to 3, in all 8.75" in shown
-    assert "weighted" in str(tm.show(clone))
+    assert "weighted (each counts as often as it weighs, n = 8.75)" in str(tm.show(clone))
 
 
 # --- results and files ----------------------------------------------------------------------------
@@ -219,6 +219,12 @@ def test_duals_are_told_for_all_points_given(kernel: str | None) -> None:
     # Theirs are places among the points that weigh something.
     assert machine.support_.tolist() == sorted(np.flatnonzero(S)[theirs.support_].tolist())
     assert np.allclose(machine.decision_function(X), theirs.decision_function(X), atol=ROOT)
+    ends = tm.certify_fitted(theirs, X, Y, sample_weight=S).parts[0]
+    assert ends.attained is not None
+    assert ends.below is not None
+    most = -machine.result_.objective  # the dual minimises minus the optimum
+    assert ends.below.varying <= most * (1 + 1e-6)
+    assert most <= ends.attained.varying * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(
