@@ -207,7 +207,8 @@ def test_every_method_belongs_to_formulations_that_exist() -> None:
         for entry in own.entries:
             assert entry in CATALOGUE
             assert own.name in method_names(entry)
-    assert method_names("c_svc") == ("auto", "direct")
+    assert method_names("c_svc") == ("auto", "direct", "newton")
+    assert method_names("max_margin_svc") == ("auto", "direct")
 
 
 def test_a_heuristic_is_never_chosen_for_the_user() -> None:

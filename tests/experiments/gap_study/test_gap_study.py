@@ -468,7 +468,7 @@ def test_csv_keeps_instance_label_and_entry(study: GapStudy, tmp_path: Path) -> 
         rows = list(csv.DictReader(stream))
     assert list(rows[0]) == [
         "instance", "formulation", "entry", "value", "certified bound", "claimed bound",
-        "absolute gap", "relative gap", "solver", "status", "seconds", "certificate",
+        "absolute gap", "relative gap", "claimed gap", "solver", "status", "seconds", "certificate",
     ]  # fmt: skip
     assert len(rows) == 2 * (len(RELAXATIONS) + 1)
     assert [r["entry"] for r in rows[: len(RELAXATIONS)]] == [

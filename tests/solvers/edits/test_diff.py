@@ -259,7 +259,7 @@ def test_what_diff_refuses() -> None:
     foreign.x = pyo.Var()
     with pytest.raises(ValueError, match="no model of the catalogue"):
         tm.diff(foreign)
-    with pytest.raises(TypeError, match="constructed Pyomo models"):
+    with pytest.raises(TypeError, match="takes a Pyomo ConcreteModel for `edited`, got int"):
         tm.diff(foreign, 3)
     other = pyo.ConcreteModel()
     other.w = pyo.Var([0])

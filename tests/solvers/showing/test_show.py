@@ -256,7 +256,7 @@ def test_large_models_are_shown_at_once() -> None:
 
 @pytest.mark.parametrize("model", [3, None, pyo.AbstractModel()])
 def test_what_is_no_model_is_refused(model: Any) -> None:
-    with pytest.raises(TypeError, match="show takes a constructed Pyomo model"):
+    with pytest.raises(TypeError, match=r"show\(\) takes a Pyomo ConcreteModel for `model`"):
         tm.show(model)
 
 
