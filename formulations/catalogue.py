@@ -92,7 +92,7 @@ class Entry(Printed):
     takes : tuple of type
         Kinds of data the builder accepts.
     weighted : bool
-        Whether it takes weighted points: its optimum is that of the points repeated.
+        Whether it takes weighted points: they are as good as repeated ones.
     keeps_sparse : bool
         Whether the builder, `check` and `classifier` read sparse points as they are. Every other
         entry gets a dense copy of up to 2 GiB.

@@ -8,18 +8,20 @@ that do not touch S each holds such a point, so
 
 with k = 0 until something is known. These are combinatorial Benders cuts (Codato & Fischetti,
 Operations Research 54, 2006; for this loss Santana et al., Journal of Global Optimization 2025);
-conflicts that are found lower the right-hand side for others.
+conflicts that are found lower the right-hand side for others. The k penalties are those of the
+lightest point of each where the points are weighted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.conflicts import (
@@ -61,15 +63,19 @@ class _ConflictSearch:
 
     data: TrainingData
     intercept: str
-    penalty: float
+    prices: Array
     cutoff: float
     paid: tuple[Points, ...]
 
     def ceiling(self, points: Iterable[int]) -> float:
         """Norm that keeping some points must exceed; rounded upwards."""
         own = set(points)
-        outside = sum(own.isdisjoint(group) for group in self.paid)
-        return (self.cutoff - outside * self.penalty) + 4e-16 * self.cutoff
+        outside = (group for group in self.paid if own.isdisjoint(group))
+        return (self.cutoff - math.fsum(map(self.price, outside))) + 4e-16 * self.cutoff
+
+    def price(self, points: Points) -> float:
+        """What one of some points costs at least."""
+        return float(self.prices[list(points)].min())
 
     def norm(self, points: Sequence[int]) -> tuple[float, Index]:
         """Proven bound on rho, and the points that prove it."""
@@ -94,7 +100,6 @@ class _ConflictSearch:
         return Conflict(tuple(sorted(left)), norm2)
 
 
-@unweighted
 def with_conflicts(
     bounds: SlackBounds,
     data: TrainingData,
@@ -107,7 +112,8 @@ def with_conflicts(
 
     Pairs come from the closed form; larger ones from points outside the disjoint conflicts so far,
     as long as these cannot all be kept, and from `separated` where a relaxation's z is given.
-    Every new disjoint conflict lowers the norm by the penalty, so the search starts again.
+    Every new disjoint conflict lowers the norm by the price of a point, so the search starts
+    again.
 
     Parameters
     ----------
@@ -133,19 +139,20 @@ def with_conflicts(
     True
     """
     cost = positive("penalty", penalty)
+    prices = data.prices(cost)
     for _ in range(ROUNDS):
         search = _search(bounds, data, cost, intercept)
-        grown = with_rows(bounds, _short(search), cost)
-        grown = with_rows(grown, _outside(_search(grown, data, cost, intercept)), cost)
-        grown = shrunk(grown, data, cost, intercept)
+        grown = with_rows(bounds, _short(search), prices)
+        grown = with_rows(grown, _outside(_search(grown, data, cost, intercept)), prices)
+        grown = shrunk(grown, data, intercept)
         finished = grown.norm2 == bounds.norm2 and len(grown.conflicts) == len(bounds.conflicts)
         bounds = grown
         if finished:
             break
     if z is not None:
         found = separated(bounds, data, z, penalty=cost, intercept=intercept)
-        bounds = with_rows(bounds, tuple(c.points for c in found), cost)
-        bounds = shrunk(bounds, data, cost, intercept)
+        bounds = with_rows(bounds, tuple(c.points for c in found), prices)
+        bounds = shrunk(bounds, data, intercept)
     sets = len(bounds.conflicts)
     if not sets:
         return bounds
@@ -210,7 +217,7 @@ def _paid(bounds: SlackBounds) -> tuple[Points, ...]:
 def _search(
     bounds: SlackBounds, data: TrainingData, penalty: float, intercept: str
 ) -> _ConflictSearch:
-    return _ConflictSearch(data, intercept, penalty, bounds.cutoff, _paid(bounds))
+    return _ConflictSearch(data, intercept, data.prices(penalty), bounds.cutoff, _paid(bounds))
 
 
 def _short(search: _ConflictSearch) -> tuple[Points, ...]:
@@ -218,19 +225,21 @@ def _short(search: _ConflictSearch) -> tuple[Points, ...]:
     data, n = search.data, search.data.n
     if n > PAIR_LIMIT:
         return ()
-    group = np.full(n, -1)
+    group, own = np.full(n, -1), np.zeros(n)  # own: the price of one's own group
     alone = np.zeros(n, dtype=bool)
     for number, points in enumerate(search.paid):
         group[list(points)] = number
+        own[list(points)] = search.price(points)
         alone[list(points)] = len(points) == 1
     inside = group >= 0
-    floor = search.ceiling(()) + search.penalty * inside  # with one's own group not counted
+    floor = search.ceiling(()) + own  # with one's own group not counted
     found: list[Points] = [
         (int(i),) for i in np.flatnonzero(~alone & (single_norms(data, search.intercept) > floor))
     ]
     alone[[i for (i,) in found]] = True
     apart = inside[:, None] & inside[None, :] & (group[:, None] != group[None, :])
-    ceilings = np.maximum(floor[:, None], floor[None, :]) + search.penalty * apart
+    both = np.minimum(own[:, None], own[None, :]) * apart
+    ceilings = np.maximum(floor[:, None], floor[None, :]) + both
     i, j = np.nonzero(np.triu(pair_norms(data, search.intercept) > ceilings * (1 + 1e-15), 1))
     wanted = ~(alone[i] | alone[j])
     return (*found, *zip(i[wanted].tolist(), j[wanted].tolist(), strict=True))

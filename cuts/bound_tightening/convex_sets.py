@@ -88,7 +88,7 @@ class TighteningSet:
 
 
 def quick_model(
-    data: TrainingData, bounds: SlackBounds, *, penalty: float, intercept: str, count: int
+    data: TrainingData, bounds: SlackBounds, *, penalty: float, intercept: str, count: float
 ) -> pyo.ConcreteModel:
     """The big-M relaxation below the cutoff, with boxes: cheap, and enough to make M moderate.
 
@@ -115,31 +115,31 @@ def quick_model(
         m.b.setub(bounds.intercept[1])
     m.t = pyo.Var(bounds=(0.0, bounds.norm2))
     m.norm_row = pyo.Constraint(expr=squared_norm(m, intercept) <= m.t)
-    objective = total(m.t, penalty * dot(1.0, m.z))
+    objective = total(m.t, penalty * dot(data.multiplicity, m.z))
     m.cutoff_row = pyo.Constraint(expr=objective <= bounds.cutoff)
     if bounds.conflicts:
         m.C = pyo.RangeSet(0, len(bounds.conflicts) - 1)
         m.conflict = AffineRows(m.C, [(membership(bounds.conflicts, data.n), m.z)], lower=1.0)
-    _add_count(m, count)
+    _add_count(m, data, count)
     m.objective = pyo.Objective(expr=objective)
     return m
 
 
 def lifted_model(
-    data: TrainingData, bounds: SlackBounds, *, penalty: float, intercept: str, count: int
+    data: TrainingData, bounds: SlackBounds, *, penalty: float, intercept: str, count: float
 ) -> pyo.ConcreteModel:
     """The rows of conic_sdp_strengthened, its cutoff row, and `count_row`."""
     m = strengthened_model(data, bounds, penalty=penalty, intercept=intercept, below_cutoff=True)
-    _add_count(m, count)
+    _add_count(m, data, count)
     counted = data.d + (intercept == "penalised")
     norm = pyo.quicksum(m.W[j, j] for j in range(counted))
-    m.objective = pyo.Objective(expr=total(norm, penalty * dot(1.0, m.z)))
+    m.objective = pyo.Objective(expr=total(norm, penalty * dot(data.multiplicity, m.z)))
     return m
 
 
-def _add_count(m: pyo.ConcreteModel, count: int) -> None:
+def _add_count(m: pyo.ConcreteModel, data: TrainingData, count: float) -> None:
     if count > 0:
-        m.count_row = pyo.Constraint(expr=dot(1.0, m.z) >= count)
+        m.count_row = pyo.Constraint(expr=dot(data.multiplicity, m.z) >= count)
 
 
 MODELS = {"qp": quick_model, "sdp": lifted_model}
@@ -152,7 +152,7 @@ def tightening_set(
     *,
     penalty: float,
     intercept: str,
-    count: int,
+    count: float,
     seconds: float | None = None,
 ) -> TighteningSet:
     """Set of one relaxation, "qp" or "sdp", with a solver prepared for it."""

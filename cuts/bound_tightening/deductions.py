@@ -35,8 +35,8 @@ def forced_by_conflicts(bounds: SlackBounds) -> SlackBounds:
     return replace(bounds, lower=lower)
 
 
-def below_count(bounds: SlackBounds, count: int, penalty: float) -> SlackBounds:
-    """norm2 <= cutoff - penalty count, where at least `count` points are violated."""
+def below_count(bounds: SlackBounds, count: float, penalty: float) -> SlackBounds:
+    """norm2 <= cutoff - penalty count, where points that weigh `count` are violated."""
     left = bounds.cutoff - penalty * count + 4 * EPS * bounds.cutoff
     return replace(bounds, norm2=min(bounds.norm2, left))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.number_words import count_text
+from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
@@ -27,8 +27,8 @@ class TighteningRound(Printed):
         Of upper_i and of upper_i - lower_i.
     kept, violated : int
         Points that are decided.
-    count : int
-        At least so many points are violated.
+    count : number
+        At least so many points are violated; of weighted ones what they weigh, at least.
     bound : float
         On the 0-1 optimum, from the set at the start of the round.
     seconds : float
@@ -42,14 +42,14 @@ class TighteningRound(Printed):
     mean_width: float
     kept: int
     violated: int
-    count: int
+    count: float
     bound: float
     seconds: float
 
     def __str__(self) -> str:
         return (
             f"{self.relaxation}: mean upper {self.mean_upper:.4g}, {self.kept} kept and "
-            f"{self.violated} violated, at least {self.count} violations, bound "
+            f"{self.violated} violated, at least {violations_text(self.count)}, bound "
             f"{self.bound:.6g}, {self.seconds:.1f} s"
         )
 
@@ -64,8 +64,8 @@ class Tightened(Framed, Drawn):
         They hold at one optimum at least.
     bound : float
         On the 0-1 optimum, proven from the bounds as they are at the end.
-    count : int
-        Violations of that optimum, at least.
+    count : number
+        Violations of that optimum, at least; of weighted points what they weigh.
     incumbent : (w, b)
         A known hyperplane,
     objective : float
@@ -76,7 +76,7 @@ class Tightened(Framed, Drawn):
 
     bounds: SlackBounds
     bound: float
-    count: int
+    count: float
     incumbent: tuple[Array, float]
     objective: float
     trace: tuple[TighteningRound, ...]
@@ -88,7 +88,7 @@ class Tightened(Framed, Drawn):
             f"Tightened: {count_text(len(self.bounds.upper), 'slack bound')}",
             self.objective,
             self.bound,
-            ended=f"{self.stop}, with at least {count_text(self.count, 'violation')}",
+            ended=f"{self.stop}, with at least {violations_text(self.count)}",
             effort=f"{count_text(len(self.trace), 'round')}, {self.seconds:.2g} s",
             parts=".bounds, .incumbent, .trace, .to_frame()",
         )
@@ -97,3 +97,10 @@ class Tightened(Framed, Drawn):
     def gap(self) -> float:
         """What is open between the bound and the known objective, relative to the latter."""
         return max(0.0, 1 - self.bound / self.objective)
+
+
+def violations_text(count: float) -> str:
+    """`2 violations`, or what those of weighted points weigh."""
+    if float(count).is_integer():
+        return count_text(int(count), "violation")
+    return f"violations of weight {number_text(count)}"

@@ -21,7 +21,7 @@ from tightmargin.cuts.bound_tightening.deductions import (
 from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, with_points
 from tightmargin.formulations.zero_one.conflicts import Conflicts, pair_conflicts
 from tightmargin.formulations.zero_one.loss import EPS, margins, zero_one_objective
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
@@ -57,7 +57,7 @@ class Work:
     progress: Callable[[str], None] | None
     trace: list[TighteningRound] = field(default_factory=list)
     bound: float = 0.0
-    count: int = 0
+    count: float = 0
 
     def __post_init__(self) -> None:
         w, b = self.incumbent
@@ -210,7 +210,7 @@ class Work:
             found = pair_conflicts(self.data, cutoff=bounds.norm2, intercept=self.intercept)
             bounds = replace(bounds, conflicts=tuple(dict.fromkeys((*bounds.conflicts, *found))))
         bounds = forced_by_conflicts(bounds)
-        self.count = max(self.count, int(bounds.violated.sum()))
+        self.count = max(self.count, self._rounded(self.data.mass(bounds.violated)))
         bounds = below_count(bounds, self.count, self.penalty)
         self.bounds = within_ball(bounds, self.rows, self.intercept, self.blur)
 
@@ -222,15 +222,22 @@ class Work:
             self.bound = max(self.bound, bound - OUTWARD * abs(bound))
             z = region.violations(self.bounds)
             cost = np.zeros(len(region.objective))
-            cost[region.z[region.z >= 0]] = 1.0
-            least = region.least(cost) + int(self.bounds.violated.sum())
+            at = region.z >= 0
+            cost[region.z[at]] = self.data.multiplicity[at]
+            least = region.least(cost) + self.data.mass(self.bounds.violated)
             if math.isfinite(least):
-                self.count = max(self.count, math.ceil(least - WHOLE))
+                self.count = max(self.count, self._rounded(least))
             found = self._cutting_off(z) if self.find_conflicts and z is not None else ()
-            self.bounds = with_rows(self.bounds, found, self.penalty)
+            self.bounds = with_rows(self.bounds, found, self.data.prices(self.penalty))
             self._deduce()
             if not found:
                 break
+
+    def _rounded(self, least: float) -> float:
+        """What violated points weigh at least: up to a whole number if all weights are such."""
+        if (self.data.multiplicity % 1 == 0).all():
+            return math.ceil(least - WHOLE)
+        return least - _out(least)
 
     def _cutting_off(self, z: Array) -> Conflicts:
         """Conflicts whose sum of z is below 1."""
@@ -320,7 +327,7 @@ def shifted(
         Bounds of ||w|| and |b| at the hyperplanes that matter, for the rounding.
     """
     shift = _foot(data, w, b) if intercept == "free" else np.zeros(data.d)
-    moved = TrainingData(data.X - shift, data.y)
+    moved = with_points(data, data.X - shift)
     size = np.abs(data.X).max(axis=1) + np.abs(shift).max(initial=0.0)
     blur = 16 * EPS * data.d * radius * size + 4 * EPS * largest_b
     return Shifted(shift, moved, data.y[:, None] * augmented(moved, intercept), blur)

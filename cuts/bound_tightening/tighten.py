@@ -20,7 +20,6 @@ from tightmargin.cuts.bound_tightening.convex_sets import MODELS
 from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.cuts.bound_tightening.rounds import Work
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.formulations.zero_one.big_m import BigM
@@ -46,7 +45,6 @@ SMALLEST_M = 1e-6
 PAYING_GAP = 0.4
 
 
-@unweighted
 @reads_dense_points
 def tighten(
     data: TrainingData,
@@ -70,7 +68,8 @@ def tighten(
         lower_i = min v_i with z_i = 0        violated when no point of the set has z_i = 0
 
     which is right because the optimum has v_i > 0 exactly where z_i = 1; then the ends of b, and
-    the least sum of z, rounded up to `count`, which leaves norm2 <= cutoff - penalty count. The
+    the least sum of z, rounded up to `count`, which leaves norm2 <= cutoff - penalty count (where
+    weights are no whole numbers, the least sum itself). The
     set is made anew a few times a round. Sets of points that the norm forbids to keep become
     conflicts (conflicts.py): disjoint ones at the start, and in each round those that cut off the
     z at which the objective is least; pairs as soon as the norm allows.

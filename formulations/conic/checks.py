@@ -55,12 +55,15 @@ def check_fixed(origin: Origin, values: Values) -> PaperCheck:
     u, w, b = signed_scores(origin.data, values)
     penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
     gamma = strengthening_values(
-        augmented(origin.data, intercept), origin.parameters["strengthening"]
+        augmented(origin.data, intercept),
+        origin.parameters["strengthening"],
+        origin.data.multiplicity,
     )
+    prices = origin.data.prices(penalty)
     v = 1 - u
-    objective = norm_of(w, b, intercept) + float(conic_loss(v, gamma, penalty).sum())
+    objective = norm_of(w, b, intercept) + float(conic_loss(v, gamma, prices).sum())
     p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
-    z = least_indicator(v, gamma, penalty)
+    z = least_indicator(v, gamma, prices)
     active = gamma > 0
     s = p**2 / np.where((p > 0) & active, z, 1.0)
     repaired = {"p": p, "q": q, "z": z, "s": s[active], "r": q[active] ** 2}
@@ -73,7 +76,7 @@ def _facts(origin: Origin, values: Values, gamma: Array, penalty: float) -> dict
     facts: dict[str, object] = {
         "errors": int((u <= 0).sum()),
         "strengthening": gamma.tolist(),
-        "conic_losses": conic_loss(1 - u, gamma, penalty).tolist(),
+        "conic_losses": conic_loss(1 - u, gamma, origin.data.prices(penalty)).tolist(),
     }
     trivial = degenerate(origin.data, w, b, origin.parameters["intercept"])
     return facts | ({"degenerate": trivial} if trivial else {})
@@ -143,32 +146,32 @@ def _overrun(W: Array, bound_on_b: float | None) -> float:
 def check_sdp(origin: Origin, values: Values) -> PaperCheck:
     """Objective of (w, b, W) with the least z, and the bound of the strengthening it implies.
 
-    gamma_i = penalty v_i^2 / T_i^2 and alpha_i = penalty v_i / T_i are the multipliers of `lifted`
-    and `hinge` at the optimum.
+    gamma_i = penalty v_i^2 / T_i^2 and alpha_i = penalty v_i / T_i, times the weight of the point,
+    are the multipliers of `lifted` and `hinge` at the optimum.
     """
     penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
     points, W, v, T = _lifted(origin, values)
     ratio = _ratio(v, T)
-    z = ratio * np.maximum(v, 0.0)
+    z, prices = ratio * np.maximum(v, 0.0), origin.data.prices(penalty)
     unproven = _unproven_bound(origin)
     bound_on_b = _bound_on_b(origin)
     proof = strengthening_bound(
         points,
         origin.data.y,
-        penalty * ratio**2,
-        penalty * ratio,
-        penalty=penalty,
+        prices * ratio**2,
+        prices * ratio,
+        penalty=prices,
         bound_on_b=bound_on_b,
     )
-    objective = _norm(W, intercept) + penalty * float(z.sum())
+    objective = _norm(W, intercept) + float(prices @ z)
     # The proven one, if there is one: conic_fixed accepts it as it stands.
-    gamma = penalty * ratio**2 if proof is None else proof.gamma
+    gamma = prices * ratio**2 if proof is None else proof.gamma
     facts = _facts(origin, values, gamma, penalty) | _rank_facts(points, W, values, objective)
     return PaperCheck(
         objective,
         violation=_overrun(W, bound_on_b),
         repaired=_repaired(W, v, T),
-        bound=None if proof is None else Lemma(proof.value, CLOSED_FORM, proof.hypotheses(penalty)),
+        bound=None if proof is None else Lemma(proof.value, CLOSED_FORM, proof.hypotheses(prices)),
         unproven=unproven,
         facts=facts,
     )
@@ -207,18 +210,21 @@ def check_budget(origin: Origin, values: Values) -> PaperCheck:
     """Norm of (w, b, W), the share spent, and the bound at the best penalty."""
     points, W, v, T = _lifted(origin, values)
     ratio = _ratio(v, T)
-    spend = origin.parameters["budget"] * origin.data.n
-    used = float((ratio * np.maximum(v, 0.0)).sum())
+    weights, n = origin.data.multiplicity, origin.data.total_weight
+    spend = origin.parameters["budget"] * n
+    used = float(weights @ (ratio * np.maximum(v, 0.0)))
     bound_on_b = _bound_on_b(origin)
-    proof = budget_bound(points, origin.data.y, ratio, spend, bound_on_b)
+    proof = budget_bound(points, origin.data.y, ratio, spend, bound_on_b, weights)
     bound = Lemma(0.0, TRACE, {"the trace of a semidefinite matrix is not negative": True})
     if proof is not None and proof[0] > 0:
         bound = Lemma(proof[0], CLOSED_FORM, priced_hypotheses(proof[1], ratio, spend))
     objective = _norm(W, origin.parameters["intercept"])
-    facts: dict[str, object] = {"errors": int((v >= 1).sum()), "spent": used / origin.data.n}
+    facts: dict[str, object] = {"errors": int((v >= 1).sum()), "spent": used / n}
     if proof is not None:
         penalty = proof[1]
-        facts |= _facts(origin, values, penalty * ratio**2, penalty) | {"penalty": penalty}
+        facts |= _facts(origin, values, penalty * weights * ratio**2, penalty) | {
+            "penalty": penalty
+        }
     return PaperCheck(
         objective,
         violation=max(_overrun(W, bound_on_b), used / spend - 1, 0.0),
@@ -255,7 +261,7 @@ def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
     W = symmetric(values["W"]) if values["W"].ndim == 1 else values["W"]
     u, w, b = signed_scores(data, values)
     counted = np.diag(W)[:-1] if intercept == "free" else np.diag(W)
-    objective = float(counted.sum()) + penalty * float(values["z"].sum())
+    objective = float(counted.sum()) + penalty * float(data.multiplicity @ values["z"])
     weight = w if intercept == "none" else np.append(w, b)
     eigenvalues = np.linalg.eigvalsh(W - np.outer(weight, weight))
     facts: dict[str, Any] = {
@@ -278,7 +284,7 @@ def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
         lift = next(_known_lifts(origin, bounds, w, b))
         repaired = {name: np.array([float(x) for x in part]) for name, part in lift.items()}
         objective = _norm(symmetric(repaired["W"]), intercept)
-        objective += penalty * float(repaired["z"].sum())
+        objective += penalty * float(data.multiplicity @ repaired["z"])
     return PaperCheck(
         objective,
         repaired=repaired,

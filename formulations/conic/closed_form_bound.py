@@ -4,6 +4,7 @@ For gamma_i >= 0, 0 <= alpha_i <= sqrt(penalty gamma_i) and violations v_i = 1 -
 
     penalty z_i  >=  2 alpha_i v_i - gamma_i v_i^2        wherever z_i = 1 if v_i > 0, z_i >= 0,
 
+(the penalty of a weighted point is that of its weight)
 so the least value of f(w~) = w~'D w~ + sum 2 alpha_i v_i - gamma_i v_i^2 bounds the 0-1 optimum,
 and the SDP (21) as well: it is a point of its dual (sdp_dual.py). f is convex where
 Q = D - sum gamma_i x~_i x~_i' is positive definite, and then, for any w~ and r half the gradient of
@@ -22,6 +23,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from tightmargin.formulations.common.least_eigenvalue import (
@@ -62,11 +64,11 @@ class StrengtheningBound:
     alpha: Array
     beta: float
 
-    def hypotheses(self, penalty: float) -> dict[str, bool]:
+    def hypotheses(self, penalty: float | Array) -> dict[str, bool]:
         """What the value rests on, looked at once more."""
         inside = self.alpha * self.alpha <= penalty * self.gamma
         return {
-            "the penalty is positive": penalty > 0,
+            "the penalty is positive": bool(np.all(np.asarray(penalty) > 0)),
             "gamma >= 0 and alpha >= 0": bool((self.gamma >= 0).all() and (self.alpha >= 0).all()),
             "alpha_i^2 <= penalty gamma_i": bool(inside.all()),
             "the price of the intercept is positive": self.beta > 0,
@@ -80,7 +82,7 @@ def strengthening_bound(
     gamma: Array,
     alpha: Array,
     *,
-    penalty: float,
+    penalty: float | Array,
     bound_on_b: float | None = None,
 ) -> StrengtheningBound | None:
     """Best value over multiples below 1 of (gamma, alpha); None where nothing is proven.
@@ -94,7 +96,8 @@ def strengthening_bound(
     gamma, alpha : array (n,)
         alpha is cut off at sqrt(penalty gamma). Numbers below 0, infinite ones and arrays of
         other shapes prove nothing.
-    penalty : float
+    penalty : float or array (n,)
+        That of each point, where their weights differ.
     bound_on_b : float, optional
         B when the intercept is free.
     """
@@ -126,18 +129,25 @@ def strengthening_bound(
 
 
 def _admissible(
-    points: Array, y: Array, gamma: Array, alpha: Array, penalty: float, bound_on_b: float | None
+    points: Array,
+    y: Array,
+    gamma: Array,
+    alpha: Array,
+    penalty: float | Array,
+    bound_on_b: float | None,
 ) -> bool:
     """Whether the numbers are ones that the bound can be taken at."""
     n = len(points)
     if points.ndim != 2 or any(part.shape != (n,) for part in (y, gamma, alpha)):
+        return False
+    if np.shape(penalty) not in ((), (n,)):
         return False
     limit = 0.0 if bound_on_b is None else bound_on_b
     return bool(
         np.all(np.abs(y) == 1)
         and np.all(np.abs(points) <= LARGEST_POINT)
         and all(np.all((part >= 0) & (part <= LARGEST_MULTIPLIER)) for part in (gamma, alpha))
-        and 0 < penalty <= LARGEST_MULTIPLIER
+        and np.all((np.asarray(penalty) > 0) & (np.asarray(penalty) <= LARGEST_MULTIPLIER))
         and 0 <= limit <= LARGEST_POINT
         and (bound_on_b is None or (points.shape[1] > 0 and np.all(points[:, -1] == 1)))
     )
@@ -224,6 +234,7 @@ def budget_bound(
     ratio: Array,
     spend: float,
     bound_on_b: float | None = None,
+    weights: ArrayLike = 1.0,
 ) -> tuple[float, float] | None:
     """Lower bound of the budget form and the penalty that proves it.
 
@@ -235,7 +246,9 @@ def budget_bound(
     ratio : array (n,)
         v_i / T_i at the solution (0 where v_i <= 0).
     spend : float
-        budget * n.
+        budget * n, n being the sum of the weights.
+    weights : array (n,)
+        What the points weigh.
     """
     if not (
         np.shape(ratio) == (len(points),)
@@ -245,14 +258,17 @@ def budget_bound(
     ):
         return None
 
+    weights = np.broadcast_to(np.asarray(weights, dtype=float), len(points))
+
     def loss(log_penalty: float) -> float:
         penalty = float(np.exp(log_penalty))
+        price = penalty * weights
         found = strengthening_bound(
-            points, y, penalty * ratio**2, penalty * ratio, penalty=penalty, bound_on_b=bound_on_b
+            points, y, price * ratio**2, price * ratio, penalty=price, bound_on_b=bound_on_b
         )
         return np.inf if found is None else -budget_value(found.value, penalty, spend)
 
-    largest = _largest_eigenvalue(points, ratio**2)
+    largest = _largest_eigenvalue(points, weights * ratio**2)
     if not 0 < largest < np.inf:
         return None
     top = float(np.log(1 / largest)) if bound_on_b is None else float(np.log(1e6 / largest))

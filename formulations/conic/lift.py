@@ -51,6 +51,7 @@ ROW_LIMIT = 150_000
     relaxes="zero_one_big_m",
     check=check_strengthened,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def conic_sdp_lift(
     data: TrainingData,
@@ -134,7 +135,7 @@ def conic_sdp_lift(
     add_products(m, lift)
     counted = range(lift.signed.shape[1] - (intercept == "free"))
     norm = pyo.quicksum(m.W[j, j] for j in counted)
-    m.objective = pyo.Objective(expr=total(norm, cost * dot(1.0, m.z)))
+    m.objective = pyo.Objective(expr=total(norm, cost * dot(data.multiplicity, m.z)))
     return m
 
 

@@ -62,19 +62,26 @@ def _add_weighted(
 
 
 def _add_spent(m: pyo.ConcreteModel, lift: Lift) -> None:
-    """cutoff - norm2 - penalty sum_j z_j, where z_j for each weight are outcomes of pairs."""
-    n, price = len(lift.open), lift.penalty
+    """cutoff - norm2 - penalty sum_j z_j, where z_j for each weight are outcomes of pairs.
+
+    A pair (i, j) stands in the row of i with the price of j, and in that of j with the price of i.
+    """
+    n, prices = len(lift.open), lift.data.prices(lift.penalty)
+    own = prices[lift.open]
     first, second = lift.pairs
     at = np.arange(len(first))
     of_first, of_second = (
-        sp.csr_matrix((np.full(len(at), -price), (who, at)), shape=(n, len(at)))
-        for who in (first, second)
+        sp.csr_matrix((-own[other], (who, at)), shape=(n, len(at)))
+        for who, other in ((first, second), (second, first))
     )
-    both = [(of_first + of_second, m.z11), (-price * chosen(lift.open, lift.data.n), m.z)]
+    both = [
+        (of_first + of_second, m.z11),
+        (sp.diags_array(-own) @ chosen(lift.open, lift.data.n), m.z),
+    ]
     other = [(of_first, m.z01), (of_second, m.z10)]
     every = np.zeros((1, lift.data.n))
-    every[0, lift.open] = -price
-    left = lift.bounds.cutoff * (1 + CUTOFF_ROOM) - price * int(lift.bounds.violated.sum())
+    every[0, lift.open] = -own
+    left = lift.bounds.cutoff * (1 + CUTOFF_ROOM) - float(prices[lift.bounds.violated].sum())
     zero = np.zeros(lift.signed.shape[1])
     _add_weighted(m, lift, "spent", -lift.trace, zero, left, (both, other, [(every, m.z)]))
 

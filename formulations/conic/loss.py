@@ -39,7 +39,7 @@ def _quotient(square: Array, share: Array) -> Array:
     return np.where(share > 0, square / np.where(share > 0, share, 1.0), limit)
 
 
-def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
+def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: ArrayLike) -> Array:
     """Loss of Proposition 1: the least penalty z + hull_loss(v, z, gamma) over 0 <= z <= 1.
 
     0 for v <= 0, then 2 sqrt(penalty gamma) v - gamma v^2 up to v = sqrt(penalty / gamma), then
@@ -49,7 +49,8 @@ def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
     Parameters
     ----------
     v, gamma : array (n,)
-    penalty : float
+    penalty : number or array (n,)
+        That of each point, where their weights differ.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
     return 2 * np.sqrt(penalty * gamma) * rising - gamma * rising**2
 
 
-def least_indicator(v: ArrayLike, gamma: ArrayLike, penalty: float) -> Array:
+def least_indicator(v: ArrayLike, gamma: ArrayLike, penalty: ArrayLike) -> Array:
     """The z that attains `conic_loss`: min(1, v sqrt(gamma / penalty)) for v > 0, and 0."""
     v, gamma = np.broadcast_arrays(np.asarray(v, float), np.asarray(gamma, float))
     return np.minimum(np.maximum(v, 0.0) * np.sqrt(gamma / penalty), 1.0)

@@ -93,7 +93,7 @@ def add_products(
     if products != "linear":
         add_norm(m, data, bounds, at, intercept)
     if products == "cutoff":
-        add_cutoff(m, bounds, at, penalty)
+        add_cutoff(m, bounds, at, data.prices(penalty))
 
 
 def _add_variables(m: pyo.ConcreteModel, width: int) -> None:
@@ -233,20 +233,19 @@ def add_norm(
     m.cone_kept = rows_by_index(m.O, lambda i: size(m.Y_rest, i) <= m.k[i] * (1 - m.z[i]))
 
 
-def add_cutoff(m: pyo.ConcreteModel, bounds: SlackBounds, at: Index, penalty: float) -> None:
-    """Rows of the cutoff; what points that are violated for sure cost is taken off it."""
+def add_cutoff(m: pyo.ConcreteModel, bounds: SlackBounds, at: Index, prices: Array) -> None:
+    """Rows of the cutoff at prices (n,); what points that are violated for sure cost is off it."""
     k, n = len(at), len(bounds.lower)
-    left = bounds.cutoff - penalty * int(bounds.violated.sum())
+    left = bounds.cutoff - float(prices[bounds.violated].sum())
     i, j = (side[~np.eye(k, dtype=bool)] for side in np.indices((k, k)))
-    both = sp.csr_matrix((np.ones(len(i)), (i, pair_number(i, j, k))), (k, len(m.Z)))
-    others = sp.csr_matrix((np.ones(len(i)), (i, at[j])), (k, n))
-    own = picked(at, n, 1.0)
+    both = sp.csr_matrix((prices[at[j]], (i, pair_number(i, j, k))), (k, len(m.Z)))
+    others = sp.csr_matrix((prices[at[j]], (i, at[j])), (k, n))
     m.spent_paid = AffineRows(
-        m.O, [(1.0, m.t), (penalty * both, m.Z), ((penalty - left) * own, m.z)], upper=0.0
+        m.O, [(1.0, m.t), (both, m.Z), (picked(at, n, prices[at] - left), m.z)], upper=0.0
     )
     m.spent_kept = AffineRows(
         m.O,
-        [(1.0, m.k), (penalty * others + left * own, m.z), (-penalty * both, m.Z)],
+        [(1.0, m.k), (others + picked(at, n, left), m.z), (-both, m.Z)],
         upper=np.full(k, left),
     )
 

@@ -51,6 +51,7 @@ from tightmargin.formulations.parameters import add_parameter, positive
     check=check_fixed,
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def conic_fixed(
     data: TrainingData | GramData,
@@ -75,7 +76,7 @@ def conic_fixed(
     ----------
     strengthening : array (n,) or "equal", "inverse_norm", "scaled"
         gamma_i >= 0 with I - sum gamma_i x~_i x~_i' semidefinite; the words are in
-        strengthening.py.
+        strengthening.py. The number of a weighted point is that of all its copies together.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def conic_fixed(
             "term is convex only for strengthening 0, and the bound is worthless"
         )
     points = augmented(data, intercept)
-    gamma = strengthening_values(points, strengthening)
+    gamma = strengthening_values(points, strengthening, data.multiplicity)
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))
@@ -111,7 +112,7 @@ def conic_fixed(
         expr=quadratic
         + pyo.quicksum(a * x for a, x in zip(linear.tolist(), weight, strict=True))
         - float(gamma.sum())
-        + m.penalty * dot(1.0, m.z)
+        + m.penalty * dot(data.multiplicity, m.z)
         + dot(gamma[active], m.s)
         + dot(gamma[active], m.r)
     )
@@ -125,6 +126,7 @@ def conic_fixed(
     check=check_sdp,
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def conic_sdp(
     data: TrainingData | GramData,
@@ -154,7 +156,9 @@ def conic_sdp(
     m = lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
     m.z = ArrayVar(m.I, lower=0.0)
     add_reduced_cones(m, data)
-    m.objective = pyo.Objective(expr=lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
+    m.objective = pyo.Objective(
+        expr=lifted_norm(m, intercept) + m.penalty * dot(data.multiplicity, m.z)
+    )
     return m
 
 
@@ -165,6 +169,7 @@ def conic_sdp(
     check=check_sdp,
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def conic_sdp_literal(
     data: TrainingData | GramData,
@@ -189,7 +194,9 @@ def conic_sdp_literal(
     m.lifted = AffineRows(m.I, [*lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
     m.inside = RotatedCones(m.I, m.p, m.s, m.z)
     m.outside = RotatedCones(m.I, m.q, m.r, complement(m.z))
-    m.objective = pyo.Objective(expr=lifted_norm(m, intercept) + m.penalty * dot(1.0, m.z))
+    m.objective = pyo.Objective(
+        expr=lifted_norm(m, intercept) + m.penalty * dot(data.multiplicity, m.z)
+    )
     return m
 
 
@@ -199,6 +206,7 @@ def conic_sdp_literal(
     check=check_budget,
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def conic_sdp_budget(
     data: TrainingData | GramData,
@@ -227,7 +235,9 @@ def conic_sdp_budget(
     add_parameter(m, "budget", share)
     m.z = ArrayVar(m.I, lower=0.0)
     add_reduced_cones(m, data)
-    m.spend = pyo.Constraint(expr=total(dot(1.0, m.z), -data.n * m.budget) <= 0)
+    m.spend = pyo.Constraint(
+        expr=total(dot(data.multiplicity, m.z), -data.total_weight * m.budget) <= 0
+    )
     m.objective = pyo.Objective(expr=lifted_norm(m, intercept))
     return m
 
@@ -239,6 +249,7 @@ def conic_sdp_budget(
     check=check_eliminated,
     takes=(TrainingData, GramData),
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def conic_sdp_eliminated(
     data: TrainingData | GramData,
@@ -262,6 +273,7 @@ def conic_sdp_eliminated(
     """
     m = lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
     add_hinge_and_lift(m, data)
-    quotients = pyo.quicksum(m.p[i] ** 2 / m.T[i] for i in m.I)
+    times = data.multiplicity.tolist()
+    quotients = pyo.quicksum(times[i] * m.p[i] ** 2 / m.T[i] for i in m.I)
     m.objective = pyo.Objective(expr=lifted_norm(m, intercept) + m.penalty * quotients)
     return m

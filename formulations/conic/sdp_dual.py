@@ -28,15 +28,15 @@ from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_va
 def _check(origin: Origin, values: Values) -> PaperCheck:
     """Value of the nearest feasible (gamma, alpha): a lower bound on the primal by itself."""
     p = origin.parameters
-    points = augmented(origin.data, p["intercept"])
+    points, prices = augmented(origin.data, p["intercept"]), origin.data.prices(p["penalty"])
     bound_on_b = intercept_bound_value(
         origin.data, p["penalty"], p["intercept"], p["intercept_bound"]
     )
     proofs = [
         strengthening_bound(
-            points, origin.data.y, gamma, alpha, penalty=p["penalty"], bound_on_b=bound_on_b
+            points, origin.data.y, gamma, alpha, penalty=prices, bound_on_b=bound_on_b
         )
-        for gamma, alpha in _feasible_pairs(values["gamma"], values["alpha"], p["penalty"])
+        for gamma, alpha in _feasible_pairs(values["gamma"], values["alpha"], prices)
     ]
     proof = max(filter(None, proofs), key=lambda found: found.value, default=None)
     if proof is None:
@@ -50,7 +50,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(-proof.value, repaired=repaired, facts=facts)
 
 
-def _feasible_pairs(gamma: Array, alpha: Array, penalty: float) -> list[tuple[Array, Array]]:
+def _feasible_pairs(gamma: Array, alpha: Array, penalty: Array) -> list[tuple[Array, Array]]:
     """(gamma, alpha) moved into alpha_i^2 <= penalty gamma_i: either of the two moves."""
     gamma, alpha = np.maximum(gamma, 0.0), np.maximum(alpha, 0.0)
     return [
@@ -95,7 +95,7 @@ def primal_point(
     T = np.einsum("ij,jk,ik->i", points, W, points) + 2 * v - 1
     p = np.maximum(v, 0.0)
     z = np.where(p > 0, p**2 / np.maximum(T, np.where(p > 0, p**2, 1.0)), 0.0)
-    losses = conic_loss(v, np.maximum(values["gamma"], 0.0), penalty)
+    losses = conic_loss(v, np.maximum(values["gamma"], 0.0), data.prices(penalty))
     w = weight if intercept == "none" else weight[:-1]
     found = {"w": w, "W": W, "z": z, "losses": losses}
     return found if intercept == "none" else found | {"b": np.asarray(weight[-1])}
@@ -115,6 +115,7 @@ def _classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, f
     check=_check,
     takes=(TrainingData, GramData),
     classifier=_classifier,
+    weighted=True,
 )
 def conic_sdp_dual(
     data: TrainingData | GramData,
@@ -150,7 +151,7 @@ def conic_sdp_dual(
         m.beta = pyo.Var(within=pyo.NonNegativeReals)
         add_parameter(m, "intercept_bound", bound_on_b)
         corner, price = m.beta, m.intercept_bound**2 * m.beta
-    m.strength = RotatedCones(m.I, m.alpha, m.gamma, m.penalty)
+    m.strength = RotatedCones(m.I, m.alpha, m.gamma, m.penalty, data.weights)
     block: list[list[Any]] = [[None] * (i + 1) for i in range(k)]
     for i, j in lower_pairs(k):
         entry = dot(-points[:, i] * points[:, j], m.gamma)

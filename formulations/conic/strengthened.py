@@ -44,6 +44,7 @@ Index = NDArray[np.intp]
     relaxes="zero_one_big_m",
     check=check_strengthened,
     classifier=weight_and_intercept,
+    weighted=True,
 )
 def conic_sdp_strengthened(
     data: TrainingData,
@@ -87,7 +88,9 @@ def conic_sdp_strengthened(
     cost = positive("penalty", penalty)
     bounds = stated_bounds(data, slack_bounds, incumbent, conflicts, cost, intercept)
     m = strengthened_model(data, bounds, penalty=cost, intercept=intercept, products=products)
-    m.objective = pyo.Objective(expr=total(lifted_norm(m, intercept), cost * dot(1.0, m.z)))
+    m.objective = pyo.Objective(
+        expr=total(lifted_norm(m, intercept), cost * dot(data.multiplicity, m.z))
+    )
     return m
 
 
@@ -151,7 +154,7 @@ def strengthened_model(
         m.C = pyo.RangeSet(0, len(bounds.conflicts) - 1)
         m.conflict = AffineRows(m.C, [(membership(bounds.conflicts, data.n), m.z)], lower=1.0)
     if below_cutoff:
-        spent = total(lifted_norm(m, intercept), penalty * dot(1.0, m.z))
+        spent = total(lifted_norm(m, intercept), penalty * dot(data.multiplicity, m.z))
         m.cutoff_row = pyo.Constraint(expr=spent <= bounds.cutoff)
     if products != "none":
         add_products(

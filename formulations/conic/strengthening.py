@@ -11,7 +11,7 @@ from tightmargin.formulations.data.arrays import Array
 SAFETY = 1 - 1e-9
 
 
-def strengthening_values(points: Array, choice: ArrayLike | str) -> Array:
+def strengthening_values(points: Array, choice: ArrayLike | str, weights: ArrayLike = 1.0) -> Array:
     """gamma (n,) from numbers or from a rule.
 
     Parameters
@@ -22,6 +22,8 @@ def strengthening_values(points: Array, choice: ArrayLike | str) -> Array:
         "equal"         one value for all, the largest that keeps the term convex
         "inverse_norm"  gamma_i = 1 / (n ||x~_i||^2), convex without an eigenvalue
         "scaled"        inverse_norm times the largest factor that keeps the term convex
+    weights : array (n,)
+        What the points weigh: by a rule each has the sum over its copies, n being that of weights.
 
     Raises
     ------
@@ -30,7 +32,7 @@ def strengthening_values(points: Array, choice: ArrayLike | str) -> Array:
     """
     n = len(points)
     if isinstance(choice, str):
-        return _by_rule(points, choice)
+        return _by_rule(points, choice, np.broadcast_to(np.asarray(weights, dtype=float), n))
     gamma = np.asarray(choice, dtype=float)
     if gamma.shape != (n,):
         raise ValueError(
@@ -52,12 +54,12 @@ def strengthening_values(points: Array, choice: ArrayLike | str) -> Array:
     return gamma
 
 
-def _by_rule(points: Array, choice: str) -> Array:
+def _by_rule(points: Array, choice: str, weights: Array) -> Array:
     norms = (points**2).sum(axis=1)
-    inverse = np.where(norms > 0, 1 / np.maximum(norms, 1e-300), 0.0) / len(points)
+    inverse = np.where(norms > 0, weights / np.maximum(norms, 1e-300), 0.0) / weights.sum()
     match choice:
         case "equal":
-            gamma = np.where(norms > 0, 1.0, 0.0)
+            gamma = np.where(norms > 0, weights, 0.0)
         case "inverse_norm":
             return inverse * SAFETY
         case "scaled":

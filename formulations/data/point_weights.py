@@ -182,6 +182,10 @@ class WeightedPoints:
         """Sum of the weights, rounded once: the number of points where there are none."""
         return float(len(self.y)) if self.weights is None else math.fsum(self.weights.tolist())
 
+    def prices(self, penalty: float) -> Array:
+        """What giving up each point costs, penalty times its weight (n,)."""
+        return penalty * self.multiplicity
+
     def mass(self, points: NDArray[np.bool_]) -> float:
         """Sum of the weights of some points, given as a mask (n,), rounded once."""
         if self.weights is None:

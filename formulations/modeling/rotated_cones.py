@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 from pyomo.core.expr.relational_expr import InequalityExpression
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.formulations.modeling.mathematics import sum_text
@@ -46,12 +47,20 @@ class RotatedCones(LazyRows):
     t : ArrayVar, Factor or positive Param
         t may be an affine function of a variable such as `complement(z)`. Each variable is
         indexed at least by the elements of `index`.
+    times : array, optional
+        Positive numbers by row, x_i^2 <= times_i s_i t with a Param t; 1 by default.
     """
 
     def __init__(
-        self, index: pyo.Set, x: ArrayVar, s: ArrayVar, t: ArrayVar | Factor | pyo.Param
+        self,
+        index: pyo.Set,
+        x: ArrayVar,
+        s: ArrayVar,
+        t: ArrayVar | Factor | pyo.Param,
+        times: Array | None = None,
     ) -> None:
         self.x, self.s = x, s
+        self.times = times
         # Not a dataclass: clone() must replace the variable by that of the copied model.
         factor = t if isinstance(t, Factor) else Factor(t)
         self.t, self.slope, self.constant = factor.variable, factor.slope, factor.constant
@@ -67,6 +76,8 @@ class RotatedCones(LazyRows):
         t = self.t if self.scaled else self.t[index]
         if (self.slope, self.constant) != (1.0, 0.0):
             t = self.constant + self.slope * t
+        if self.times is not None:
+            t = float(self.times[k]) * t
         return InequalityExpression((self.x[index] ** 2, self.s[index] * t), False)
 
     def row_text(self, k: int) -> str:
@@ -75,7 +86,8 @@ class RotatedCones(LazyRows):
         key = index_repr(index)
         t = f"{self.t.name}{key}"
         if self.scaled:
-            t = number_text(pyo.value(self.t[index] if self.t.is_indexed() else self.t))
+            size = pyo.value(self.t[index] if self.t.is_indexed() else self.t)
+            t = number_text(size if self.times is None else float(self.times[k]) * size)
         elif (self.slope, self.constant) != (1.0, 0.0):
             t = f"({sum_text([(self.constant, ''), (self.slope, t)])})"
         return f"{self.x.name}{key}^2 <= {self.s.name}{key} {t}"

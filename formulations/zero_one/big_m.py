@@ -92,9 +92,9 @@ def derive_big_m(
 
 def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -> BigM:
     """M_i of `derive_big_m` for a stated objective that some point is known to reach."""
-    radius = _root(known, cost * data.multiplicity)
+    radius = _root(known, data.prices(cost))
+    values = _within(data, intercept, radius)
     if intercept == "free":
-        values = np.maximum(2.0, same_class_reach(data) * radius)
         reason = (
             f"with one violation paid ||w|| <= sqrt({known:.9g} - {_least(cost, data)}) = "
             f"{radius.max():.9g}; if a "
@@ -103,7 +103,6 @@ def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -
             f"{values.max():.9g}"
         )
     else:
-        values = 1.0 + _row_norms(data, intercept) * radius
         what, row = _symbols(intercept)
         reason = (
             f"with one violation paid {what} <= sqrt({known:.9g} - {_least(cost, data)}) = "
@@ -111,6 +110,18 @@ def big_m_below(data: TrainingData, cost: float, intercept: str, known: float) -
             f"largest M {values.max():.9g}"
         )
     return _outward(values, reason, known)
+
+
+def big_m_within(data: TrainingData, intercept: str, norm2: float) -> Array:
+    """M_i of the same argument where norm2 is at most a number, whatever is paid (n,)."""
+    return _within(data, intercept, np.sqrt(norm2) * OUTWARD) * OUTWARD
+
+
+def _within(data: TrainingData, intercept: str, radius: float | Array) -> Array:
+    """M_i where the norm is at most the radius when i is violated."""
+    if intercept == "free":
+        return np.maximum(2.0, same_class_reach(data) * radius)
+    return 1.0 + _row_norms(data, intercept) * radius
 
 
 def big_m_everywhere(data: TrainingData, cost: float, intercept: str, value: float) -> Array:

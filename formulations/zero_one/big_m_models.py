@@ -21,7 +21,6 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -169,7 +168,6 @@ def _add_rows(
 ) -> SlackBounds | None:
     bounds = None
     if slack_bounds is not None:
-        refuse_weights("slack_bounds", data)
         penalty = pyo.value(m.penalty)
         bounds = stated_bounds(data.points, slack_bounds, incumbent, "none", penalty, intercept)
     add_big_m(m, data.points, big_m, intercept, incumbent, bounds)

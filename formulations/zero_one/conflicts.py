@@ -141,6 +141,11 @@ def disjoint(conflicts: Conflicts) -> Conflicts:
     return tuple(chosen)
 
 
+def least_paid(conflicts: Conflicts, weights: Array) -> float:
+    """What disjoint ones of these conflicts weigh at least: each its lightest point."""
+    return math.fsum(float(weights[list(points)].min()) for points in disjoint(conflicts))
+
+
 def proven_norm(
     data: TrainingData, points: Sequence[int], alpha: ArrayLike, intercept: str
 ) -> float:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.formulations.zero_one.big_m import OUTWARD, big_m_below
+from tightmargin.formulations.zero_one.big_m import OUTWARD, big_m_within
 from tightmargin.formulations.zero_one.checks import Hyperplane
-from tightmargin.formulations.zero_one.conflicts import Conflicts, disjoint, pair_conflicts
+from tightmargin.formulations.zero_one.conflicts import Conflicts, least_paid, pair_conflicts
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_below
 from tightmargin.formulations.zero_one.slack_bounds import (
     SlackBounds,
@@ -58,15 +59,15 @@ def stated_bounds(
         raise ValueError(
             f"slack_bounds must be SlackBounds, its fields or 'derived', got {slack_bounds!r}"
         )
-    grown = with_rows(bounds, _extra(data, bounds, conflicts, intercept), penalty)
-    return shrunk(grown, data, penalty, intercept)
+    grown = with_rows(bounds, _extra(data, bounds, conflicts, intercept), data.prices(penalty))
+    return shrunk(grown, data, intercept)
 
 
-def with_rows(bounds: SlackBounds, conflicts: Conflicts, penalty: float) -> SlackBounds:
+def with_rows(bounds: SlackBounds, conflicts: Conflicts, prices: Array) -> SlackBounds:
     """Bounds with further conflicts, and with what follows from them.
 
-    A conflict of one point is a violated point. k disjoint conflicts, violated points among them,
-    cost k penalties, so norm2 <= cutoff - k penalty.
+    A conflict of one point is a violated point. Disjoint conflicts, violated points among them,
+    cost the price of a point each, prices (n,), which norm2 <= cutoff has to leave room for.
     """
     sets = {tuple(sorted(set(points))): None for points in (*bounds.conflicts, *conflicts)}
     lower = bounds.lower.copy()
@@ -74,14 +75,14 @@ def with_rows(bounds: SlackBounds, conflicts: Conflicts, penalty: float) -> Slac
         if len(points) == 1 and bounds.upper[points[0]] > 0:
             lower[points[0]] = max(lower[points[0]], LEAST)
     alone = tuple((int(i),) for i in np.flatnonzero(lower > 0))
-    paid = len(disjoint((*alone, *sets))) * penalty
+    paid = least_paid((*alone, *sets), prices)
     left = max(bounds.cutoff - paid, 0.0) + 4e-16 * bounds.cutoff
     return replace(
         bounds, lower=lower, norm2=min(bounds.norm2, left * OUTWARD), conflicts=tuple(sets)
     )
 
 
-def shrunk(bounds: SlackBounds, data: TrainingData, penalty: float, intercept: str) -> SlackBounds:
+def shrunk(bounds: SlackBounds, data: TrainingData, intercept: str) -> SlackBounds:
     """Bounds with what their norm implies: the closed forms of slack_bounds.py at that norm.
 
     These hold wherever norm2 is at most a number (with a free intercept, at one optimum: where
@@ -89,8 +90,7 @@ def shrunk(bounds: SlackBounds, data: TrainingData, penalty: float, intercept: s
     optimum that is meant, so all statements still hold together.
     """
     radius = math.sqrt(bounds.norm2) * OUTWARD
-    # big_m_below takes the root of an objective without one penalty.
-    upper = big_m_below(data, penalty, intercept, bounds.norm2 + penalty).values
+    upper = big_m_within(data, intercept, bounds.norm2)
     if intercept == "free":
         lower = np.minimum(0.0, 2.0 - radius * other_class_reach(data))
         limit = intercept_bound_below(data, bounds.norm2 * OUTWARD)

@@ -12,7 +12,7 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.checks import best_exact_point
-from tightmargin.formulations.zero_one.conflicts import disjoint, least_kept_norm
+from tightmargin.formulations.zero_one.conflicts import least_kept_norm, least_paid
 from tightmargin.formulations.zero_one.loss import margins, trivial_points, zero_one_objective
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import (
@@ -47,7 +47,7 @@ def doubted(check: Check) -> Check:
         if origin.entry == "zero_one_big_m":
             # A point that is paid for by its bound is paid for, wherever it lies.
             paid = np.maximum(repaired["z"], bounds.violated)
-            objective += p["penalty"] * float((paid - repaired["z"]).sum())
+            objective += p["penalty"] * float(data.multiplicity @ (paid - repaired["z"]))
             repaired["z"] = paid
         return replace(checked, objective=objective, repaired=repaired, unproven=doubt)
 
@@ -93,7 +93,7 @@ def why_doubtful(origin: Origin, values: Values, bounds: SlackBounds, objective:
     closed = closed_slack_bounds(
         data, penalty=penalty, intercept=intercept, incumbent=(best[0], best[1])
     )
-    again = shrunk(with_rows(closed, bounds.conflicts, penalty), data, penalty, intercept)
+    again = shrunk(with_rows(closed, bounds.conflicts, data.prices(penalty)), data, intercept)
     if not doubtful and _contains(bounds, again):
         return ""
     if bounds.proof in ("", STATED):
@@ -123,18 +123,18 @@ def unproven_conflicts(
 ) -> set[tuple[int, ...]]:
     """Conflicts of the bounds that are not proven from the cutoff, one after the other.
 
-    Keeping the points of one costs rho, and the penalty for each disjoint conflict beside it that
-    is proven already; that must exceed the cutoff.
+    Keeping the points of one costs rho, and the price of a point for each disjoint conflict beside
+    it that is proven already; that must exceed the cutoff.
     """
-    violated = set(np.flatnonzero(bounds.violated).tolist())
+    violated, prices = set(np.flatnonzero(bounds.violated).tolist()), data.prices(penalty)
     proven: list[tuple[int, ...]] = [(i,) for i in sorted(violated)]
     doubtful: set[tuple[int, ...]] = set()
     for points in bounds.conflicts:
         if not violated.isdisjoint(points):
             continue
         norm2 = least_kept_norm(data, points, intercept)
-        beside = (other for other in proven if not set(points) & set(other))
-        if norm2 > bounds.cutoff or norm2 > bounds.cutoff - penalty * len(disjoint(tuple(beside))):
+        beside = tuple(other for other in proven if not set(points) & set(other))
+        if norm2 > bounds.cutoff or norm2 > bounds.cutoff - least_paid(beside, prices):
             proven.append(points)
         else:
             doubtful.add(points)

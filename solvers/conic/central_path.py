@@ -1,6 +1,7 @@
 """The SDP relaxation of the 0-1 loss and its dual, both to many digits, by a barrier of our own.
 
-In alpha, with gamma_i = alpha_i^2 / penalty, the dual is the largest value of a concave function
+In alpha, with gamma_i = alpha_i^2 / penalty_i, the penalty times the weight of the point, the dual
+is the largest value of a concave function
 
     g = min over w~ of  w~'D w~ + sum_i 2 alpha_i v_i - gamma_i v_i^2  - B^2 beta
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.linalg import LinAlgError
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from tightmargin.formulations.data.arrays import Array
@@ -64,7 +66,7 @@ class _State:
 
 
 def central_point(
-    points: Array, y: Array, penalty: float, bound_on_b: float | None = None
+    points: Array, y: Array, penalty: ArrayLike, bound_on_b: float | None = None
 ) -> CentralPoint | None:
     """Nearly optimal points of both problems; None where the numbers do not allow for one.
 
@@ -72,6 +74,8 @@ def central_point(
     ----------
     points : array (n, k)
         With their constant entry last, if there is one.
+    penalty : number or array (n,)
+        That of each point.
     bound_on_b : float, optional
         B when the intercept is free.
     """
@@ -83,7 +87,8 @@ def central_point(
     if bound_on_b is not None:
         units[-1] = bound_on_b
     signed = y[:, None] * points * units
-    cost = penalty * size**2
+    prices = np.broadcast_to(np.asarray(penalty, dtype=float), n)
+    cost = prices * size**2
     path = _Path(signed, cost, free=bound_on_b is not None)
     with np.errstate(all="ignore"):
         ends = path.followed()
@@ -95,13 +100,13 @@ def central_point(
     alpha = ends[-1][0].theta[:n] / size**2
     price = float(ends[-1][0].theta[-1] / (size * units[-1]) ** 2) if path.free else 0.0
     W = units[:, None] * W * units
-    return CentralPoint(alpha, alpha**2 / penalty, units * weight, W, price)
+    return CentralPoint(alpha, alpha**2 / prices, units * weight, W, price)
 
 
 class _Path:
     """The barrier of one problem in numbers near 1; its theta is alpha, and beta at the end."""
 
-    def __init__(self, signed: Array, cost: float, *, free: bool) -> None:
+    def __init__(self, signed: Array, cost: Array, *, free: bool) -> None:
         self.signed, self.cost, self.free = signed, cost, free
         self.n, self.k = signed.shape
         last = np.zeros((1, self.k))
@@ -111,11 +116,9 @@ class _Path:
     def followed(self) -> list[tuple[_State, float]]:
         """The last points of the path with their tau; none where it has no start."""
         largest = max(1.0, float((self.signed**2).sum(axis=1).max()))
-        start = min(self.cost, np.sqrt(self.cost / (4 * self.n * largest)))
-        theta = np.full(len(self.rows), start)
-        if self.free:
-            theta[-1] = 1.0 + largest
-        tau = 1 / self.cost  # no value is above n times the cost
+        start = np.minimum(self.cost, np.sqrt(self.cost / (4 * self.n * largest)))
+        theta = np.append(start, 1.0 + largest) if self.free else start
+        tau = self.n / float(self.cost.sum())  # no value is above the sum of the costs
         state = self.at(theta, tau)
         found: list[tuple[_State, float]] = []
         if state is None:
@@ -175,13 +178,13 @@ class _Path:
         inside = v > 0
         if not (T[inside] > 0).all():
             return np.inf
-        return float(counted + self.cost * (v[inside] ** 2 / T[inside]).sum())
+        return float(counted + (self.cost[inside] * v[inside] ** 2 / T[inside]).sum())
 
     def refined(self, state: _State) -> tuple[Array, Array]:
         """Weight and inverse of Q, which is nearly singular at the end."""
         wide = np.longdouble
         signed, alpha = self.signed.astype(wide), state.theta[: self.n].astype(wide)
-        gamma = alpha**2 / wide(self.cost)
+        gamma = alpha**2 / self.cost.astype(wide)
         Q = np.diag(self.diagonal(state.theta)) - signed.T @ (gamma[:, None] * signed)
         inverse = state.inverse.astype(wide)
         for _ in range(REFINEMENTS):

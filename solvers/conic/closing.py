@@ -65,7 +65,8 @@ def end_of_path(origin: Origin) -> CentralPoint | None:
     """Nearly optimal points of a model of the pair and of its dual."""
     p = origin.parameters
     points = augmented(origin.data, p["intercept"])
-    return central_point(points, origin.data.y, p["penalty"], _limit(origin))
+    prices = origin.data.prices(p["penalty"])
+    return central_point(points, origin.data.y, prices, _limit(origin))
 
 
 def _limit(origin: Origin) -> float | None:
@@ -81,17 +82,18 @@ def _primal_values(origin: Origin, found: CentralPoint) -> Values:
 
 def _by_dual(origin: Origin, found: CentralPoint) -> Lemma | None:
     p = origin.parameters
+    prices = origin.data.prices(p["penalty"])
     proof = strengthening_bound(
         augmented(origin.data, p["intercept"]),
         origin.data.y,
         found.gamma,
         found.alpha,
-        penalty=p["penalty"],
+        penalty=prices,
         bound_on_b=_limit(origin),
     )
     if proof is None:
         return None
-    return Lemma(proof.value, CLOSED_FORM, proof.hypotheses(p["penalty"]))
+    return Lemma(proof.value, CLOSED_FORM, proof.hypotheses(prices))
 
 
 def _by_primal(origin: Origin, found: CentralPoint) -> Lemma | None:

@@ -4,7 +4,8 @@ Where a conic solver's multipliers leave a gap, as at several hundred points, th
 alpha and gamma of the dual prove the bound (sdp_dual.py, with Q and c as in central_path.py):
 
     lifted  gamma_i                    inside  ((penalty + gamma_i) / 2, (penalty - gamma_i) / 2,
-    hinge   2 alpha_i                           -alpha_i), p_i^2 <= T_i z_i as a cone
+    hinge   2 alpha_i                           -alpha_i), p_i^2 <= T_i z_i as a cone,
+                                              with the penalty of the point's weight
     outer   [[Q, -c], [-c', c'Q^-1 c]]         and the row of a bound on the intercept -beta
 """
 
@@ -53,7 +54,7 @@ def sdp_document(case: Case, result: SolveResult, seconds: float | None) -> dict
 
 def _duals(origin: Origin, found: CentralPoint) -> dict[str, Array]:
     p = origin.parameters
-    penalty, alpha, gamma = p["penalty"], found.alpha, found.gamma
+    prices, alpha, gamma = origin.data.prices(p["penalty"]), found.alpha, found.gamma
     points = augmented(origin.data, p["intercept"])
     free = p["intercept"] == "free"
     D = np.ones(points.shape[1])
@@ -64,8 +65,8 @@ def _duals(origin: Origin, found: CentralPoint) -> dict[str, Array]:
     corner = float(c @ np.linalg.solve(Q, c)) * (1 + INSIDE)
     outer = np.block([[Q, -c[:, None]], [-c[None, :], np.array([[corner]])]])
     quotients = origin.entry == "conic_sdp_eliminated"
-    half = (penalty - gamma) / 2
-    cone = np.column_stack([(penalty + gamma) / 2, -half if quotients else half, -alpha])
+    half = (prices - gamma) / 2
+    cone = np.column_stack([(prices + gamma) / 2, -half if quotients else half, -alpha])
     duals = {"lifted": gamma, "hinge": 2 * alpha, "outer": outer}
     duals["quotients.cone" if quotients else "inside"] = cone
     return duals | ({"intercept_row": np.array(-found.price)} if free else {})

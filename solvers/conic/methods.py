@@ -83,7 +83,9 @@ register_method(
     )
 )
 register_document(DOCUMENT_ENTRIES, sdp_document)
-register_closing_bounds(ClosingBounds(has_central_path, sdp_bound, point=sdp_point, early=True))
 register_closing_bounds(
-    ClosingBounds(lambda origin: origin.entry == STRENGTHENED, strengthened_bound)
+    ClosingBounds(has_central_path, sdp_bound, point=sdp_point, early=True, weighted=True)
+)
+register_closing_bounds(
+    ClosingBounds(lambda origin: origin.entry == STRENGTHENED, strengthened_bound, weighted=True)
 )

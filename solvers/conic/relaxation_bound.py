@@ -61,7 +61,8 @@ def relaxation_bound(origin: Origin, limits: Limits) -> tuple[Lemma | None, Mapp
 def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> Lemma | None:
     """Closed-form bound on a 0-1 loss problem from gamma (n,) alone, without any solver.
 
-    alpha_i = sqrt(penalty gamma_i) is the largest the dual allows, and the one at its optimum.
+    alpha_i = sqrt(penalty gamma_i), the penalty times the weight of the point, is the largest the
+    dual allows, and the one at its optimum.
     """
     gamma = np.asarray(gamma, dtype=float)
     if not is_zero_one(origin) or gamma.shape != (origin.data.n,):
@@ -71,17 +72,18 @@ def bound_of_strengthening(origin: Origin, gamma: ArrayLike) -> Lemma | None:
     penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
     stated = _limit_of(origin.parameters)
     limit = intercept_bound_value(origin.data, penalty, intercept, stated)
+    prices = origin.data.prices(penalty)
     found = strengthening_bound(
         augmented(origin.data, intercept),
         origin.data.y,
         gamma,
-        np.sqrt(penalty) * np.sqrt(gamma),
-        penalty=penalty,
+        np.sqrt(prices) * np.sqrt(gamma),
+        penalty=prices,
         bound_on_b=limit,
     )
     if found is None:
         return None
-    return Lemma(found.value, RELAXATION_METHOD, found.hypotheses(penalty))
+    return Lemma(found.value, RELAXATION_METHOD, found.hypotheses(prices))
 
 
 def bound_from_facts(origin: Origin, facts: Mapping[str, Any]) -> Lemma | None:

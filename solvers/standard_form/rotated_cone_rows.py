@@ -80,7 +80,7 @@ def _rows(component: RotatedCones, which: Index, triples: Index) -> list[Quadrat
 def _scaled_rows(
     component: RotatedCones, which: Index, pairs: Index, columns: Columns
 ) -> list[QuadraticRow]:
-    """x^2 - t s <= 0 with a number t.
+    """x^2 - times t s <= 0 with a number t.
 
     Raises
     ------
@@ -91,15 +91,19 @@ def _scaled_rows(
         return []
     order = np.argsort(pairs[0])
     x, s = np.argsort(order).tolist()
-    i, v, a = np.array([x]), np.ones(1), np.zeros(2)
-    a[s] = -number(component.t)
+    i, v = np.array([x]), np.ones(1)
     keys = component.row_keys(which)
-    if not np.isfinite(a[s]):
-        row, name = row_name(component, keys[0]), columns.name(int(pairs[0, 1]))
-        raise NumberError(f"row {row}: coefficient of {name} is {a[s]}")
+    slopes = np.zeros((len(which), 2))
+    slopes[:, s] = -number(component.t)
+    if component.times is not None:
+        slopes[:, s] *= component.times[which]
+    bad = np.flatnonzero(~np.isfinite(slopes[:, s]))
+    if bad.size:
+        row, name = row_name(component, keys[bad[0]]), columns.name(int(pairs[bad[0], 1]))
+        raise NumberError(f"row {row}: coefficient of {name} is {slopes[bad[0], s]}")
     return [
         QuadraticRow(
             LocalQuadratic(index, i, i, v, a, 0.0), -np.inf, 0.0, RowHandle(component, key)
         )
-        for index, key in zip(pairs[:, order], keys, strict=True)
+        for index, a, key in zip(pairs[:, order], slopes, keys, strict=True)
     ]

@@ -38,10 +38,16 @@ def zero_one_bound(origin: Origin, values: Mapping[str, Array] | None = None) ->
     values : mapping, optional
         With "w" and "b", a hyperplane to start from.
     """
+    found = enumerated_bound(origin)
+    return _bound_by_conflicts(origin, values) if found is None else found
+
+
+def enumerated_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
+    """The first of the two, which takes weighted points as well; `values` play no part in it."""
     data, parameters = origin.data, origin.parameters
     sets = count_sets(data.n, data.d, parameters["intercept"], data.n_pos)
     if sets > SET_LIMIT:
-        return _bound_by_conflicts(origin, values)
+        return None
     found = zero_one_enumeration(
         data.points,
         penalty=parameters["penalty"],

@@ -42,6 +42,7 @@ from tightmargin.solvers.zero_one.closing_bounds import (
     ONLY_ADDED,
     conflict_bound,
     conflict_lemma,
+    enumerated_bound,
     zero_one_bound,
 )
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
@@ -178,6 +179,16 @@ register_closing_bounds(
     )
 )
 register_closing_bounds(
+    ClosingBounds(
+        is_zero_one,
+        enumerated_bound,
+        relaxation_bound,
+        bound_from_facts,
+        optimal=(ENUMERATION,),
+        weighted=True,
+    )
+)
+register_closing_bounds(
     ClosingBounds(lambda origin: origin.entry == "ramp_big_m", lambda origin, _: ramp_bound(origin))
 )
 
@@ -249,8 +260,10 @@ def _of_points(entry: Entry, *words: str) -> bool:
 
 
 register_incumbents(
-    IncumbentHeuristic(lambda entry: _of_points(entry, "penalty"), _zero_one_incumbent, _start)
+    IncumbentHeuristic(
+        lambda entry: _of_points(entry, "penalty"), _zero_one_incumbent, _start, weighted=True
+    )
 )
 register_incumbents(
-    IncumbentHeuristic(lambda entry: _of_points(entry, "C"), _ramp_incumbent, _start)
+    IncumbentHeuristic(lambda entry: _of_points(entry, "C"), _ramp_incumbent, _start, weighted=True)
 )

@@ -234,6 +234,7 @@ def test_duals_are_told_for_all_points_given(kernel: str | None) -> None:
         ("nu_svc", {"nu": 0.5}),
         ("rsvm", {"norm_bound": 0.5}),
         ("kernel_soft_margin_svc", {"ridge": 0.1, "kernel": "rbf", "width": 0.4}),
+        ("conic_sdp", {"penalty": 0.4}),
         ("multiclass_hinge", {"ridge": 0.1}),
     ],
 )
@@ -259,10 +260,6 @@ def test_what_a_classifier_refuses() -> None:
         Machine("c_svc_dual", C=1.0, kernel="precomputed").fit(X @ X.T, Y, sample_weight=S)
     with pytest.raises(ValueError, match="y holds 1 class"):
         Machine(C=1.0).fit(X, Y, sample_weight=Y > 0)
-    with pytest.raises(ValueError, match="conic_sdp does not take weighted points"):
-        Machine("conic_sdp", penalty=1.0).fit(X, Y, sample_weight=S)
-    with pytest.raises(ValueError, match="takes no class_weight"):
-        Machine("conic_sdp", penalty=1.0, class_weight="balanced").fit(X, Y)
 
 
 def test_columns_of_a_table_are_weights_and_labels() -> None:

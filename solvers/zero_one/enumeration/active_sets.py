@@ -35,7 +35,7 @@ class Points:
     rows : array (m, D)
         x_i; with a 1 appended for a penalised intercept; minus `centre` for a free one.
     y, weight : array (m,)
-        Labels, and how often each point occurs in the data.
+        Labels, and what all copies of a point in the data weigh.
     original : array (m,) of int
         A row of the data that holds this point.
     centre : array (d,)
@@ -117,7 +117,8 @@ def distinct_points(data: TrainingData, intercept: str) -> Points:
     """Merge repeated points and choose the coordinates that suit the intercept."""
     one_of("intercept", intercept, INTERCEPTS)
     labelled = np.column_stack([-data.y, data.X + 0.0])  # + 0.0 turns -0.0 into 0.0
-    _, original, weight = np.unique(labelled, axis=0, return_index=True, return_counts=True)
+    _, original, place = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    weight = np.bincount(place.reshape(-1), weights=data.multiplicity).astype(np.float64)
     rows, y = data.X[original], data.y[original]
     centre = np.zeros(data.d)
     if intercept == "penalised":
@@ -126,7 +127,7 @@ def distinct_points(data: TrainingData, intercept: str) -> Points:
         centre = rows.mean(axis=0)
         rows = rows - centre
     radius = float(np.linalg.norm(rows, axis=1).max()) * (2.0 if intercept == "free" else 1.0)
-    return Points(rows, y, weight.astype(np.float64), original, centre, radius, intercept)
+    return Points(rows, y, weight, original, centre, radius, intercept)
 
 
 def without_equations(points: Points, reference: Index) -> ActiveSets:

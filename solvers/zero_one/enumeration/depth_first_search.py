@@ -89,6 +89,11 @@ class SetSearch:
     exact: RationalPoints | None = None
 
     @property
+    def rounded(self) -> float:
+        """Share of a value that its sums may have rounded up; those of weights are no counts."""
+        return (4 if self.data.weights is None else 4 + self.data.n) * EPS
+
+    @property
     def ceiling(self) -> float:
         """Sets that cost more matter to no penalty."""
         return max(best.objective for best in self.best)
@@ -144,7 +149,7 @@ class SetSearch:
         count = violated @ self.points.weight
         lows = np.empty((len(norm2), len(self.best)))
         for column, best in enumerate(self.best):
-            low = (norm2 + best.penalty * count) * (1 - 4 * EPS)
+            low = (norm2 + best.penalty * count) * (1 - self.rounded)
             for k in np.argsort(low)[:LOOKS]:
                 if low[k] < best.threshold and np.isfinite(sets.v[k]).all():
                     w, b = self.points.hyperplane(sets.v[k], sets.members[k, 0])
@@ -189,9 +194,9 @@ class SetSearch:
             return
         w, b = point.rounded()
         certain = 1 - MARGIN_TOLERANCE - _margin_rounding(self.data, w, b)
-        count = int((margins(self.data, w, b) < certain).sum())
+        count = self.data.mass(margins(self.data, w, b) < certain)
         for best in self.best:
-            low = (float(point.norm2) + best.penalty * count) * (1 - 4 * EPS)
+            low = (float(point.norm2) + best.penalty * count) * (1 - self.rounded)
             if low < best.threshold:
                 best.offer(self.data, w, b, MARGIN_TOLERANCE)
             best.lower = min(best.lower, low)

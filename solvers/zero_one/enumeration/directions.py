@@ -73,10 +73,12 @@ def best_along(
         return _best_band(data, w, penalty)
     norm2 = float(w @ w) + b * b
     u = margins(data, w, b)
-    kept = np.sort(u[u > 0])[::-1]
+    inside = np.flatnonzero(u > 0)
+    order = inside[np.argsort(-u[inside], kind="stable")]
+    kept = u[order]
     if not (len(kept) and norm2 > 0):
         return None
-    values = norm2 / kept**2 + penalty * (data.n - np.arange(1, len(kept) + 1))
+    values = norm2 / kept**2 + penalty * (data.total_weight - np.cumsum(data.multiplicity[order]))
     scale = 1 / kept[values.argmin()]
     return w * scale, b * scale
 
@@ -97,9 +99,9 @@ def _best_band(data: TrainingData, w: Array, penalty: float) -> tuple[Array, flo
     high = high[high > low[0]]
     if norm2 == 0 or not len(high):
         return None
-    above = np.searchsorted(np.sort(projection[data.y > 0]), high, side="left")
-    negatives = np.sort(projection[data.y < 0])
-    below = len(negatives) - np.searchsorted(negatives, low, side="right")
+    at = data.y > 0
+    above = _weight_below(projection[at], data.multiplicity[at], high)
+    below = _weight_below(-projection[~at], data.multiplicity[~at], -low)
 
     def cost(i: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
         width = high[i] - low[k]
@@ -111,6 +113,13 @@ def _best_band(data: TrainingData, w: Array, penalty: float) -> tuple[Array, flo
     i = int(value.argmin())
     top, bottom = high[i], low[column[i]]
     return w * (2 / (top - bottom)), float(-(top + bottom) / (top - bottom))
+
+
+def _weight_below(values: Array, weights: Array, ends: Array) -> Array:
+    """Sum of the weights of the values below each end."""
+    order = np.argsort(values, kind="stable")
+    sums = np.concatenate([[0.0], np.cumsum(weights[order])])
+    return sums[np.searchsorted(values[order], ends, side="left")]
 
 
 def _row_minima(

@@ -2,6 +2,8 @@
 
     min   norm2 + penalty * #{i : y_i (<w, x_i> + b) < 1}
 
+where # counts a point as often as it weighs.
+
 Which sets are enough. Let S be the points that an optimum keeps. Then (w, b) has least norm2
 under u_i = y_i (<w, x_i> + b) >= 1 on S, a convex problem: there are multipliers alpha >= 0 that
 vanish where u_i > 1.
@@ -56,7 +58,6 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.loss import margins
@@ -127,7 +128,6 @@ def zero_one_enumeration(
 ) -> list[EnumerationResult]: ...
 
 
-@unweighted
 @reads_dense_points
 def zero_one_enumeration(
     data: TrainingData,

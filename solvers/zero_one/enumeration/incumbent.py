@@ -2,6 +2,8 @@
 
     min   norm2 + penalty * #{i : y_i (<w, x_i> + b) < 1}
 
+where # counts a point as often as it weighs.
+
 An optimum touches the margin at a small set of points (enumeration.py), so the search runs over
 such sets. It starts from the best sets of a random sample and from directions of hinge-loss fits,
 each stretched as well as possible, and moves to better sets until neither exchanging one point of
@@ -16,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import (
@@ -74,7 +75,6 @@ class ZeroOneIncumbent:
     source: str
 
 
-@unweighted
 def zero_one_incumbent(
     data: TrainingData, *, penalty: float, intercept: str, seed: int = 0
 ) -> ZeroOneIncumbent:
@@ -245,7 +245,7 @@ def _from_directions(search: _IncumbentSearch, data: TrainingData) -> list[tuple
         if along is not None:
             kept = margins(data, *along) >= 1 - ON_MARGIN
             norm2 = float(along[0] @ along[0]) + (along[1] ** 2 if intercept == "penalised" else 0)
-            value = norm2 + search.penalty * int((~kept).sum())
+            value = norm2 + search.penalty * data.mass(~kept)
             stretched.append((value, len(stretched), kept[points.original]))
     found: list[tuple[float, int, Index]] = []
     for _, k, kept in sorted(stretched)[: 2 * STARTS]:

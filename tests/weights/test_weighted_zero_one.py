@@ -1,0 +1,146 @@
+"""The weighted 0-1 loss against all sets of points that a hyperplane can keep, solved elsewhere.
+
+The truth is made here: the least norm that keeps a set is a small quadratic program for CVXPY, and
+what is not kept pays its weight. No bound of ours may lie above it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tightmargin.formulations.zero_one.conflicts import least_paid
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.formulations.zero_one.slack_bounds_argument import with_rows
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+
+MODES = ("penalised", "free", "none")
+SIZES = (0.1, 0.25, 1.0, 2.0, 3.0, 7.3)
+CLOSE = 1e-5  # of what the other solver leaves open
+
+
+def least_norm(X: Any, y: Any, kept: Any, mode: str) -> float:
+    """Least norm2 of a hyperplane that keeps some points; infinite where none does."""
+    w = cp.Variable(X.shape[1])
+    b = 0.0 if mode == "none" else cp.Variable()
+    norm2 = cp.sum_squares(w) + (cp.square(b) if mode == "penalised" else 0.0)
+    rows = [cp.multiply(y[kept], X[kept] @ w + b) >= 1] if len(kept) else []
+    problem = cp.Problem(cp.Minimize(norm2), rows)
+    problem.solve(solver="CLARABEL")
+    return float(problem.value) if problem.status == "optimal" else np.inf
+
+
+def truth(data: tm.TrainingData, penalty: float, mode: str) -> float:
+    """The 0-1 optimum, by all sets of violated points in order of what they cost."""
+    assert isinstance(data.X, np.ndarray)
+    sets = [np.array(bits, dtype=bool) for bits in itertools.product((0, 1), repeat=data.n)]
+    costs = [penalty * float(data.multiplicity[violated].sum()) for violated in sets]
+    best = np.inf
+    for k in np.argsort(costs, kind="stable").tolist():
+        if costs[k] >= best:
+            break
+        best = min(best, costs[k] + least_norm(data.X, data.y, np.flatnonzero(~sets[k]), mode))
+    return best
+
+
+def case(seed: int, *, whole: bool = False) -> tuple[tm.TrainingData, float]:
+    """A few weighted points that overlap, and a penalty."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 8))
+    X, y = np.round(2 * rng.standard_normal((n, 2)), 2), rng.choice([-1.0, 1.0], n)
+    y[:2] = 1, -1
+    weights = rng.integers(1, 4, n).astype(float) if whole else rng.choice(SIZES, n)
+    return tm.TrainingData(X, y, sample_weight=weights), float(rng.choice([0.05, 0.3, 1.0, 4.0]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", range(4))
+def test_relaxations_and_bounds_stay_below_the_optimum(seed: int, mode: str) -> None:
+    data, penalty = case(seed)
+    expected = truth(data, penalty, mode)
+    limit: dict[str, Any] = {"intercept_bound": "derived"} if mode == "free" else {}
+    for name, words in (
+        ("conic_sdp", limit),
+        ("conic_sdp_strengthened", {"conflicts": "pairs", "products": "cutoff"}),
+        ("conic_sdp_lift", {"conflicts": "pairs"}),
+    ):
+        result = tm.solve(tm.build(name, data, penalty=penalty, intercept=mode, **words))
+        assert result.bound is not None
+        assert result.bound <= expected * (1 + CLOSE)
+    found = zero_one_enumeration(data, penalty=penalty, intercept=mode)
+    assert found.objective == pytest.approx(expected, rel=CLOSE)
+    assert found.bound <= found.objective
+    assert found.bound == pytest.approx(expected, rel=CLOSE)
+    known = zero_one_incumbent(data, penalty=penalty, intercept=mode)
+    assert known.objective >= expected * (1 - CLOSE)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
+def test_tightened_bounds_and_conflicts_keep_an_optimum(seed: int, whole: bool, mode: str) -> None:
+    data, penalty = case(seed, whole=whole)
+    expected = truth(data, penalty, mode)
+    words: dict[str, Any] = {"penalty": penalty, "intercept": mode}
+    found = tm.tighten(data, **words)
+    assert found.bound <= expected * (1 + CLOSE)
+    assert found.objective >= expected * (1 - CLOSE)
+    assert isinstance(found.count, int) == whole
+    grown = tm.cuts.with_conflicts(closed_slack_bounds(data, **words), data, **words)
+    for bounds in (found.bounds, grown):
+        model = tm.zero_one_big_m(data, big_m="derived", slack_bounds=bounds, **words)
+        result = tm.solve(model)
+        assert result.certificate.verdict is Verdict.CERTIFIED
+        assert result.objective == pytest.approx(expected, rel=CLOSE)
+
+
+@pytest.mark.parametrize("mode", ["penalised", "free"])
+def test_weights_are_copies_in_bounds_that_know_no_pairs(mode: str) -> None:
+    data, penalty = case(7, whole=True)
+    times = data.multiplicity.astype(int)
+    copies = tm.TrainingData(data.X.repeat(times, axis=0), data.y.repeat(times))
+    one, other = (
+        closed_slack_bounds(points, penalty=penalty, intercept=mode) for points in (data, copies)
+    )
+    assert one.cutoff == pytest.approx(other.cutoff, rel=1e-12)
+    assert one.norm2 == pytest.approx(other.norm2, rel=1e-12)
+    assert np.allclose(one.lower.repeat(times), other.lower, rtol=1e-12)
+    # One copy may be kept where another is not; a weighted point pays for all of them.
+    assert (one.upper.repeat(times) <= other.upper * (1 + 1e-12)).all()
+
+
+def test_disjoint_conflicts_pay_for_their_lightest_point() -> None:
+    weights = np.array([0.5, 2.0, 0.1, 3.0, 1.0])
+    assert least_paid(((0, 1), (3, 4), (1, 2)), weights) == 1.5
+    bounds = SlackBounds(np.full(5, -9.0), np.full(5, 9.0), 10.0, (0.0, 0.0), 10.0, "test")
+    assert with_rows(bounds, ((0, 1), (3, 4)), 2 * weights).norm2 == pytest.approx(7.0, rel=1e-9)
+
+
+def test_statements_for_other_weights_are_not_believed() -> None:
+    """Bounds that were derived with heavier points say too much of lighter ones."""
+    data, penalty = case(1, whole=True)
+    heavy = dataclasses.replace(data, sample_weight=50 * data.multiplicity)
+    words: dict[str, Any] = {"penalty": penalty, "intercept": "penalised"}
+    bounds = tm.tighten(heavy, **words).bounds
+    lowered = dataclasses.replace(bounds, cutoff=closed_slack_bounds(data, **words).cutoff)
+    result = tm.solve(tm.conic_sdp_strengthened(data, slack_bounds=lowered, **words))
+    assert "slack_bounds" in result.certificate.unproven
+
+
+@pytest.mark.parametrize("name", ["conic_sdp", "conic_sdp_dual", "conic_sdp_budget"])
+def test_facts_of_the_relaxations_are_those_of_all_copies(name: str) -> None:
+    data, penalty = case(5, whole=True)
+    times = data.multiplicity.astype(int)
+    copies = tm.TrainingData(data.X.repeat(times, axis=0), data.y.repeat(times))
+    words = {"budget": 0.3} if name.endswith("budget") else {"penalty": penalty}
+    one, other = (tm.solve(tm.build(name, points, **words)) for points in (data, copies))
+    assert one.objective == pytest.approx(other.objective, rel=1e-6)
+    gamma = np.add.reduceat(other.certificate.facts["strengthening"], np.cumsum(times) - times)
+    assert np.allclose(one.certificate.facts["strengthening"], gamma, atol=1e-3 * gamma.max())
