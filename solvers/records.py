@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.class_labels import recorded_classes
+from tightmargin.formulations.data.feature_names import recorded_features
 from tightmargin.formulations.data.point_weights import recorded_weights
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.named_values import (
@@ -81,7 +82,8 @@ def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
         "parameters": dict(origin.parameters),
         "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256}
         | recorded_classes(data)
-        | recorded_weights(data),
+        | recorded_weights(data)
+        | recorded_features(data),
     }
 
 

@@ -84,6 +84,8 @@ def compare_command(
     ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
+    weight_column: options.WeightColumn = None,
+    class_weight: options.ClassWeights = None,
     solver: Annotated[
         str,
         typer.Option(
@@ -111,6 +113,10 @@ def compare_command(
         (profile, SUFFIXES),
     ):
         options.writable(path, suffixes)
+    if data is not None:
+        data = options.weighted_spec(data, weight_column, class_weight)
+    elif weight_column or class_weight:
+        raise ValueError("weights of points need --data SPEC: the main study has none")
     choice = options.SolverChoice(solver, time_limit, threads, seed, log)
     common = parse_settings(settings or ())
     _refuse_other_pictures(solver, plot, profile, include_uncertified)

@@ -29,12 +29,15 @@ def export_command(
     settings: options.Settings = None,
     label: options.Label = None,
     positive: options.Positive = None,
+    weight_column: options.WeightColumn = None,
+    class_weight: options.ClassWeights = None,
     json: options.Json = False,
 ) -> int:
     """Write a formulation on data as a file, with the names of its rows and variables.
 
     Pyomo writes lp, mps and nl, and MOSEK the conic formats, for which it needs no licence.
     """
+    data = options.weighted_spec(data, weight_column, class_weight)
     options.writable(file, SUFFIXES)
     _refuse_semidefinite(name, file)
     with working(f"writing {file}"):

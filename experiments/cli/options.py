@@ -16,6 +16,7 @@ from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations.data.point_weights import BALANCED
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -59,6 +60,20 @@ OptionalSpec = Annotated[
 Label = Annotated[str | None, typer.Option(metavar="NAME", help="The column of labels [y].")]
 Positive = Annotated[
     str | None, typer.Option(metavar="VALUE", help="The label that becomes +1; others are -1.")
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-column", metavar="NAME", help="What the points weigh: a column of the data."
+    ),
+]
+ClassWeights = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        metavar="balanced|A=1,B=2",
+        help="Factors of the weights of points, by label.",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -152,6 +167,24 @@ def solver_options(texts: Iterable[str], *named: str) -> dict[str, Any]:
             "method with --method"
         )
     return found
+
+
+def weighted_spec(spec: str, column: str | None, class_weight: str | None) -> str:
+    """The SPEC with what the two options say of weights, so that a record has it too.
+
+    Raises
+    ------
+    ValueError
+        A class_weight that is neither `balanced` nor label=number, joined by commas.
+    """
+    if column is not None:
+        spec += f",weight={column}"
+    if class_weight is None or class_weight == BALANCED:
+        return spec if class_weight is None else f"{spec},class_weight={BALANCED}"
+    pairs = parse_settings(class_weight.split(","), "--class-weight A=1,B=2")
+    return f"{spec},class_weight=" + "+".join(
+        f"{label}:{factor}" for label, factor in pairs.items()
+    )
 
 
 def load_data(spec: str, label: str | None, positive: str | None) -> TrainingData:

@@ -66,6 +66,8 @@ def path_command(
     ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
+    weight_column: options.WeightColumn = None,
+    class_weight: options.ClassWeights = None,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="For each value.")
     ] = None,
@@ -82,6 +84,7 @@ def path_command(
     predict takes what --out writes. Leaves with 0 when every value is proven, with 1 when one is
     not, and with 130 after Ctrl-C, which keeps the rows found so far.
     """
+    data = options.weighted_spec(data, weight_column, class_weight)
     for file, suffixes in ((out, (".json",)), (csv, (".csv",)), (plot, SUFFIXES)):
         options.writable(file, suffixes)
     found = parse_settings(settings or ())

@@ -144,7 +144,7 @@ def new_points(
         if path.suffix.lower() == ".csv" and path.is_file():
             return _table(read_table(path), label, positive, labelling)
         if several:
-            X, names = read_points(spec, labelling, label, positive)
+            X, names, *_ = read_points(spec, labelling, label, positive)
             points = real_array("X", X)
             refuse_non_finite("X", points)
             return points, names
@@ -158,6 +158,7 @@ def _table(
     table: Table, label: str | None, positive: str | None, labelling: Labelling
 ) -> tuple[Array, NDArray[Any] | None]:
     if label is not None or "y" in table.columns:
-        return from_table(table, label or "y", positive, labelling=labelling)
+        X, y, *_ = from_table(table, label or "y", positive, labelling=labelling)
+        return X, y
     labelled = Table([*table.columns, "y"], [[*row, "1"] for row in table.rows], table.lines)
     return from_table(labelled, "y", None)[0], None

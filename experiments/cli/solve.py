@@ -74,6 +74,8 @@ def solve_command(
     ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
+    weight_column: options.WeightColumn = None,
+    class_weight: options.ClassWeights = None,
     solver: options.Solver = "auto",
     second_solver: options.SecondSolver = None,
     option: options.SolverOptions = None,
@@ -98,6 +100,7 @@ def solve_command(
     json: options.Json = False,
 ) -> int:
     """Solve one formulation on data and print the result with its certificate."""
+    data = options.weighted_spec(data, weight_column, class_weight)
     options.writable(out, (".json",))
     refuse_bad_path(proof)
     for picture in (plot, plot_bounds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,26 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 
 # From cells of text, the class that is +1 if one was named, and what to call the labels.
 Labelling = Callable[[Sequence[str], str | None, str], NDArray[Any]]
+
+
+class Points(NamedTuple):
+    """What a source holds.
+
+    Attributes
+    ----------
+    X : array or sparse matrix (n, d)
+    labels : array (n,)
+        What a `Labelling` makes of the cells.
+    weights : array (n,) or None
+        What the points weigh, where a column says so.
+    names : tuple of str
+        Of the features, where the source has them.
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    weights: Array | None = None
+    names: tuple[str, ...] = ()
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from tightmargin.experiments.data.specs import load, load_classes
 from tightmargin.formulations.catalogue import Entry, entry_named
 from tightmargin.formulations.data.class_labels import recorded_classes
+from tightmargin.formulations.data.feature_names import recorded_features
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import recorded_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
@@ -60,4 +61,4 @@ def load_for(
 def about(raw: Raw) -> dict[str, Any]:
     """What a record keeps of data as loaded; the names of the classes where there are several."""
     found: dict[str, Any] = {"spec": raw.spec, "n": raw.n, "d": raw.d, "sha256": raw.sha256}
-    return found | recorded_classes(raw) | recorded_weights(raw)
+    return found | recorded_classes(raw) | recorded_weights(raw) | recorded_features(raw)

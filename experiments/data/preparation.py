@@ -204,4 +204,4 @@ def in_two(raw: MulticlassData) -> TrainingData:
 
 def with_points(raw: MulticlassData, data: BuilderData) -> MulticlassData:
     """The classes with the coordinates of other data of the same points."""
-    return replace(raw, X=data.factor)
+    return replace(raw, X=data.factor, feature_names=())

@@ -1,7 +1,7 @@
 """Files of labelled points without column names: npz, libsvm and Brooks text.
 
-Every reader returns X (n, d), dense or sparse, and what its `labelling` makes of the labels: y (n,)
-in {-1, +1}, or names of classes. Complaints are sentences without the file name;
+Every reader returns `Points`: X (n, d), dense or sparse, and what its `labelling` makes of the
+labels, y (n,) in {-1, +1} or names of classes. Complaints are sentences without the file name;
 `tightmargin.experiments.data.specs` puts the spec in front. Rows are counted from 1 in files of
 text, where the line is named too, and from 0 in arrays.
 """
@@ -13,12 +13,10 @@ import zipfile
 import zlib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.experiments.data.labels import Labelling, as_text, number_in, signed
+from tightmargin.experiments.data.labels import Labelling, Points, as_text, number_in, signed
 from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
 
 
@@ -36,9 +34,13 @@ def existing(name: str) -> Path:
 
 
 def read_npz(
-    path: Path, label: str, positive: str | None, labelling: Labelling = signed
-) -> tuple[Array, NDArray[Any]]:
-    """Arrays X (n, d) and `label` (n,) of an archive written by `numpy.savez`.
+    path: Path,
+    label: str,
+    positive: str | None,
+    labelling: Labelling = signed,
+    weight: str | None = None,
+) -> Points:
+    """Arrays X (n, d), `label` (n,) and `weight` (n,) of an archive written by `numpy.savez`.
 
     Raises
     ------
@@ -50,11 +52,12 @@ def read_npz(
         raise ValueError("this is no npz archive: write one with np.savez(file, X=X, y=y)")
     refuse_damage(path)
     with np.load(path, allow_pickle=False) as archive:
-        for wanted in ("X", label):
+        for wanted in ("X", label, *(() if weight is None else (weight,))):
             if wanted not in archive.files:
                 held = ", ".join(archive.files)
                 raise ValueError(f"the archive holds no array {wanted!r}, it holds {held}")
         X, labels = archive["X"], archive[label]
+        weights = None if weight is None else real_array(weight, archive[weight])
     if X.ndim != 2 or labels.shape != X.shape[:1]:
         raise ValueError(
             f"X must have shape (n, d) and {label} shape (n,), got {X.shape} and {labels.shape}"
@@ -67,7 +70,7 @@ def read_npz(
     # Checked here, so that a bad cell is named by its row in the file and not in a subset.
     points = real_array("X", X)
     refuse_non_finite("X", points)
-    return points, y
+    return Points(points, y, weights)
 
 
 def refuse_damage(path: Path) -> None:
@@ -87,9 +90,7 @@ def _refuse_non_finite_label(labels: Array) -> None:
         raise ValueError(f"the label in row {bad[0]} is {labels[bad[0]]}")
 
 
-def read_libsvm(
-    path: Path, positive: str | None, labelling: Labelling = signed
-) -> tuple[Any, NDArray[Any]]:
+def read_libsvm(path: Path, positive: str | None, labelling: Labelling = signed) -> Points:
     """Sparse X (n, d) and labels; indices may begin at 0 or at 1.
 
     Raises
@@ -109,12 +110,11 @@ def read_libsvm(
         row, column = cells.row[bad[0]], cells.col[bad[0]]
         raise ValueError(f"X holds {cells.data[bad[0]]} in row {row}, column {column}")
     _refuse_non_finite_label(labels)
-    return X, labelling([as_text(value) for value in labels], positive, "the first column")
+    found = labelling([as_text(value) for value in labels], positive, "the first column")
+    return Points(X, found)
 
 
-def read_brooks(
-    path: Path, positive: str | None, labelling: Labelling = signed
-) -> tuple[Array, NDArray[Any]]:
+def read_brooks(path: Path, positive: str | None, labelling: Labelling = signed) -> Points:
     """Brooks text: n and d, on one line or two, then label and features of each point.
 
     Raises
@@ -152,4 +152,4 @@ def read_brooks(
                 )
             values[row, column] = value
     labels = [as_text(value) for value in values[:, 0]]
-    return values[:, 1:], labelling(labels, positive, "the first column")
+    return Points(values[:, 1:], labelling(labels, positive, "the first column"))

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.data.gaussian_classes import gaussian_class_data
-from tightmargin.experiments.data.labels import Labelling, as_text, nearest, signed, takers
+from tightmargin.experiments.data.labels import Labelling, Points, as_text, nearest, signed, takers
 from tightmargin.experiments.data.outlier_generators import OUTLIERS, label_flip_data, outlier_data
 from tightmargin.experiments.data.public_data import UCI, data_folder, fetch
 from tightmargin.experiments.data.readers import existing, read_brooks, read_libsvm, read_npz
@@ -23,8 +22,6 @@ SKLEARN: dict[str, str | None] = {
     "iris": None,
     "wine": None,
 }
-
-Points = tuple[Any, NDArray[Any]]  # X (n, d), dense or sparse, and labels (n,)
 
 GAUSSIANS = "gaussians"
 SPREAD = dict.fromkeys(OUTLIERS, "sigma") | {"flip": "tau", GAUSSIANS: "sigma"}
@@ -44,12 +41,13 @@ def _csv(name: str, options: Options, labelling: Labelling) -> Points:
         options.get("positive"),
         complete="complete" in options,
         labelling=labelling,
+        weight=options.get("weight"),
     )
 
 
 def _npz(name: str, options: Options, labelling: Labelling) -> Points:
     words = options.get("label", "y"), options.get("positive")
-    return read_npz(existing(name), *words, labelling)
+    return read_npz(existing(name), *words, labelling, options.get("weight"))
 
 
 def _libsvm(name: str, options: Options, labelling: Labelling) -> Points:
@@ -67,9 +65,11 @@ def _sklearn(name: str, options: Options, labelling: Labelling) -> Points:
 
     bunch = getattr(sklearn.datasets, f"load_{name}")()
     names = [str(word) for word in bunch.target_names]
+    columns = tuple(str(word) for word in bunch.feature_names)
     X, labels = np.asarray(bunch.data, dtype=np.float64), [names[code] for code in bunch.target]
     if labelling is not signed:
-        return X, labelling(labels, options.get("positive"), "the target")
+        named = labelling(labels, options.get("positive"), "the target")
+        return Points(X, named, names=columns)
     positive = options.get("positive", SKLEARN[name])
     if positive is None:
         raise ValueError(
@@ -77,7 +77,7 @@ def _sklearn(name: str, options: Options, labelling: Labelling) -> Points:
             f"positive={names[0]}; all others become -1{takers()}"
         )
     codes = {str(code): word for code, word in enumerate(names)}
-    return X, signed(labels, codes.get(positive, positive), "the target")
+    return Points(X, signed(labels, codes.get(positive, positive), "the target"), names=columns)
 
 
 def _uci(name: str, options: Options, labelling: Labelling) -> Points:
@@ -101,6 +101,7 @@ def _uci(name: str, options: Options, labelling: Labelling) -> Points:
         complete="complete" in options,
         categorical=entry.categorical,
         labelling=labelling,
+        weight=options.get("weight"),
     )
 
 
@@ -120,13 +121,13 @@ def synthetic(kind: str, options: Options, labelling: Labelling) -> Points:
         k = whole(options, "classes")
         classes = gaussian_class_data(n=n, d=d, classes=k, sigma=width, seed=seed, sample=sample)
         labels = [as_text(code) for code in classes.y.tolist()]
-        return classes.X, labelling(labels, options.get("positive"), "the target")
+        return Points(classes.X, labelling(labels, options.get("positive"), "the target"))
     if kind == "flip":
         drawn = label_flip_data(n=n, d=d, tau=width, seed=seed, sample=sample)
     else:
         drawn = outlier_data(kind, n=n, d=d, sigma=width, seed=seed, sample=sample)
     labels = [as_text(sign) for sign in drawn.y.tolist()]
-    return drawn.X, labelling(labels, None, "the target")
+    return Points(drawn.X, labelling(labels, None, "the target"))
 
 
 READERS: dict[str, Callable[[str, Options, Labelling], Points]] = {

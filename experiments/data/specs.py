@@ -20,6 +20,8 @@ A SPEC is a source, then options after commas:
     features=0+3 these columns only, counted from 0
     positive=V   rows labelled V become +1, all others -1
     label=NAME   the column (csv, uci) or array (npz) that holds the labels
+    weight=NAME  the column or array that says what the points weigh, no feature then
+    class_weight=balanced, or class_weight=A:1+B:2 by label: factors of these weights
     complete     leave out rows with an empty or `?` cell (csv, uci)
 
 Labels -1 and +1 are taken as they are; any others need `positive`. A formulation of several classes
@@ -34,14 +36,20 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from tightmargin.experiments.data.labels import Labelling, named, numbered, signed
+from tightmargin.experiments.data.labels import (
+    Labelling,
+    Points,
+    named,
+    number_in,
+    numbered,
+    signed,
+)
 from tightmargin.experiments.data.public_data import UCI, data_folder
 from tightmargin.experiments.data.sources import (
     GAUSSIANS,
     READERS,
     SKLEARN,
     SPREAD,
-    Points,
     synthetic,
     unknown,
 )
@@ -49,6 +57,7 @@ from tightmargin.experiments.data.streams import STREAM, as_file, is_stream
 from tightmargin.experiments.data.subsets import Options, columns_of, subset
 from tightmargin.formulations.data.arrays import dense_bytes
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations.data.point_weights import BALANCED, ClassWeight
 from tightmargin.formulations.data.training_data import TrainingData
 
 __all__ = ["SKLEARN", "UCI", "data_folder", "load", "load_classes", "read_points"]
@@ -58,12 +67,12 @@ _SCHEMES = ("sklearn", "synthetic", "uci")
 _FLAGS = ("stratify", "complete")
 _SUBSET = ("n", "features", "stratify", "seed")
 _LABELLING = {
-    "csv": ("label", "positive", "complete"),
-    "npz": ("label", "positive"),
-    "libsvm": ("positive",),
-    "brooks": ("positive",),
-    "sklearn": ("positive",),
-    "uci": ("label", "positive", "complete"),
+    "csv": ("label", "positive", "complete", "weight", "class_weight"),
+    "npz": ("label", "positive", "weight", "class_weight"),
+    "libsvm": ("positive", "class_weight"),
+    "brooks": ("positive", "class_weight"),
+    "sklearn": ("positive", "class_weight"),
+    "uci": ("label", "positive", "complete", "weight", "class_weight"),
 }
 
 
@@ -100,8 +109,11 @@ def load(spec: str, *, label: str | None = None, positive: str | None = None) ->
     (100, 3)
     """
     try:
-        X, y = read_points(spec, signed, label, positive)
-        return TrainingData(_smaller(X), y, spec=spec)
+        found = read_points(spec, signed, label, positive)
+        return TrainingData(
+            _smaller(found.X), found.labels, spec=spec, sample_weight=found.weights,
+            class_weight=class_weight_of(spec, positive), feature_names=found.names,
+        )  # fmt: skip
     except ValueError as error:
         raise _with_spec(spec, error) from error
 
@@ -144,9 +156,12 @@ def load_classes(
     ('setosa', 'versicolor', 'virginica')
     """
     try:
-        X, names = read_points(spec, named, label, positive)
-        y, classes = numbered(names)
-        return MulticlassData(X, y, spec=spec, classes=classes)
+        found = read_points(spec, named, label, positive)
+        y, classes = numbered(found.labels)
+        return MulticlassData(
+            found.X, y, spec=spec, classes=classes, sample_weight=found.weights,
+            class_weight=class_weight_of(spec), feature_names=found.names,
+        )  # fmt: skip
     except ValueError as error:
         raise _with_spec(spec, error) from error
 
@@ -180,10 +195,38 @@ def read_points(
     with as_file(source, head) as (scheme, name):
         options = _merge(scheme, name, written, {k: v for k, v in given.items() if v is not None})
         if scheme == "synthetic":
-            X, y = synthetic(name, options, labelling)
-            return X[:, columns_of(options, X.shape[1])], y
-        X, y = READERS[scheme](name, options, labelling)
-        return subset(X, y, options)
+            found = synthetic(name, options, labelling)
+            return found._replace(X=found.X[:, columns_of(options, found.X.shape[1])])
+        return subset(READERS[scheme](name, options, labelling), options)
+
+
+def class_weight_of(spec: str, positive: str | None = None) -> ClassWeight:
+    """The option class_weight of a SPEC; the label that is +1 may be called by its name.
+
+    Raises
+    ------
+    ValueError
+        Neither `balanced` nor label:number, joined by +; a label twice.
+    """
+    options = _parse(spec)[2]
+    text = options.get("class_weight")
+    if text is None or text == BALANCED:
+        return text
+    one = positive or options.get("positive")
+    found: dict[str, float] = {}
+    for part in text.split("+"):
+        label, colon, number = (piece.strip() for piece in part.rpartition(":"))
+        value = number_in(number)
+        if not (label and colon) or value is None:
+            raise ValueError(
+                f"option class_weight is balanced or A:1+B:2, a label and a number each; got "
+                f"{text!r}"
+            )
+        key = "1" if one is not None and label == one else label
+        if key in found:
+            raise ValueError(f"option class_weight names {label} twice")
+        found[key] = value
+    return found
 
 
 def _with_spec(spec: str, error: ValueError) -> ValueError:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.experiments.data.labels import Points
+
 Options = Mapping[str, str]
 
 
@@ -38,11 +40,13 @@ def columns_of(options: Options, d: int) -> list[int]:
     return chosen
 
 
-def subset(X: Any, y: NDArray[Any], options: Options) -> tuple[Any, NDArray[Any]]:
-    """Draw the rows and choose the columns; X may be sparse, y signs or names of classes."""
+def subset(points: Points, options: Options) -> Points:
+    """Draw the rows and choose the columns; X may be sparse, labels signs or names of classes."""
+    X, y, weights, names = points
     columns = columns_of(options, X.shape[1])
+    names = tuple(names[c] for c in columns) if names else ()
     if "n" not in options:
-        return X[:, columns], y
+        return Points(X[:, columns], y, weights, names)
     size = whole(options, "n")
     classes = np.unique(y)
     fewest = max(len(classes), 2)
@@ -54,7 +58,8 @@ def subset(X: Any, y: NDArray[Any], options: Options) -> tuple[Any, NDArray[Any]
     else:
         rows = np.sort(rng.choice(len(y), size, replace=False))
         _refuse_lost_classes(y[rows], classes)
-    return X[rows][:, columns], y[rows]
+    drawn = None if weights is None else weights[rows]
+    return Points(X[rows][:, columns], y[rows], drawn, names)
 
 
 def _refuse_lost_classes(drawn: NDArray[Any], classes: NDArray[Any]) -> None:

@@ -11,12 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.experiments.data.labels import Labelling, nearest, number_in, signed
+from tightmargin.experiments.data.labels import Labelling, Points, nearest, number_in, signed
 from tightmargin.formulations.data.arrays import Array
 
 _MISSING = ("", "?", "NA", "NaN", "nan")
@@ -84,16 +82,16 @@ def _refuse_missing(table: Table) -> None:
                 )
 
 
-def _numeric(table: Table, columns: Sequence[int]) -> Array:
+NUMBERS = "features must be numbers, so encode categories as 0/1 columns first"
+
+
+def _numeric(table: Table, columns: Sequence[int], wanted: str = NUMBERS) -> Array:
     X = np.empty((len(table.rows), len(columns)))
     for r, row in enumerate(table.rows):
         for k, c in enumerate(columns):
             value = number_in(row[c])
             if value is None:
-                raise ValueError(
-                    f"{table.place(r, c)} holds {row[c]!r}: features must be numbers, so encode "
-                    "categories as 0/1 columns first"
-                )
+                raise ValueError(f"{table.place(r, c)} holds {row[c]!r}: {wanted}")
             if not math.isfinite(value):
                 raise ValueError(f"{table.place(r, c)} holds {row[c]}: features must be finite")
             X[r, k] = value
@@ -125,7 +123,8 @@ def from_table(
     complete: bool = False,
     categorical: bool = False,
     labelling: Labelling = signed,
-) -> tuple[Array, NDArray[Any]]:
+    weight: str | None = None,
+) -> Points:
     """Points and labels of a table.
 
     Parameters
@@ -133,7 +132,7 @@ def from_table(
     table : Table
         Cells of text.
     label : str
-        The column of labels; every other column is a feature.
+        The column of labels; every other column but that of weights is a feature.
     positive : str or None
         See `signed`.
     complete : bool
@@ -142,10 +141,13 @@ def from_table(
         Make 0/1 columns of every feature instead of reading numbers.
     labelling : callable
         `signed`, or `named` for several classes.
+    weight : str, optional
+        The column that says what the points weigh.
 
     Returns
     -------
-    array (n, d), array (n,)
+    Points
+        With the names of the columns, but of 0/1 columns.
 
     Raises
     ------
@@ -158,12 +160,22 @@ def from_table(
             f"the header names no label column {label!r}: {nearest(label, table.columns)}name it "
             f"with --label, or with label=... in the spec; the columns are {shown}"
         )
+    if weight is not None and (weight not in table.columns or weight == label):
+        hint = nearest(weight, table.columns)
+        why = "that is the column of labels" if weight == label else "the header names no such one"
+        raise ValueError(f"weight={weight}: {why}{': ' + hint.rstrip() if hint else ''}")
     if complete:
         table = _complete_rows(table)
     _refuse_missing(table)
     where = table.columns.index(label)
-    features = [c for c in range(len(table.columns)) if c != where]
+    features = [c for c, name in enumerate(table.columns) if name not in (label, weight)]
     if not features:
         raise ValueError(f"there is no column besides the labels {label!r}")
     X = _dummies(table, features) if categorical else _numeric(table, features)
-    return X, labelling([row[where] for row in table.rows], positive, f"column {label!r}")
+    labels = labelling([row[where] for row in table.rows], positive, f"column {label!r}")
+    weights = None
+    if weight is not None:
+        weights = _numeric(table, [table.columns.index(weight)], "weights must be numbers")[:, 0]
+    return Points(
+        X, labels, weights, () if categorical else tuple(table.columns[c] for c in features)
+    )

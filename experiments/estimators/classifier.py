@@ -24,10 +24,7 @@ from tightmargin.experiments.estimators.certification import (
     judge_grid,
 )
 from tightmargin.experiments.estimators.fitted import (
-    PARTS,
     FittedProbabilities,
-    among_all,
-    parts_of,
 )
 from tightmargin.experiments.estimators.fitting import (
     HYPERPARAMETERS,
@@ -46,6 +43,7 @@ from tightmargin.experiments.estimators.inputs import (
     plain,
     refuse_strange,
 )
+from tightmargin.experiments.estimators.parts import PARTS, among_all, parts_of
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import above_zero, checked_sample_weight

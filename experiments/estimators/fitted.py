@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.experiments.data.loading import Raw, about
 from tightmargin.experiments.data.preparation import PREPROCESSING, prepare
 from tightmargin.experiments.data.prepared import Prepared, origin_of
-from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin
+from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin, entry_named
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.class_labels import SIGNS
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
+from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.data.sparse_points import Points, kept_points
-from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
 from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.dispatch import solve
@@ -29,9 +30,6 @@ from tightmargin.solvers.result import SolveResult
 
 # Written in the variables alone: without a kernel, new points need no training data.
 IN_VARIABLES: tuple[Classifier, ...] = (weight_and_intercept, classes_and_intercepts)
-PARTS = ("coef_", "intercept_", "dual_coef_", "support_")
-SUPPORT = 1e-5  # of the largest: what interior points leave on a multiplier of 0 is below
-PARALLEL = 1e-9  # relative: w from multipliers and w itself
 
 
 @dataclass(frozen=True)
@@ -215,11 +213,20 @@ class FittedProbabilities(Printed):
 
 
 @overload
-def fit(method: str, data: Raw, *, solver: str = ..., **words: Any) -> Fitted: ...
-@overload
-def fit(method: Callable[..., Estimator], data: Raw, **words: Any) -> FittedProbabilities: ...
 def fit(
-    method: str | Callable[..., Estimator], data: Raw, *, solver: str = "auto", **words: Any
+    method: str, data: Raw, *, solver: str = ..., sample_weight: Any = ..., **words: Any
+) -> Fitted: ...
+@overload
+def fit(
+    method: Callable[..., Estimator], data: Raw, *, sample_weight: Any = ..., **words: Any
+) -> FittedProbabilities: ...
+def fit(
+    method: str | Callable[..., Estimator],
+    data: Raw,
+    *,
+    solver: str = "auto",
+    sample_weight: ArrayLike | None = None,
+    **words: Any,
 ) -> Fitted | FittedProbabilities:
     """Prepare points, solve, and keep the machine for new points.
 
@@ -232,9 +239,12 @@ def fit(
         Before preprocessing.
     solver : str
         As for `solve`; of a formulation.
+    sample_weight : array (n,), optional
+        Of points that have no weights yet, as for `TrainingData`; preprocessing counts them too.
     words
         Preprocessing (normalise, kernel, width, degree, coef0, shift, kpca, kpca_tolerance), and
-        hyperparameters.
+        hyperparameters. `class_weight` is one where the formulation has it; elsewhere it
+        multiplies the weights of the points.
 
     Returns
     -------
@@ -244,22 +254,50 @@ def fit(
     Raises
     ------
     ValueError
-        As `prepare` and `build`; a problem without a solution.
+        As `prepare` and `build`; a problem without a solution; weights of weighted points.
 
     Examples
     --------
     >>> import tightmargin as tm
     >>> data = tm.TrainingData([[0.0], [1.0], [5.0]], [-1, 1, 1])
+    >>> tm.fit("c_svc", data, C=1.0, sample_weight=[1, 2, 0]).result.data["total_weight"]
+    3.0
     >>> tm.fit("hard_margin_svc", data, normalise="zscore").labels([[0.4], [0.6]]).tolist()
     [-1, 1]
     """
     own = {word: words.pop(word) for word in PREPROCESSING if word in words}
+    class_weight = None if _takes_class_weight(method) else words.pop("class_weight", None)
+    data = reweighted(data, sample_weight, class_weight)
     if not isinstance(method, str):
         prepared = prepare(data, own)
         classes = data.classes if isinstance(data, MulticlassData) else ()
         return FittedProbabilities(method(prepared.data, **words), prepared.mapped, classes)
     prepared = prepare(data, own)
     return fitted(solve(build(method, prepared.data, **words), solver), prepared)
+
+
+def _takes_class_weight(method: str | Callable[..., Estimator]) -> bool:
+    """Whether class_weight is a hyperparameter of a formulation or of a function."""
+    if isinstance(method, str):
+        return "class_weight" in entry_named(method).parameters
+    return "class_weight" in inspect.signature(method).parameters
+
+
+def reweighted(data: Raw, sample_weight: ArrayLike | None, class_weight: ClassWeight) -> Raw:
+    """The points with weights, or the data itself where there are none.
+
+    Raises
+    ------
+    ValueError
+        Points that are weighted already get weights of their own; bad weights.
+    """
+    if sample_weight is None:
+        if class_weight is None:
+            return data
+        return replace(data, class_weight=class_weight)
+    if data.weights is not None:
+        raise ValueError("sample_weight: the points are weighted already; give the data without")
+    return replace(data, sample_weight=sample_weight, class_weight=class_weight)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,58 +327,3 @@ def fitted(result: SolveResult, prepared: Prepared) -> Fitted:
 def _needless() -> Prepared:
     """Training data that a machine in variables does not read, and so does not carry along."""
     raise RuntimeError("this machine is written in its variables alone: it keeps no training data")
-
-
-# --- the parts, under the names that scikit-learn gives them --------------------------------------
-
-
-def parts_of(machine: Fitted, prepared: Prepared) -> dict[str, Any]:
-    """Some of `PARTS`: coef_ without a kernel, dual_coef_ and support_ where there is one.
-
-    With w = sum_i c_i f_i, c is dual_coef_ and support_ are the points whose c_i is not 0. A dual
-    without a kernel has all four.
-    """
-    w, b = machine.hyperplane
-    weights, offsets = np.atleast_2d(w), np.atleast_1d(np.asarray(b, dtype=np.float64))
-    if isinstance(prepared.data, MulticlassData) and len(weights) == 2:
-        weights, offsets = weights[1:] - weights[:1], offsets[1:] - offsets[:1]
-    found: dict[str, Any] = {"intercept_": offsets}
-    if "kernel" not in machine.result.normalisation:
-        found["coef_"] = weights
-    coefficients = None
-    if not isinstance(prepared.data, MulticlassData) and prepared.components is None:
-        coefficients = _expansion(machine, prepared, weights[0])
-    if coefficients is not None:
-        largest = np.abs(coefficients).max()
-        found["dual_coef_"] = coefficients[None, :]
-        found["support_"] = np.flatnonzero(np.abs(coefficients) > SUPPORT * largest)
-    return found
-
-
-def among_all(parts: dict[str, Any], kept: NDArray[np.intp], n: int) -> dict[str, Any]:
-    """The parts for all n points, where the machine has seen those at the places `kept` alone."""
-    if "dual_coef_" not in parts or len(kept) == n:
-        return parts
-    coefficients = np.zeros((1, n))
-    coefficients[:, kept] = parts["dual_coef_"]
-    return parts | {"dual_coef_": coefficients, "support_": kept[parts["support_"]]}
-
-
-def _expansion(machine: Fitted, prepared: Prepared, w: Array) -> Array | None:
-    """Coefficients c (n,) with w = F'c: of the multipliers where w is along them.
-
-    None on points whose formulation has no multipliers among its variables. On a kernel matrix
-    the columns of F are orthogonal, and c = F w / ||column||^2 is the shortest.
-    """
-    data = prepared.data
-    alpha = machine.result.values.get("alpha")
-    if alpha is not None and np.shape(alpha) == (data.n,):
-        for signed in (data.y * alpha, np.asarray(alpha)):
-            along = data.factor.T @ signed
-            square = float(along @ along)
-            scale = float(w @ along) / square if square > 0 else 0.0
-            if np.linalg.norm(scale * along - w) <= PARALLEL * np.linalg.norm(w):
-                return scale * signed
-    if not isinstance(data, GramData):
-        return None
-    return data.factor @ (w / (data.factor**2).sum(axis=0))

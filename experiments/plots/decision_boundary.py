@@ -273,6 +273,13 @@ def _rings(axes: Any, X: Array, ringed: NDArray[np.bool_]) -> None:
         )  # fmt: skip
 
 
+def name_features(axes: Any, names: Sequence[str]) -> None:
+    """Names of the two features at the axes, or their numbers."""
+    first, second = names or ("feature 0", "feature 1")
+    axes.set_xlabel(first, parse_math=False)
+    axes.set_ylabel(second, parse_math=False)
+
+
 def _frame(axes: Any, X: Array, title: str) -> None:
     xs, ys = (axis_limits(column, ROOM) for column in X.T)
     axes.set_xlim(xs)
@@ -280,8 +287,7 @@ def _frame(axes: Any, X: Array, title: str) -> None:
     spreads = (xs[1] - xs[0], ys[1] - ys[0])
     if max(spreads) <= SQUARE * min(spreads):
         axes.set_aspect("equal")
-    axes.set_xlabel("feature 0")
-    axes.set_ylabel("feature 1")
+    name_features(axes, ())
     tidy(axes, SMALL + 1)
     if title:
         axes.set_title(title, fontsize=NORMAL + 1, parse_math=False)

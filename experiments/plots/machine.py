@@ -10,11 +10,17 @@ import numpy as np
 from tightmargin.experiments.data.loading import Raw
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.estimators.fitted import Fitted
-from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions, refuse_many
+from tightmargin.experiments.plots.decision_boundary import (
+    draw_boundary,
+    draw_regions,
+    name_features,
+    refuse_many,
+)
 from tightmargin.experiments.plots.style import NORMAL, folded, new_figure, shared_legend
 from tightmargin.formulations.catalogue import entry_named
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.number_words import short
 from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:
@@ -87,6 +93,7 @@ def machine_figure(machine: Fitted, data: Raw, title: str = "") -> Figure:
             axes, data.X, data.y, machine.decision_values, margin=level or 0.0, support=support,
             names=data.classes,
         )  # fmt: skip
+    name_features(axes, [short(name) for name in data.feature_names])
     axes.set_title(folded(title, SIZE[0], NORMAL), fontsize=NORMAL, parse_math=False)
     shared_legend(figure)
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from tightmargin.formulations.data.arrays import (
     refuse_non_finite,
 )
 from tightmargin.formulations.data.class_labels import several_labels
+from tightmargin.formulations.data.feature_names import feature_names_of, features_text
 from tightmargin.formulations.data.point_weights import (
     ClassWeight,
     WeightedPoints,
@@ -47,6 +49,8 @@ class MulticlassData(Printed, WeightedPoints):
         Names of the classes in their order; by default the labels.
     sample_weight, class_weight : optional
         As for `TrainingData`; of class_weight a sequence has K numbers in the order of the classes.
+    feature_names : sequence of str, optional
+        As for `TrainingData`.
 
     Raises
     ------
@@ -67,6 +71,7 @@ class MulticlassData(Printed, WeightedPoints):
     classes: tuple[str, ...] = ()
     sample_weight: Array | None = field(default=None, kw_only=True)
     class_weight: ClassWeight = field(default=None, kw_only=True)
+    feature_names: Sequence[str] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         points = real_array("X", self.X)
@@ -80,6 +85,8 @@ class MulticlassData(Printed, WeightedPoints):
             raise ValueError(f"classes must be {k} different names, got {names}")
         weights = weights_of_points(self.sample_weight, self.class_weight, names, labels)
         kept, weights = above_zero(weights, len(points))
+        features = feature_names_of(self.X, self.feature_names, points.shape[1])
+        object.__setattr__(self, "feature_names", features)
         keep_read_only(self, X=points[kept], y=labels[kept])
         object.__setattr__(self, "classes", names)
         object.__setattr__(self, "sample_weight", weights)
@@ -100,6 +107,8 @@ class MulticlassData(Printed, WeightedPoints):
         facts = [("labels", told + (f" and {left} classes more" if left > 0 else ""))]
         if self.weights is not None:
             facts.append(("weights", weights_text(self.weights)))
+        if self.feature_names:
+            facts.append(("features", features_text(self.feature_names)))
         return Page(self._title(), [*facts, ("next", ".X, .y, .to_dict()")])
 
     @property

@@ -265,4 +265,4 @@ def normalise(data: TrainingData, kind: str) -> tuple[TrainingData, Normaliser]:
     if known_word(kind, "normalise", NORMALISERS) not in KEEP_ZEROS:
         data = data.dense_for(f"normalise={kind}", "take unit, which keeps zeros, or none")
     fitted = fit_normaliser(kind, data.X, data.weights)
-    return with_points(data, fitted.apply(data.X)), fitted
+    return with_points(data, fitted.apply(data.X), data.feature_names), fitted

@@ -165,6 +165,7 @@ class WeightedPoints:
     """What data with a field `sample_weight`, already checked, says of the weights."""
 
     y: NDArray[Any]
+    spec: str
     sample_weight: Any
 
     @property

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from tightmargin.formulations.data.arrays import (
     real_array,
     refuse_non_finite,
 )
+from tightmargin.formulations.data.feature_names import feature_names_of, features_text
 from tightmargin.formulations.data.point_weights import weights_text
 from tightmargin.formulations.data.sparse_points import (
     Points,
@@ -28,7 +29,7 @@ from tightmargin.formulations.data.sparse_points import (
 )
 from tightmargin.formulations.data.two_classes import TwoClasses
 from tightmargin.formulations.parameters import checked_shift
-from tightmargin.number_words import count_text, number_text, short
+from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import Page, value_text
 
 
@@ -55,6 +56,8 @@ class TrainingData(TwoClasses):
         The label that is +1; by default the larger one.
     classes : pair, optional
         What the labels -1 and +1 are called; by default as `y` calls them.
+    feature_names : sequence of str, optional
+        By default the columns of a data frame that are words. No part of the digest.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class TrainingData(TwoClasses):
     X: Points
     y: Array
     spec: str = ""
+    feature_names: Sequence[str] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         points = sparse_points("X", self.X) if sp.issparse(self.X) else _dense_points(self.X)
@@ -86,6 +90,8 @@ class TrainingData(TwoClasses):
             points = sparse_points("X", points[kept]) if sp.issparse(points) else points[kept]
         if not sp.issparse(points):
             points.setflags(write=False)
+        names = feature_names_of(self.X, self.feature_names, points.shape[1])
+        object.__setattr__(self, "feature_names", names)
         object.__setattr__(self, "X", points)
 
     def __getstate__(self) -> Mapping[str, Any]:
@@ -94,7 +100,7 @@ class TrainingData(TwoClasses):
 
     def _title(self) -> str:
         share = f", {share_stored(self.X):.2g} of the cells stored" if self.is_sparse else ""
-        return counted(self, f"{count_text(self.d, 'feature')}{share}")
+        return self._counted(f"{count_text(self.d, 'feature')}{share}")
 
     def _page(self) -> Page:
         return data_page(self, self.X)
@@ -146,7 +152,7 @@ class TrainingData(TwoClasses):
 
     @cached_property
     def _dense(self) -> TrainingData:
-        found = with_points(self, self.X.toarray())
+        found = with_points(self, self.X.toarray(), self.feature_names)
         vars(found)["sha256"] = self.sha256
         return found
 
@@ -260,7 +266,7 @@ class GramData(TwoClasses):
         object.__setattr__(self, "_smallest", smallest)
 
     def _title(self) -> str:
-        return counted(self, f"rank {self.d}")
+        return self._counted(f"rank {self.d}")
 
     def _page(self) -> Page:
         return data_page(self, self.gram)
@@ -304,12 +310,11 @@ class GramData(TwoClasses):
         return digest(self.gram, self.y, *self._weights)
 
 
-def with_points(data: TwoClasses, X: Array) -> TrainingData:
+def with_points(data: TwoClasses, X: Array, feature_names: Sequence[str] = ()) -> TrainingData:
     """Other coordinates of the same points, with their labels, weights and source."""
     assert isinstance(data, TrainingData | GramData)
-    return TrainingData(
-        X, data.y, data.spec, sample_weight=data.sample_weight, classes=data.classes
-    )
+    words: Any = {"sample_weight": data.sample_weight, "classes": data.classes}
+    return TrainingData(X, data.y, data.spec, feature_names=feature_names, **words)
 
 
 def with_gram(data: TwoClasses, gram: Array, shift: float | str = 0.0) -> GramData:
@@ -320,13 +325,6 @@ def with_gram(data: TwoClasses, gram: Array, shift: float | str = 0.0) -> GramDa
     )
 
 
-def counted(data: TrainingData | GramData, size: str) -> str:
-    """Kind, source and size of data, as a title."""
-    source = f" {short(data.spec)}" if data.spec else ""
-    weighted = "" if data.weights is None else ", weighted"
-    return f"{type(data).__name__}{source}: {count_text(data.n, 'point')}, {size}{weighted}"
-
-
 def data_page(data: TrainingData | GramData, numbers: Points) -> Page:
     """Sizes and ranges of data; `numbers` are the points or the kernel matrix."""
     low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
@@ -334,6 +332,8 @@ def data_page(data: TrainingData | GramData, numbers: Points) -> Page:
     if data.weights is not None:
         facts.append(("weights", weights_text(data.weights)))
     facts.append(("numbers", f"from {low} to {high}"))
+    if isinstance(data, TrainingData) and data.feature_names:
+        facts.append(("features", features_text(data.feature_names)))
     if isinstance(data, GramData) and data.shift:
         facts.append(("shift", value_text(data.shift)))
     numbers_of = ".gram" if isinstance(data, GramData) else ".X"

@@ -18,7 +18,7 @@ from tightmargin.formulations.data.point_weights import (
     above_zero,
     weights_of_points,
 )
-from tightmargin.number_words import short
+from tightmargin.number_words import count_text, short
 from tightmargin.printing import Printed
 
 
@@ -49,6 +49,14 @@ class TwoClasses(Printed, WeightedPoints):
         for name, value in {"sample_weight": weights, **words}.items():
             object.__setattr__(self, name, value)
         return kept
+
+    def _counted(self, size: str) -> str:
+        """Kind, source and size, as a title."""
+        source = f" {short(self.spec)}" if self.spec else ""
+        weighted = "" if self.weights is None else ", weighted"
+        return (
+            f"{type(self).__name__}{source}: {count_text(len(self.y), 'point')}, {size}{weighted}"
+        )
 
     @property
     def n_pos(self) -> int:

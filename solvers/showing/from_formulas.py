@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.formulations.data.feature_names import legend
 from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.formulas.formula import Formula, Row
 from tightmargin.formulations.formulas.modes import at_mode
@@ -63,7 +64,9 @@ def data_statement(origin: Origin) -> Statement:
         counted = (
             f" (each counts as often as it weighs, n = {number_text(origin.data.total_weight)})"
         )
-    return in_words("data", f"{value_text(origin.data)}{counted}{settings}")
+    names = getattr(origin.data, "feature_names", ())
+    named = f"; {legend(names)}" if names else ""
+    return in_words("data", f"{value_text(origin.data)}{counted}{named}{settings}")
 
 
 def _name(row: Row) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tightmargin.experiments.data.labels import Points
 from tightmargin.experiments.data.public_data import data_folder
 from tightmargin.experiments.data.readers import refuse_damage
 from tightmargin.experiments.data.specs import load
@@ -176,7 +177,7 @@ def split(name: str, seed: int) -> Sample:
     """
     source, data = SOURCES[name], whole(name)
     options = {"n": str(source.size), "stratify": "", "seed": str(seed)}
-    chosen, _ = subset(np.arange(data.n)[:, None], data.y, options)
+    chosen = subset(Points(np.arange(data.n)[:, None], data.y), options).X
     inside = np.zeros(data.n, dtype=bool)
     inside[chosen[:, 0]] = True
     spec = f"{source.spec},n={source.size},stratify,seed={seed}"

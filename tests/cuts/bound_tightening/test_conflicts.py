@@ -206,7 +206,7 @@ def test_only_conflicts_beside_a_set_pay_for_it(
 ) -> None:
     """Two points at distance 1 have rho 4, and a known objective of 4.5 at a penalty of 1."""
     data = TrainingData([[0.0], [1.0], [2.0], [3.0]], [1, -1, -1, -1])
-    search = conflicts._ConflictSearch(data, "free", 1.0, 4.5, paid)
+    search = conflicts._ConflictSearch(data, "free", np.ones(4), 4.5, paid)
     assert search.ceiling((0, 1)) == pytest.approx(left)
     assert (search.conflict((0, 1)) is not None) is pair_is_one
     assert ((0, 1) in conflicts._short(search)) is pair_is_one

@@ -363,6 +363,7 @@ def test_solve_gives_every_entry_a_certified_result(name: str, folder: Path) -> 
     assert document["status"] == "optimal"
     assert document["data"] == {
         "spec": str(file), "n": data.n, "d": data.d, "sha256": data.sha256,
+        "feature_names": [f"x{j}" for j in range(data.d)],
     } | ({"classes": ["0", "1", "2"]} if name in OF_CLASSES else {})  # fmt: skip
 
 

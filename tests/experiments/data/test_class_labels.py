@@ -19,7 +19,7 @@ from tightmargin.experiments.data.gaussian_classes import (
     gaussian_class_means,
     gaussian_class_probabilities,
 )
-from tightmargin.experiments.data.labels import named, numbered
+from tightmargin.experiments.data.labels import Points, named, numbered
 from tightmargin.experiments.data.specs import load, load_classes
 from tightmargin.experiments.data.subsets import subset
 from tightmargin.formulations.catalogue import CATALOGUE
@@ -151,7 +151,7 @@ def test_stratified_classes_keep_their_shares_and_the_order_of_rows(
     classes, counts = np.unique(y, return_counts=True)
     size = len(classes) + round(share * (len(y) - len(classes)))
     options = {"n": str(size), "stratify": "", "seed": str(seed)}
-    rows, kept = subset(np.arange(len(y))[:, None], y, options)
+    rows, kept, *_ = subset(Points(np.arange(len(y))[:, None], y), options)
     assert (np.diff(rows[:, 0]) > 0).all()
     assert len(kept) == size
     np.testing.assert_array_equal(kept, y[rows[:, 0]])
@@ -172,10 +172,10 @@ def test_two_classes_draw_the_rows_that_signs_draw(n: int, seed: int, stratified
     if not stratified and len(np.unique(signs[drawn])) < 2:
         for y, words in ((signs, "are all labelled"), (names, "hold no point of the class")):
             with pytest.raises(ValueError, match=words):
-                subset(rows, y, options)
+                subset(Points(rows, y), options)
         return
-    expected = subset(rows, signs, options)[0]
-    np.testing.assert_array_equal(subset(rows, names, options)[0], expected)
+    expected = subset(Points(rows, signs), options).X
+    np.testing.assert_array_equal(subset(Points(rows, names), options).X, expected)
 
 
 def test_a_draw_that_loses_a_class_names_it(here: Path) -> None:

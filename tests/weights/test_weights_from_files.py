@@ -1,0 +1,210 @@
+"""Weights and names that come with files, with data frames and with calls of `fit`."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import tightmargin as tm
+from tests.support.command_line import run
+from tightmargin.formulations.data.feature_names import legend
+from tightmargin.solvers.result import SolveResult
+
+ROWS = [(0, 1, 1, "ill"), (1, 0, 2, "ill"), (3, 2, 1, "well"), (4, 1, 3, "well"), (2, 3, 1, "ill"),
+        (5, 2, 0, "well"), (2.5, 2.5, 2, "well")]  # fmt: skip
+TABLE = pd.DataFrame(ROWS, columns=["age", "income", "copies", "y"])
+NAMES = ("age", "income")
+CLOSE = 2e-3  # a gap of 1e-6 leaves the hyperplane a share of its root
+
+
+def by_hand(**words: Any) -> tm.TrainingData:
+    return tm.TrainingData(TABLE[list(NAMES)], TABLE["y"], positive="ill", **words)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "points.csv"
+    TABLE.to_csv(path, index=False)
+    return path
+
+
+# --- names of features ----------------------------------------------------------------------------
+
+
+def test_names_of_columns_are_kept_and_no_part_of_the_digest() -> None:
+    data = by_hand()
+    assert data.feature_names == NAMES
+    plain = tm.TrainingData(TABLE[list(NAMES)].to_numpy(), TABLE["y"], positive="ill")
+    assert plain.feature_names == ()
+    assert plain.sha256 == data.sha256
+    several = tm.MulticlassData(TABLE[list(NAMES)], [0, 1, 2, 0, 1, 2, 0])
+    assert several.feature_names == NAMES
+    assert "features" in repr(data)
+    assert dataclasses.replace(data, X=data.X + 1).feature_names == NAMES
+    assert tm.TrainingData([[0.0], [1.0]], [-1, 1], feature_names=["a"]).feature_names == ("a",)
+    numbered = TABLE[["age", "income"]].set_axis([0, 1], axis=1)
+    assert tm.TrainingData(numbered, TABLE["y"]).feature_names == ()
+
+
+@pytest.mark.parametrize("given", [["a"], ["a", "b", "c"], ["a", "a"], ["a", 1], "ab"])
+def test_names_that_do_not_fit_are_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match="feature_names"):
+        tm.TrainingData(TABLE[list(NAMES)], TABLE["y"], feature_names=given)
+
+
+def test_results_pictures_and_models_say_the_names(tmp_path: Path) -> None:
+    data = by_hand()
+    machine = tm.fit("c_svc", data, C=1.0, normalise="zscore")
+    machine.result.save(tmp_path / "machine.json")
+    assert SolveResult.load(tmp_path / "machine.json").data["feature_names"] == list(NAMES)
+    axes = tm.plots.machine_figure(machine, data).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == NAMES
+    model = tm.c_svc(data, C=1.0)
+    assert "w[0] of age, w[1] of income" in str(tm.show(model))
+    assert tm.solve(model).data["feature_names"] == list(NAMES)
+    assert legend([str(k) for k in range(9)]).endswith("w[5] of 5 and 3 more")
+
+
+def test_other_coordinates_have_no_names() -> None:
+    """Components of a kernel are none of the columns, of one class or of several."""
+    words: dict[str, Any] = {"kernel": "rbf", "width": 1.0}
+    tm.fit("c_svc_dual", by_hand(), C=1.0, **words)
+    several = tm.MulticlassData(TABLE[list(NAMES)], [0, 1, 2, 0, 1, 2, 0])
+    machine = tm.fit("multiclass_hinge", several, ridge=0.1, kpca="full", **words)
+    assert machine.labels(several.X).shape == (7,)
+
+
+# --- fit ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("c_svc", {"C": 0.7}), ("rsvm", {"norm_bound": 0.5}), ("nu_svc", {"nu": 0.3})],
+)
+def test_fit_takes_weights(name: str, words: dict[str, Any]) -> None:
+    weights = TABLE["copies"].to_numpy()
+    found = tm.fit(
+        name,
+        by_hand(),
+        sample_weight=weights,
+        class_weight={"ill": 2.0},
+        normalise="zscore",
+        **words,
+    )
+    times = weights * np.where(TABLE["y"] == "ill", 2, 1)
+    rows, labels = TABLE[list(NAMES)].to_numpy().repeat(times, axis=0), TABLE["y"].repeat(times)
+    same = tm.fit(name, tm.TrainingData(rows, labels, positive="ill"), normalise="zscore", **words)
+    if name == "c_svc":  # there class_weight is no part of the means of the normalisation
+        times = weights
+        rows, labels = TABLE[list(NAMES)].to_numpy().repeat(times, axis=0), TABLE["y"].repeat(times)
+        copies = tm.TrainingData(rows, labels, positive="ill")
+        same = tm.fit(name, copies, class_weight={"ill": 2.0}, normalise="zscore", **words)
+    new = TABLE[list(NAMES)].to_numpy() + 0.1
+    assert np.allclose(found.decision_values(new), same.decision_values(new), atol=CLOSE)
+    assert found.result.objective == pytest.approx(same.result.objective, rel=3e-6)
+
+
+def test_fit_refuses_weights_of_weighted_points() -> None:
+    data = by_hand(sample_weight=TABLE["copies"])
+    with pytest.raises(ValueError, match="sample_weight: the points are weighted already"):
+        tm.fit("c_svc", data, C=1.0, sample_weight=np.ones(6))
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(7,\)"):
+        tm.fit("c_svc", by_hand(), C=1.0, sample_weight=np.ones(6))
+
+
+# --- files and the command line -------------------------------------------------------------------
+
+
+def test_a_file_holds_weights_and_names(file: Path, tmp_path: Path) -> None:
+    data = tm.load(f"{file},weight=copies,class_weight=ill:2+-1:0.5", positive="ill")
+    assert data.feature_names == NAMES
+    assert data.sha256 == by_hand(sample_weight=TABLE["copies"], class_weight=[0.5, 2.0]).sha256
+    balanced = tm.load(f"{file},weight=copies,class_weight=balanced", positive="ill")
+    assert balanced.masses == pytest.approx((5.0, 5.0))
+    archive = tmp_path / "points.npz"
+    np.savez(
+        archive, X=TABLE[list(NAMES)], y=np.where(TABLE["y"] == "ill", 1, -1), s=TABLE["copies"]
+    )
+    again = tm.load(f"{archive},weight=s,class_weight=1:2+-1:0.5")
+    assert again.sha256 == data.sha256
+    several = tm.data.load_classes(f"{file},weight=copies,class_weight=well:3")
+    assert several.masses.tolist() == [4.0, 18.0]
+    drawn = tm.load(f"{file},weight=copies,n=5,seed=1,features=1", positive="ill")
+    assert drawn.feature_names == ("income",)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("weight=copes", "weight=copes: the header names no such one: did you mean 'copies'"),
+        ("weight=y", "that is the column of labels"),
+        ("label=copies,weight=y", "weights must be numbers"),
+        ("weight=copies,class_weight=ill", "class_weight is balanced or A:1.B:2"),
+        ("class_weight=ill:1+ill:2", "names ill twice"),
+        ("class_weight=sick:1", "names the class 'sick'; the classes are -1, .1"),
+        ("class_weight=ill:-1", "class_weight must be positive"),
+    ],
+)
+def test_bad_options_of_weights_are_refused(file: Path, options: str, sentence: str) -> None:
+    positive = "1" if options.startswith("label") else "ill"
+    with pytest.raises(ValueError, match=sentence):
+        tm.load(f"{file},{options}", positive=positive)
+
+
+def test_the_command_line_takes_weights_and_records_them(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "result.json"
+    words = ["--weight-column", "copies", "--class-weight", "ill=2,-1=1", "--positive", "ill"]
+    answer = run("solve", "c_svc", "--data", file, *words, "--set", "C=1", "--out", out)
+    assert answer.code == 0, answer.stderr
+    expected = tm.solve(
+        tm.c_svc(by_hand(sample_weight=TABLE["copies"], class_weight=[1, 2]), C=1.0)
+    )
+    saved = SolveResult.load(out)
+    assert saved.objective == pytest.approx(expected.objective, rel=1e-6)
+    assert saved.data["total_weight"] == 14.0
+    assert saved.data["feature_names"] == list(NAMES)
+    certified = run("certify", out)
+    assert certified.code == 0, certified.stderr
+    assert "CERTIFIED" in certified.stdout
+    bad = run("solve", "c_svc", "--data", file, "--class-weight", "ill", "--set", "C=1")
+    assert bad.code == 2
+    assert "--class-weight A=1,B=2" in bad.stderr
+
+
+def test_a_saved_weighted_zero_one_result_is_proven_again(tmp_path: Path) -> None:
+    data = by_hand(sample_weight=TABLE["copies"], class_weight="balanced")
+    result = tm.solve(tm.zero_one_big_m(data, penalty=0.7, big_m="derived"))
+    result.save(tmp_path / "result.json")
+    again = tm.certify(tmp_path / "result.json", data)
+    assert again.verdict.value == result.certificate.verdict.value == "CERTIFIED"
+
+
+# --- scikit-learn ---------------------------------------------------------------------------------
+
+
+def test_weights_through_a_pipeline_and_a_grid_search() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((24, 2))
+    y = np.where(X[:, 0] + 0.7 * rng.standard_normal(24) > 0, "b", "a")
+    weights = rng.integers(1, 4, 24)
+    pipe = make_pipeline(StandardScaler(), tm.FormulationClassifier(C=0.5))
+    pipe.fit(
+        X, y, standardscaler__sample_weight=weights, formulationclassifier__sample_weight=weights
+    )
+    copies = make_pipeline(StandardScaler(), tm.FormulationClassifier(C=0.5))
+    copies.fit(X.repeat(weights, axis=0), y.repeat(weights))
+    assert np.allclose(pipe.decision_function(X), copies.decision_function(X), atol=CLOSE)
+    grid = GridSearchCV(tm.FormulationClassifier(), {"C": [0.05, 5.0]}, cv=3)
+    grid.fit(X, y, sample_weight=weights)
+    alone = tm.FormulationClassifier(C=grid.best_params_["C"]).fit(X, y, sample_weight=weights)
+    assert np.allclose(grid.decision_function(X), alone.decision_function(X), atol=CLOSE)
+    unweighted = tm.FormulationClassifier(C=grid.best_params_["C"]).fit(X, y)
+    assert np.abs(grid.decision_function(X) - unweighted.decision_function(X)).max() > 10 * CLOSE
