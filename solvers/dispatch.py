@@ -38,6 +38,7 @@ from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.derived import Edit
 from tightmargin.solvers.edits.described import described, own_result
 from tightmargin.solvers.edits.searched import searched_edit
+from tightmargin.solvers.execution.deadline import ends_within
 from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.live_line import hidden
 from tightmargin.solvers.findings import by_method
@@ -106,7 +107,8 @@ def solve(
         of w and b in a 0-1 model. "branch-and-bound" takes and proves every mixed-integer model
         that is convex once integrality is dropped; "auto" uses it beside a solver, see `prove`.
     time_limit : float, optional
-        Seconds, for the solve and its proof together; `message` says how long both took where
+        Seconds, for the solve and its proof together; checks may take a second more, or a tenth.
+        `message` says how long both took where
         the proof took long. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
         Passed on and recorded.
@@ -172,7 +174,7 @@ def solve(
     refuse_bad_path(proof)
     words = (solver, second_solver, method, warm_start, proof, prove)
     began = time.perf_counter()
-    with hidden(unless=live), as_edit_of_its_base(model) as renamed:
+    with hidden(unless=live), ends_within(limits.time_limit), as_edit_of_its_base(model) as renamed:
         result = _solved(model, limits, *words)
     result = _told_of_time(result, time.perf_counter() - began)
     return replace(result, **describe(model)) if renamed else result

@@ -180,6 +180,8 @@ def cones(conic: ConicForm, clarabel: Any) -> list[Any]:
                 return clarabel.NonnegativeConeT(block.size)
             case "soc":
                 return clarabel.SecondOrderConeT(block.size)
+            case "exp":
+                return clarabel.ExponentialConeT()
         return clarabel.PSDTriangleConeT(len(unpack(np.zeros(block.size))))
 
     return [of(block) for block in conic.blocks]
