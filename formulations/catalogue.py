@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.lemma import Lemma
+from tightmargin.formulations.paper_check import PaperCheck as PaperCheck
+from tightmargin.formulations.paper_check import Values as Values
 from tightmargin.formulations.parameters import did_you_mean, one_of, refuse_misspelt
 from tightmargin.formulations.problem_class import INTEGER_CLASSES as INTEGER_CLASSES
 from tightmargin.formulations.problem_class import ProblemClass as ProblemClass
@@ -27,50 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 P = ParamSpec("P")
-Values = Mapping[str, NDArray[np.float64]]
 # (w, b) of a hyperplane, or B (K, d) and b (K,) of several classes.
 Classifier = Callable[["Origin", Values, Values], tuple[NDArray[np.float64], Any]]
 
 
 OTHERS = "a formulation that tm.catalogue.to_frame() calls weighted"
-
-
-@dataclass(frozen=True, repr=False)
-class PaperCheck(Printed):
-    """A point re-evaluated from the data by the formulation's own formula.
-
-    Attributes
-    ----------
-    objective : float
-        The paper's objective at `repaired` (or at the given point when nothing was repaired).
-    violation : float
-        What remains infeasible after the repair, relative; 0 when the point is exactly feasible.
-    repaired : mapping
-        Values that replace the solver's, for example w scaled until kept points reach margin 1.
-    bound : Lemma or None
-        A lower bound on the optimum, proven in closed form from the point (never a solver's word).
-    error : float or None
-        Where the repaired point has no doubles for coordinates, as w on a sphere: a proven bound
-        on how far its exact objective may lie from `objective`. The rows are then met by the
-        formula, and `repaired` is the nearest that doubles say. None where rows can be checked.
-    known : iterable of mappings
-        Points of the model that the formulation knows without a solver, by variable name and in
-        rational numbers; each is made when it is asked for, and the kernel says what it is.
-    unproven : str
-        Why the model is no exact statement of the paper's problem (say, a big-M without proof);
-        empty when it is one.
-    facts : mapping
-        What a reader of the result wants to know: error counts, degenerate optimum, ...
-    """
-
-    objective: float
-    violation: float = 0.0
-    repaired: Values = field(default_factory=dict)
-    bound: Lemma | None = None
-    error: float | None = None
-    known: Iterable[Mapping[str, Sequence[Fraction]]] = ()
-    unproven: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,7 +205,7 @@ def origin_now(model: pyo.ConcreteModel) -> Origin:
         if isinstance(component, pyo.Param):
             numbers = [pyo.value(entry) for entry in component.values()]
             present[name] = np.array(numbers) if component.is_indexed() else numbers[0]
-    return replace(origin, parameters=present)
+    return dataclasses.replace(origin, parameters=present)
 
 
 def formulation(
@@ -259,10 +221,12 @@ def formulation(
     classifier: Classifier | None = None,
     weighted: bool = False,
     keeps_sparse: bool = False,
+    replace: bool = False,
 ) -> Callable[[Callable[P, pyo.ConcreteModel]], Callable[P, pyo.ConcreteModel]]:
     """Register a builder under its function name; models it returns carry `origin`.
 
     A builder that is not `weighted` never sees weighted points: they are refused before it runs.
+    A cell or a module that runs again registers its builders again.
 
     Parameters
     ----------
@@ -285,11 +249,14 @@ def formulation(
     keeps_sparse : bool
         That nothing of the entry reads points by other means than those of
         `formulations/data/sparse_points.py` and products with vectors.
+    replace : bool
+        Take the name from a builder of yours that another module registered. Formulations of
+        tightmargin keep theirs: methods and proofs know their problems by name.
 
     Raises
     ------
     ValueError
-        An unknown problem class.
+        An unknown problem class; a name that is taken.
 
     Examples
     --------
@@ -311,6 +278,7 @@ def formulation(
 
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__
+        _refuse_taken(build, replace)
         signature = inspect.signature(build)
 
         @functools.wraps(build)
@@ -340,6 +308,24 @@ def formulation(
         return wrapped
 
     return register
+
+
+def _refuse_taken(build: Callable[..., Any], told: bool) -> None:
+    """Raise ValueError where a builder's name is that of another module's, see `formulation`."""
+    name, own = build.__name__, build.__module__
+    place = own if name not in CATALOGUE else CATALOGUE[name].build.__module__
+    if place == own:
+        return
+    if place.startswith("tightmargin."):
+        raise ValueError(
+            f"{name} is a formulation of tightmargin, whose methods and proofs know its problem by "
+            "this name: give yours another one"
+        )
+    if not told:
+        raise ValueError(
+            f"{name} is registered by {place} already: give this one of {own} another name, or say "
+            "replace=True"
+        )
 
 
 def entry_named(name: str) -> Entry:

@@ -15,6 +15,7 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.attempts.warm_starts import start_values, told_of_start
+from tightmargin.solvers.attempts.without_variables import by_its_constants
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
@@ -34,30 +35,29 @@ from tightmargin.solvers.disjunctive.transformation import (
 )
 from tightmargin.solvers.edits.as_solved import as_solved, as_written
 from tightmargin.solvers.edits.base import as_edit_of_its_base
-from tightmargin.solvers.edits.derived import Edit, about_the_problem
+from tightmargin.solvers.edits.derived import Edit
+from tightmargin.solvers.edits.described import described, own_result
 from tightmargin.solvers.edits.searched import searched_edit
+from tightmargin.solvers.execution.deadline import ends_within
 from tightmargin.solvers.execution.limits import Limits, checked_limits
-from tightmargin.solvers.execution.trace import in_sense
-from tightmargin.solvers.findings import by_method, load
+from tightmargin.solvers.execution.live_line import hidden
+from tightmargin.solvers.findings import by_method
 from tightmargin.solvers.methods import (
     AUTO,
     BRANCH_AND_BOUND,
     DIRECT,
-    OWN,
     Method,
     automatic_method,
     method_named,
     method_of_any,
     refuse_solver_beside,
-    remark_on,
 )
 from tightmargin.solvers.proof_files.result_proof import with_proof
 from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
-from tightmargin.solvers.records import describe, result_of, settings_of
-from tightmargin.solvers.remarks import remarks_on, why_no_duals
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.records import describe
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.transformations.epigraphs import (
@@ -67,9 +67,8 @@ from tightmargin.solvers.transformations.epigraphs import (
     without_norms,
 )
 from tightmargin.solvers.transformations.quotients import without_quotients
-from tightmargin.solvers.versions import versions
 
-FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)  # nobody asks how it went
+_LONG = 1.0  # seconds beside a solver's that are worth a sentence
 
 
 def solve(
@@ -83,6 +82,7 @@ def solve(
     options: Mapping[str, Any] | None = None,
     warm_start: Mapping[str, ArrayLike] | SolveResult | None = None,
     log: bool = False,
+    live: bool = True,
     second_solver: str | None = None,
     absolute_gap: float = 0.0,
     proof: str | Path | None = None,
@@ -107,7 +107,9 @@ def solve(
         of w and b in a 0-1 model. "branch-and-bound" takes and proves every mixed-integer model
         that is convex once integrality is dropped; "auto" uses it beside a solver, see `prove`.
     time_limit : float, optional
-        Seconds. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
+        Seconds, for the solve and its proof together; checks may take a second more, or a tenth.
+        `message` says how long both took where
+        the proof took long. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
         Passed on and recorded.
     options : mapping, optional
@@ -118,6 +120,10 @@ def solve(
         `message` says where a start had no effect.
     log : bool
         Show the solver's log.
+    live : bool
+        After two seconds show bound, best point, gap, nodes and clock in one line, on standard
+        error and only on a terminal. False shows nothing; the environment variable
+        TIGHTMARGIN_LIVE=0 does that for every function.
     second_solver : str, optional
         Another solver that gets the model as well. What it claims goes into the certificate's
         facts, a disagreement into its reason; two claims that agree are still no proof.
@@ -167,8 +173,10 @@ def solve(
     _refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
     words = (solver, second_solver, method, warm_start, proof, prove)
-    with as_edit_of_its_base(model) as renamed:
+    began = time.perf_counter()
+    with hidden(unless=live), ends_within(limits.time_limit), as_edit_of_its_base(model) as renamed:
         result = _solved(model, limits, *words)
+    result = _told_of_time(result, time.perf_counter() - began)
     return replace(result, **describe(model)) if renamed else result
 
 
@@ -213,8 +221,10 @@ def _solved(
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
     if own is not None:
         result, tree = by_method(own, why, model, case), None
+    elif not case.form.n:
+        result, tree = own_result(model, case, edit, by_its_constants(case))
     elif method == BRANCH_AND_BOUND or (not named and case.classification.mixed_semidefinite):
-        result, tree = _own(model, case, edit, by_tree(case))  # no solver takes the latter
+        result, tree = own_result(model, case, edit, by_tree(case))  # no solver takes the latter
     else:
         first = method == AUTO and not named
         proving = first if prove is None else prove
@@ -232,6 +242,14 @@ def _handed_over(
     result = without_hidden(result, added)
     load_duals(model, {} if result.objective is None else result.duals)
     return result
+
+
+def _told_of_time(result: SolveResult, seconds: float) -> SolveResult:
+    """The result with a sentence on the time beside the solver's, where that was long."""
+    if seconds - result.seconds < _LONG:
+        return result
+    split = f"{seconds:.1f} s in all, {result.seconds:.1f} s of them in the solver"
+    return replace(result, message=f"{result.message}; {split}" if result.message else split)
 
 
 def _method(
@@ -282,7 +300,7 @@ def _by_solver(
     if first and prove is not False and goes_first(case):
         outcome, claimed = proof_first(case, ask, prove)
         if claimed is None:
-            return _own(model, case, edit, outcome)
+            return own_result(model, case, edit, outcome)
     else:
         outcome = ask(case.limits)
         if second is not None:
@@ -291,54 +309,9 @@ def _by_solver(
             seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
             outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
     reason = replace(choice, how=outcome.how).reason
-    result = _described(model, case, edit, outcome, reason, choice.info.name)
+    result = described(model, case, edit, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
     return replace(result, solver=choice.info.name, version=version), outcome.found.tree
-
-
-def _own(
-    model: pyo.ConcreteModel, case: Case, edit: Edit | None, outcome: Outcome
-) -> tuple[SolveResult, TreeProof | None]:
-    """What our own branch and bound found and proved, without a solver's claim."""
-    result = _described(model, case, edit, outcome, "", OWN)
-    return replace(result, solver=OWN, version=versions()[OWN]), outcome.found.tree
-
-
-def _described(
-    model: pyo.ConcreteModel,
-    case: Case,
-    edit: Edit | None,
-    outcome: Outcome,
-    reason: str,
-    solver: str,
-) -> SolveResult:
-    """What of an outcome is said of the problem, with everything that a reader must know."""
-    target, form, limits, claim = case.model, case.form, case.limits, outcome.claim
-    found = about_the_problem(case, outcome.found, edit)
-    load(case, found, model)
-    result = result_of(target, form, case.classification, claim, found)
-    notes = remarks_on(
-        target,
-        result.values,
-        integer=bool(form.integer.any()),
-        solver=solver,
-        options=limits.options,
-    )
-    parts = (*notes.sentences, remark_on(case.origin), reason, claim.message)
-    facts = {**result.certificate.facts, **notes.facts}
-    if claim.trace and (form.integer.any() or claim.status not in FINISHED):
-        facts["trace"] = in_sense(claim.trace, form.sense)
-    if found.x is not None and found.ray is None and not result.duals:
-        facts |= why_no_duals(form, case.classification, solver)
-    return replace(
-        result,
-        certificate=replace(result.certificate, facts=facts),
-        seconds=outcome.seconds,
-        options=limits.options,
-        message="; ".join(part for part in parts if part),
-        log=claim.log,
-        **settings_of(limits),
-    )
 
 
 def _refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:

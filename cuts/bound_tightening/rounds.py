@@ -54,7 +54,7 @@ class Work:
     find_conflicts: bool
     began: float
     time_limit: float | None
-    progress: Callable[[str], None] | None
+    progress: Callable[[str], None]
     trace: list[TighteningRound] = field(default_factory=list)
     bound: float = 0.0
     count: float = 0
@@ -188,7 +188,7 @@ class Work:
             self.count, self.bound, self._seconds(),
         )  # fmt: skip
         self.trace.append(entry)
-        if self.progress is not None and finished:
+        if finished:
             self.progress(str(entry))
 
     def _region(self, relaxation: str) -> TighteningSet:

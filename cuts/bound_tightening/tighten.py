@@ -29,6 +29,7 @@ from tightmargin.formulations.zero_one.slack_bounds import (
     SlackBounds,
     closed_slack_bounds,
 )
+from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
 __all__ = [
@@ -142,8 +143,9 @@ def tighten(
         )
     else:
         bounds = _with_room(bounds, min(known, bounds.cutoff), slack)
-    work = Work(data, cost, intercept, (w, b), bounds, conflicts, began, time_limit, progress)
-    return work.run(relaxation, rounds)
+    with telling("tightening", progress) as say:
+        work = Work(data, cost, intercept, (w, b), bounds, conflicts, began, time_limit, say)
+        return work.run(relaxation, rounds)
 
 
 def _with_room(bounds: SlackBounds, known: float, slack: float) -> SlackBounds:

@@ -48,6 +48,7 @@ from tightmargin.formulations.nu.slope_bound import nearest_direction, proven_sl
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.formulations.nu.weights import checked_nu
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.gap import CLOSED
 
@@ -126,14 +127,16 @@ def extended_nu_path(
     family = NuFamily(data, class_balance, intercept)
     path = _Path(family, engine, solver, tolerance, time_limit)
     waiting = ends_first(wanted, family.caps, data.y, intercept)
-    while waiting and not path.interrupted:
-        try:
-            path.visit(waiting[0])
-        except KeyboardInterrupt:  # outside of a search, which ends with what it has
-            if not path.rows:
-                raise
-            break
-        waiting.pop(0)
+    with telling("extended nu path") as say:
+        while waiting and not path.interrupted:
+            say(f"nu {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
+            try:
+                path.visit(waiting[0])
+            except KeyboardInterrupt:  # outside of a search, which ends with what it has
+                if not path.rows:
+                    raise
+                break
+            waiting.pop(0)
     return path.finished(waiting)
 
 

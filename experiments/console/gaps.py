@@ -47,7 +47,8 @@ def gap_page(study: GapStudy) -> Group:
 
 def _cells(study: GapStudy, row: Bound) -> dict[str, RenderableType]:
     comparison = study.comparison
-    remark = Text(mark(row), style=BAD)
+    refuted = comparison.why_no_relaxation(row)
+    remark = Text(refuted or mark(row), style=BAD)
     included = comparison.bound_of(row)
     missing = "no bound" if included is None else f"{number(included)} ?"
     return {
@@ -59,7 +60,9 @@ def _cells(study: GapStudy, row: Bound) -> dict[str, RenderableType]:
         "solver": row.solver,
         "status": status_text(row.status),
         "s": seconds_text(row.seconds),
-        "certificate": verdict_text(row.verdict, row.remark) if row.certified else remark,
+        "certificate": (
+            verdict_text(row.verdict, row.remark) if row.certified and not refuted else remark
+        ),
     }
 
 

@@ -71,6 +71,8 @@ def _markdown_cells(study: GapStudy, label: str) -> tuple[str, str]:
     row = next((row for row in study.comparison.rows if row.label == label), None)
     if row is None:
         return "-", "-"
+    if study.comparison.why_no_relaxation(row):
+        return "no relaxation", "-"
     if row.bound is None:
         return "no bound", "-"
     gap = percent(study.comparison.relative_gap(row))

@@ -36,6 +36,7 @@ from tightmargin.experiments.studies.pools import LOKY, Pool, opened_pool, refus
 from tightmargin.experiments.studies.result_store import Found, Key, ResultStore, opened
 from tightmargin.experiments.studies.study import Failure, Study, StudyError, Task
 from tightmargin.experiments.studies.task import Step, TaskOutcome, task_text
+from tightmargin.solvers.execution.live_line import telling
 
 __all__ = ["Failure", "Study", "StudyError", "run_study"]
 
@@ -54,7 +55,7 @@ def run_study(
     reads: Sequence[str | Path] = (),
     fresh: bool = False,
     stopped: Callable[[Any], bool] | None = None,
-    progress: Say = lambda text: None,
+    progress: Say | None = None,
     report: Say | None = None,
 ) -> Study:
     """Values of work(*task) for every task, each by one thread.
@@ -93,8 +94,8 @@ def run_study(
     stopped : callable(value) -> bool, optional
         Whether a value is what Ctrl-C left of one. Without it a task during which Ctrl-C came is
         left out.
-    progress : callable(str)
-        Told how many tasks are done whenever that changes.
+    progress : callable(str), optional
+        Told how many tasks are done whenever that changes; by default a terminal shows it.
     report : callable(str), optional
         Told what is worth a line that stays: results found, failures. As `progress` if not given.
 
@@ -124,7 +125,7 @@ def run_study(
         twice = next(task for task in tasks if tasks.count(task) > 1)
         raise ValueError(f"the task {twice} is asked for twice")
     sources = sources_digest(work) if jobs > 1 or scheduler else ""
-    run = _Run(work, tasks, stopped, report or progress, sources)
+    run = _Run(work, tasks, stopped, report or progress or (lambda text: None), sources)
     with nullcontext() if store is None else opened(Path(store)) as kept:
         if kept is not None:
             called, code = f"{work.__module__}.{work.__qualname__}", code_digest(work)
@@ -133,17 +134,18 @@ def run_study(
             if fresh:
                 kept.forget(name)
             run.read(kept.find(run.keys))
-        run.progress = StudyProgress(
-            len(tasks), len(run.values), progress, side=min(jobs, len(run.left))
-        )
-        if run.left:
-            try:
-                with opened_pool(jobs, scheduler) as pool:
-                    run.work_off(pool)
-            except KeyboardInterrupt:
-                run.interrupted = True
-                run.recall()
-        return run.study()
+        with telling(f"study {name}", progress) as say:
+            run.progress = StudyProgress(
+                len(tasks), len(run.values), say, side=min(jobs, len(run.left))
+            )
+            if run.left:
+                try:
+                    with opened_pool(jobs, scheduler) as pool:
+                        run.work_off(pool)
+                except KeyboardInterrupt:
+                    run.interrupted = True
+                    run.recall()
+            return run.study()
 
 
 @dataclass

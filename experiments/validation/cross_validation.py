@@ -45,7 +45,7 @@ def cross_validate(
     tie: str = "first",
     preprocessing: Mapping[str, Any] | None = None,
     include_uncertified: bool = False,
-    progress: Say = lambda text: None,
+    progress: Say | None = None,
     **settings: Any,
 ) -> CrossValidation:
     """Train on one sample, choose on a second one, judge by a third one.
@@ -65,8 +65,8 @@ def cross_validate(
         `tightmargin.experiments.data.preparation`.
     include_uncertified : bool
         Let fits that are NOT_CERTIFIED take part in the choice; they stay named.
-    progress : callable(str)
-        Told what is being done.
+    progress : callable(str), optional
+        Told what is being done; by default a terminal shows it.
     settings
         intercept, solver and time_limit of `tightmargin.experiments.validation.loss_grids.fits`.
 
@@ -103,7 +103,7 @@ def cross_validate_folds(
     tie: str = "first",
     preprocessing: Mapping[str, Any] | None = None,
     include_uncertified: bool = False,
-    progress: Say = lambda text: None,
+    progress: Say | None = None,
     **settings: Any,
 ) -> CrossValidation:
     """Choose by the mistakes on every fold of a machine trained on the others, added up.
@@ -167,8 +167,8 @@ def _points(prepared: Prepared) -> TrainingData:
     return prepared.data.dense_for("cross-validation")
 
 
-def _about(progress: Say, where: str) -> Say:
-    return lambda text: progress(f"{where}{text}")
+def _about(progress: Say | None, where: str) -> Say | None:
+    return None if progress is None else lambda text: progress(f"{where}{text}")
 
 
 def _mistakes(fit: Fit, prepared: Prepared, points: TrainingData) -> int | None:

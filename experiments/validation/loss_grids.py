@@ -19,6 +19,7 @@ from tightmargin.solvers.conic.path import conic_path
 from tightmargin.solvers.conic.path_result import LOW_RANK, ConicRow
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Certificate, SolveResult, Status
@@ -125,7 +126,7 @@ def fits(
     intercept: str = "penalised",
     solver: str = "auto",
     time_limit: float | None = None,
-    progress: Say = lambda text: None,
+    progress: Say | None = None,
 ) -> tuple[Fit, ...]:
     """Train one estimator at every value of the grid, each fit with its certificate.
 
@@ -145,6 +146,8 @@ def fits(
         those that are not close then, or are too large, by a solver of the model.
     time_limit : float, optional
         Seconds for each fit; fits that are found at once have theirs together.
+    progress : callable(str), optional
+        Told what is being done; by default a terminal shows it.
 
     Returns
     -------
@@ -161,7 +164,8 @@ def fits(
     values = checked_grid(method, grid).tolist()
     if method == "hinge":
         one_of("intercept", intercept, INTERCEPTS)
-        return _hinge_fits(data, values, intercept, solver, time_limit, progress)
+        with telling("hinge fits", progress) as say:
+            return _hinge_fits(data, values, intercept, solver, time_limit, say)
     path = conic_path(
         data,
         budgets=values,

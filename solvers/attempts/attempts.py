@@ -12,7 +12,16 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.attempts import outer_approximation
-from tightmargin.solvers.backends import clarabel, highs, mosek, piqp, pyomo_interface, scip, scs
+from tightmargin.solvers.backends import (
+    clarabel,
+    exponential_cones,
+    highs,
+    mosek,
+    piqp,
+    pyomo_interface,
+    scip,
+    scs,
+)
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.choice import ChosenSolver
 from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo
@@ -204,6 +213,8 @@ def _run(
             return outer_approximation.run(form, classification, limits)
         case "highs":
             return highs.run(form, classification, limits)
+        case "clarabel" if form.nonlinear:
+            return exponential_cones.run(form, limits)
         case "clarabel":
             return clarabel.run(form, classification, limits)
         case "scs":

@@ -147,6 +147,11 @@ class _Rounds:
         limit = self.limits.time_limit
         return np.inf if limit is None else limit - (time.perf_counter() - self.began)
 
+    def state(self) -> tuple[float, float, str]:
+        """How far the rounds have come."""
+        sense = self.form.sense
+        return sense * self.bound, sense * self.known, f"{self.count} linear programs"
+
     # --- points ------------------------------------------------------------------------------
 
     def _convex(self, integers: Array | None) -> Array | None:
@@ -254,7 +259,9 @@ class _Rounds:
             h.run()
             h.resetGlobalScheduler(True)
 
-        finished = supervised(work, h.cancelSolve, log=self.limits.log)
+        finished = supervised(
+            work, h.cancelSolve, log=self.limits.log, name="highs with tangents", state=self.state
+        )
         self.log += finished.log
         self.interrupted |= finished.interrupted
         status = STATUS.get(h.getModelStatus().name, Status.ERROR)

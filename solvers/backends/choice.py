@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers.backends.exponential_cones import why_not
 from tightmargin.solvers.backends.preference import CLOCKLESS, ORDER, order, reason
 from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo, solver_named
 from tightmargin.solvers.errors import (
@@ -32,6 +33,17 @@ def _capable(problem_class: ProblemClass) -> Iterator[str]:
         info = SOLVERS[name]
         if info.installed and not info.broken and not info.unlicensed():
             yield name
+
+
+def _capable_of(problem_class: ProblemClass, form: StandardForm) -> list[str]:
+    """The same for a model, which may have nothing but exp and log in convex places."""
+    found = capable(problem_class)
+    return ["clarabel", *found] if _is_exponential(problem_class, form) else found
+
+
+def _is_exponential(problem_class: ProblemClass, form: StandardForm) -> bool:
+    able = problem_class is ProblemClass.NONCONVEX and bool(form.nonlinear)
+    return able and SOLVERS["clarabel"].installed and not why_not(form)
 
 
 @dataclass(frozen=True)
@@ -119,13 +131,13 @@ def _not_of_its_classes(
         return None
     why = ""
     if problem_class in info.by_name:
-        why = takes(form)
+        why = why_not(form) if info.name == "clarabel" else takes(form)
         if not why:
             return None
     said = f"{info.name} cannot take {problem_class} models"
     if why:
         said = f"{info.name} cannot take this {problem_class} model: {why}"
-    others = ", ".join(capable(problem_class)) or "none"
+    others = ", ".join(_capable_of(problem_class, form)) or "none"
     return ProblemClassError(f"{said}; installed solvers that can: {others}")
 
 
@@ -143,6 +155,8 @@ def _choose_automatically(
     problem_class: ProblemClass, form: StandardForm, timed: bool
 ) -> ChosenSolver:
     """The first free solver that is there and does not object; why the ones before it are not."""
+    if _is_exponential(problem_class, form):
+        return ChosenSolver(SOLVERS["clarabel"], "it has an exponential cone for exp and log")
     passed: list[str] = []
     objections: list[RefusedError] = []
     for name in order(problem_class, form):

@@ -109,26 +109,31 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     if limits.threads is not None:
         settings.max_threads = int(limits.threads)
     apply_options("clarabel", settings, limits.options)
-    solver = clarabel.DefaultSolver(
-        sp.triu(conic.P).tocsc(), conic.q, conic.A, conic.b, cones(conic, clarabel), settings
-    )
-    pressed, steps = Event(), [0]
+    pressed, seen = Event(), [""]
 
     def asked(info: Any) -> bool:
-        steps[0] = info.iterations
+        seen[0] = f"{info.iterations} steps, residual {max(info.res_primal, info.res_dual):.1e}"
         return pressed.is_set()
 
-    solver.set_termination_callback(asked)
     # Only matrices have eigenvalues that may not converge; a panic's words are in its exception.
     panics = any(block.kind == "psd" for block in conic.blocks) and not limits.log
     try:
         with without_lines(PANIC) if panics and not _wants_traces() else nullcontext():
+            solver = clarabel.DefaultSolver(
+                sp.triu(conic.P).tocsc(),
+                conic.q,
+                conic.A,
+                conic.b,
+                cones(conic, clarabel),
+                settings,
+            )
+            solver.set_termination_callback(asked)
             finished = supervised(
                 solver.solve,
                 pressed.set,
                 log=limits.log,
                 name="clarabel",
-                state=lambda: (None, None, f"{steps[0]} steps"),
+                state=lambda: (None, None, seen[0]),
             )
     except BaseException as error:
         if not is_panic(error):
@@ -175,6 +180,8 @@ def cones(conic: ConicForm, clarabel: Any) -> list[Any]:
                 return clarabel.NonnegativeConeT(block.size)
             case "soc":
                 return clarabel.SecondOrderConeT(block.size)
+            case "exp":
+                return clarabel.ExponentialConeT()
         return clarabel.PSDTriangleConeT(len(unpack(np.zeros(block.size))))
 
     return [of(block) for block in conic.blocks]

@@ -101,7 +101,7 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
         h.cancelSolve,
         log=limits.log,
         name="highs",
-        state=lambda: (*known.last(form.sense), ""),
+        state=lambda: known.state(form.sense),
     )
     return reported(_claim(h, form, step), finished)
 
@@ -165,6 +165,7 @@ def _watched(h: Any) -> Progress:
 
     def note(event: Any) -> None:
         progress.add(event.data_out.mip_dual_bound, event.data_out.mip_primal_bound)
+        progress.nodes = int(event.data_out.mip_node_count)
 
     h.cbMipLogging.subscribe(note)
     return progress

@@ -76,7 +76,7 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
             told = f"{name} raised {type(error).__name__}: {error}"
             return Claim(Status.ERROR, message=told, log=traceback.format_exc())
 
-    finished = supervised(work, log=limits.log)
+    finished = supervised(work, log=limits.log, name=name)
     claim = reported(finished.value, finished)
     return replace(claim, log=claim.log + finished.value.log)
 

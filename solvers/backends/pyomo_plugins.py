@@ -20,7 +20,7 @@ from pyomo.contrib.solver.common.results import (
 from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
-from tightmargin.solvers.backends import clarabel, scs
+from tightmargin.solvers.backends import clarabel, exponential_cones, scs
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
@@ -104,7 +104,10 @@ class ConicSolver(SolverBase):
         limits = Limits(
             config.time_limit, config.threads, None, bool(config.tee), dict(config.solver_options)
         )
-        claim = _BACK_ENDS[self.solver](form, classification, limits)
+        if form.nonlinear:  # Clarabel's alone, as it was chosen
+            claim = exponential_cones.run(form, limits)
+        else:
+            claim = _BACK_ENDS[self.solver](form, classification, limits)
         results = Results()
         results.solver_name, results.solver_version = self.solver, self.version()
         results.solver_config = config

@@ -73,8 +73,9 @@ class SolverInfo(Printed):
     unlicensed : callable() -> str
         Why the solver finds no licence here, or an empty string.
     by_name : frozenset
-        Classes it takes when it is named, through a method of ours around it; never chosen for
-        them, and not asked where all solvers of a class are.
+        Classes of which it takes some models only, when it is named; not asked where all solvers
+        of a class are. HiGHS gets the squares of mixed-integer models as tangents, and Clarabel
+        exp and log in convex places as exponential cones, which "auto" prefers too.
     """
 
     name: str
@@ -180,6 +181,7 @@ SOLVERS = {
         SolverInfo(
             "clarabel", "clarabel", "clarabel", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf),
             "Apache 2.0, free", 1e-6, "it stops at a gap and residuals of 1e-8 of its scaled model",
+            by_name=frozenset({NONCONVEX}),
         ),
         SolverInfo(
             "scip", "pyscipopt", "pyscipopt",

@@ -17,7 +17,7 @@ from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.claim import Claim, reported
-from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.interrupts import State, supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_error import without_lines
 from tightmargin.solvers.execution.trace import Progress
@@ -73,6 +73,11 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     _set_objective(model, form, x, pyscipopt.quicksum)
     _set_start(model, form, x)
     progress = _watched(model)
+
+    def state() -> State:
+        progress.nodes = model.getNNodes()  # a counter; no event tells of every node
+        return progress.state(form.sense)
+
     try:
         with without_lines(NOISE):
             finished = supervised(
@@ -80,7 +85,7 @@ def run(form: StandardForm, limits: Limits) -> Claim:
                 model.interruptSolve,
                 log=limits.log,
                 name="scip",
-                state=lambda: (*progress.last(form.sense), ""),
+                state=state,
             )
     except Exception as error:
         if not is_breakdown(error):

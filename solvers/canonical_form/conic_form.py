@@ -29,7 +29,7 @@ ROOT2 = np.sqrt(2.0)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows in one cone: "zero", "nonneg", "soc" or "psd"."""
+    """Consecutive rows in one cone: "zero", "nonneg", "soc", "psd", or "exp" for Clarabel alone."""
 
     kind: str
     start: int

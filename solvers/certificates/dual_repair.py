@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, triangle_scale, unpack
 from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, solved
+from tightmargin.solvers.execution.deadline import is_over
 
 Index = NDArray[np.int64]
 
@@ -64,6 +65,8 @@ def repaired(
         allowed = _rounding(conic, x_hat, z)
         if (np.abs(r) <= allowed).all():
             return Repaired(x_hat, z, residual)
+        if is_over():
+            break
         x_step, z_step = _correction(conic, z, -r)
         x_hat = x_hat + x_step
         z = into_cone(conic, z + z_step)

@@ -17,6 +17,7 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.subject import Subject
 
@@ -46,7 +47,7 @@ def solve_fixed(fixed: Case, *, near_one: bool = False) -> Claim | None:
         Whether to solve it in numbers near 1.
     """
     form, kind = fixed.form, fixed.classification
-    if not kind.convex or form.n > SIZE_LIMIT:
+    if not kind.convex or form.n > SIZE_LIMIT or is_over():
         return None
     asked = Limits(time_limit=fixed.limits.time_limit, threads=fixed.limits.threads)
     linear = not form.is_quadratic and not form.psd

@@ -18,6 +18,7 @@ from tightmargin.solvers.certificates.kkt import conditions
 from tightmargin.solvers.certificates.multiplier_search import EarlyBound, larger, searched_bound
 from tightmargin.solvers.certificates.zero_optimum import is_nearly_zero, zero_bound
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.deadline import seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.plain_json import plain
 from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
@@ -101,7 +102,7 @@ def _of_clarabel(case: Case) -> tuple[Array, Multipliers] | str:
     """Its point and multipliers, or why there are none."""
     if not SOLVERS["clarabel"].installed:
         return "the solver gives none, and clarabel is missing"
-    alone = Limits(threads=case.limits.threads)
+    alone = Limits(seconds_left(), case.limits.threads)
     if case.scaling is None:
         other = clarabel.run_conic(case.conic, len(case.form.rows), alone)
     else:

@@ -12,6 +12,7 @@ from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.dual_centre import with_room
 from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.certificates.zero_optimum import is_nearly_zero, zero_bound
+from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.proofs.statement import LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.weak_duality import prepared, proven_bound
@@ -63,7 +64,7 @@ def searched_bound(
             best = larger(best, _below_cutoff(subject, *point, cutoff))
     # Where nothing of their own worth is lost, it is the point that is not optimal.
     worth = max(_worth(conic, x, z), _worth(conic, better.x, better.z))
-    enough = is_tight(known, best) or is_tight(worth, best)
+    enough = is_over() or is_tight(known, best) or is_tight(worth, best)
     if not enough:
         # In numbers near 1 the repair loses less to rounding.
         scaled = case.factors.conic(conic)

@@ -68,6 +68,8 @@ def row_of_result(label: str, row: Row, result: SolveResult, apart: str) -> Boun
     claim = value if dual else certificate.solver_bound
     if apart or certificate.unproven:
         claim = None
+    boundless = Status.UNBOUNDED if dual else Status.INFEASIBLE
+    sure = certificate.verdict is Verdict.CERTIFIED and not (apart or certificate.unproven)
     return Bound(
         label=label,
         entry=name,
@@ -82,4 +84,5 @@ def row_of_result(label: str, row: Row, result: SolveResult, apart: str) -> Boun
         result=result,
         claimed=claimed,
         claim=claim,
+        is_empty=sure and result.status is boundless,
     )

@@ -35,6 +35,9 @@ class Bound(Printed):
         row the bound that was proven all the same, or else its value.
     claim : float or None
         Lower bound on the exact problem by the solver's word, or by a dual's value.
+    is_empty : bool
+        Whether it is proven that the exact problem has no point if the row bounds it: a model
+        without a point, or a dual without a greatest value.
     """
 
     label: str
@@ -50,6 +53,7 @@ class Bound(Printed):
     result: SolveResult
     claimed: float | None = None
     claim: float | None = None
+    is_empty: bool = False
 
     def _page(self) -> Page:
         return Page(f"Bound: {self.label}", bound_facts(self))
@@ -123,15 +127,29 @@ class Comparison(Framed, Drawn):
         return order_tolerance(self.upper or 0.0, self.exact)
 
     def violations(self) -> list[str]:
-        """Rows whose bound exceeds the best known point: one of the two is wrong."""
+        """Rows that contradict the best known point: one of the two is wrong."""
+        found = [(row, self._contradiction(row)) for row in self.rows]
+        return [f"{row.label}: {words}" for row, words in found if words]
+
+    def why_no_relaxation(self, row: Bound) -> str:
+        """Why a row relaxes something else than the exact problem; empty where nothing says so.
+
+        A relaxation has every point of the exact problem, at no higher price. One that is proven to
+        have none, or whose bound exceeds the best point, is no relaxation, if that point is one.
+        """
+        words = self._contradiction(row)
+        sure = self.exact is not None and self.exact.certificate.verdict is Verdict.CERTIFIED
+        doubt = "" if sure or not words else ", if that is one"
+        return f"no relaxation ({words}{doubt})" if words else ""
+
+    def _contradiction(self, row: Bound) -> str:
+        """What of a row the best point refutes."""
         if self.upper is None:
-            return []
-        found = [(row, self.bound_of(row)) for row in self.rows]
-        return [
-            f"{row.label}: bound {bound:.9g} exceeds the best point {self.upper:.9g}"
-            for row, bound in found
-            if bound is not None and bound > self.upper + self._tolerance
-        ]
+            return ""
+        best, bound = f"the best point {self.upper:.9g}", self.bound_of(row)
+        if bound is not None and bound > self.upper + self._tolerance:
+            return f"bound {bound:.9g} exceeds {best}"
+        return f"it is proven to have no point, not even {best}" if row.is_empty else ""
 
     def _records(self) -> list[dict[str, Any]]:
         """One row a formulation, the exact one last; claims are the solver's word."""
@@ -147,7 +165,7 @@ class Comparison(Framed, Drawn):
                 "solver": row.solver,
                 "status": str(row.status),
                 "seconds": row.seconds,
-                "certificate": mark(row),
+                "certificate": self.why_no_relaxation(row) or mark(row),
             }
             for row in self.rows
         ]

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.execution.live_line import live_line
 
 FASTER = 8.0  # growth of tau
 CLOSE = 2e-8  # gap at which the path ends, of the value
@@ -123,15 +124,18 @@ class _Path:
         found: list[tuple[_State, float]] = []
         if state is None:
             return found
-        for _ in range(ROUNDS):
-            centred = self.centred(state, tau)
-            if centred is None:
-                break
-            state = centred
-            found.append((state, tau))
-            if len(self.rows) + self.k <= CLOSE * tau * abs(state.value):
-                break
-            tau *= FASTER
+        with live_line("central path") as line:
+            for _ in range(ROUNDS):
+                centred = self.centred(state, tau)
+                if centred is None:
+                    break
+                state = centred
+                found.append((state, tau))
+                if len(self.rows) + self.k <= CLOSE * tau * abs(state.value):
+                    break
+                tau *= FASTER
+                if line.is_due:
+                    line.show(more=f"{len(found)} centres")
         return found[-LAST:]
 
     def at(self, theta: Array, tau: float) -> _State | None:

@@ -31,6 +31,7 @@ from tightmargin.solvers.conic.budget_search import point_of_spend, refuse_unrea
 from tightmargin.solvers.conic.low_rank import LowRank
 from tightmargin.solvers.conic.path_result import ConicPath, ConicRow
 from tightmargin.solvers.conic.path_rows import ConicRows
+from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.proofs.gap import CLOSED
 
 MODES = ("penalised", "none")
@@ -67,7 +68,7 @@ def conic_path(
     solver : str
         For the rows that need an interior-point solver.
     progress : callable(str), optional
-        Told what is being done.
+        Told what is being done; by default a terminal shows it.
 
     Raises
     ------
@@ -100,16 +101,16 @@ def conic_path(
     wanted = _wanted(problem, penalties, None if budgets is None else list(budgets))
     path = ConicRows(data, problem, intercept, tolerance, time_limit, solver, budgets is not None)
     waiting = list(wanted)
-    while waiting:
-        if progress is not None:
-            progress(f"{path.parameter} {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
-        try:
-            path.visit(waiting[0])
-        except KeyboardInterrupt:
-            if not path.rows:
-                raise
-            break
-        waiting.pop(0)
+    with telling("conic path", progress) as say:
+        while waiting:
+            say(f"{path.parameter} {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
+            try:
+                path.visit(waiting[0])
+            except KeyboardInterrupt:
+                if not path.rows:
+                    raise
+                break
+            waiting.pop(0)
     return ConicPath(tuple(path.rows), path.parameter, data, intercept, tolerance, tuple(waiting))
 
 

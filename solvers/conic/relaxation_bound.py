@@ -17,6 +17,7 @@ from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
@@ -38,7 +39,7 @@ def relaxation_bound(origin: Origin, limits: Limits) -> tuple[Lemma | None, Mapp
         Another problem, too many points or features, or no solver for it.
     """
     nothing: tuple[None, Mapping[str, Any]] = None, {}
-    if not is_zero_one(origin) or not SOLVERS["clarabel"].installed:
+    if is_over() or not is_zero_one(origin) or not SOLVERS["clarabel"].installed:
         return nothing
     data = origin.data
     if data.n > POINT_LIMIT or data.d > FEATURE_LIMIT:
@@ -46,7 +47,7 @@ def relaxation_bound(origin: Origin, limits: Limits) -> tuple[Lemma | None, Mapp
     words = {word: origin.parameters[word] for word in ("penalty", "intercept")}
     model = CATALOGUE[RELAXATION].build(data, **words, intercept_bound=_limit_of(words))
     form = standard_form(model)
-    claim = clarabel.run(form, classify(form), Limits(limits.time_limit, limits.threads))
+    claim = clarabel.run(form, classify(form), Limits(seconds_left(), limits.threads))
     check = CATALOGUE[RELAXATION].check
     if claim.x is None or not np.isfinite(claim.x).all() or check is None:
         return nothing

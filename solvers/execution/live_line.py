@@ -8,15 +8,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import parent_process
 from threading import current_thread, main_thread
-from typing import Any
+from typing import Any, TypeAlias
+
+Say: TypeAlias = Callable[[str], None]
 
 AFTER, EVERY = 2.0, 0.25  # seconds before the line appears, and between two states of it
 
 _screens: list[Callable[[str], None]] = []  # who shows it, if that is somebody else's to do
-_taken: list[int] = []  # where standard error leads while its descriptor is taken
+_taken: list[int | None] = []  # where standard error leads while its descriptor is taken
 _lines: list[LiveLine] = []  # those that are open; the innermost one is shown
 _shown: list[Any] = []  # the status of rich, while there is one
+_hidden: list[str] = []  # by what is asked to show nothing
+SWITCH = "TIGHTMARGIN_LIVE"  # an environment variable that is 0 hides every line
 
 
 @contextmanager
@@ -30,8 +35,8 @@ def shown_by(show: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def standard_error_at(descriptor: int) -> Iterator[None]:
-    """Say where standard error leads while its own descriptor is taken."""
+def standard_error_at(descriptor: int | None) -> Iterator[None]:
+    """Say where standard error leads while its own descriptor is taken; None if to no terminal."""
     _taken.append(descriptor)
     try:
         yield
@@ -52,6 +57,39 @@ def live_line(name: str, *, quiet: bool = False) -> Iterator[LiveLine]:
             _hide()
 
 
+@contextmanager
+def hidden(*, unless: bool = False) -> Iterator[None]:
+    """Show no line as long as the block runs."""
+    if unless:
+        yield
+        return
+    _hidden.append(SWITCH)
+    try:
+        yield
+    finally:
+        _hidden.remove(SWITCH)
+
+
+@contextmanager
+def telling(name: str, progress: Callable[[str], None] | None = None) -> Iterator[Say]:
+    """Pass on what a long run says of itself, by default to a line on the screen.
+
+    Parameters
+    ----------
+    progress : callable(str), optional
+        The caller's own, which takes the place of the line.
+    """
+    with live_line(name) as line:
+
+        def say(text: str) -> None:
+            if progress is not None:
+                progress(text)
+            elif line.is_due:
+                line.show(more=text)
+
+        yield say
+
+
 class LiveLine:
     """What is known of one search, shown on standard error if that is a terminal.
 
@@ -59,7 +97,7 @@ class LiveLine:
     """
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
-        self._name, self._quiet = name, quiet or current_thread() is not main_thread()
+        self._name, self._quiet = name, quiet or bool(_hidden) or _is_silent()
         self._began = time.perf_counter()
         self._next = self._began + AFTER
 
@@ -75,6 +113,12 @@ class LiveLine:
         parts = [part for part in (*_numbers(bound, best), more) if part]
         text = ", ".join([*parts, f"{now - self._began:.0f} s"])
         _show(f"{self._name}: {text}")
+
+
+def _is_silent() -> bool:
+    """Whether nobody may show anything: another thread, a worker of a study, the variable."""
+    elsewhere = current_thread() is not main_thread() or parent_process() is not None
+    return elsewhere or os.environ.get(SWITCH, "").strip() == "0"
 
 
 def _numbers(bound: float | None, best: float | None) -> Iterator[str]:
@@ -96,23 +140,44 @@ def _show(text: str) -> None:
     if _screens:
         _screens[-1](text)
     elif _shown:
-        _shown[-1].update(text)
+        _shown[-1].update(_one_line(text, _shown[-1].console.width))
     else:
-        descriptor = _taken[-1] if _taken else _standard_error()
-        if descriptor is not None and os.isatty(descriptor):
+        descriptor = terminal()
+        if descriptor is not None:
             from rich.console import Console
 
             # A descriptor of its own: that of standard error may be taken while the line is shown.
-            status = Console(file=open(os.dup(descriptor), "w")).status(text)  # noqa: SIM115
-            status.start()
-            _shown.append(status)
+            console = Console(file=open(os.dup(descriptor), "w"))  # noqa: SIM115
+            if console.is_interactive:  # a dumb terminal cannot take a line back
+                status = console.status(_one_line(text, console.width))
+                status.start()
+                _shown.append(status)
+            else:
+                console.file.close()
 
 
-def _standard_error() -> int | None:
+def _one_line(text: str, width: int) -> Any:
+    """The text beside the spinner, cut where the line ends; brackets in names are no markup."""
+    from rich.text import Text
+
+    room = max(width - 3, 1)
+    return Text(text if len(text) <= room else f"{text[: room - 1]}…")
+
+
+def terminal() -> int | None:
+    """The descriptor of standard error where that is a terminal.
+
+    The stream of a notebook has a descriptor too, of the terminal that the server runs in.
+    """
+    if _taken:
+        return _taken[-1]
     try:
-        return None if sys.stderr is None else sys.stderr.fileno()
-    except (AttributeError, ValueError, OSError):  # a stream of a notebook's, or of a test's
+        if sys.stderr is None or not sys.stderr.isatty():
+            return None
+        descriptor = sys.stderr.fileno()
+    except (AttributeError, ValueError, OSError):  # a stream of a test's, or one that is closed
         return None
+    return descriptor if os.isatty(descriptor) else None
 
 
 def _hide() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread, current_thread, main_thread
 
-from tightmargin.solvers.execution.live_line import standard_error_at
+from tightmargin.solvers.execution.live_line import standard_error_at, terminal
 
 PATIENCE = 1.0  # seconds for what is left in the pipe; a process started meanwhile may hold it
 
@@ -31,6 +31,7 @@ def without_lines(pattern: str) -> Iterator[None]:
     except OSError:  # a process without standard error
         yield
         return
+    shown_at = None if terminal() is None else outside
     reading, writing = os.pipe()
     passing = Thread(
         target=_pass_on, args=(reading, outside, re.compile(pattern.encode())), daemon=True
@@ -39,7 +40,7 @@ def without_lines(pattern: str) -> Iterator[None]:
     os.dup2(writing, 2)
     os.close(writing)
     try:
-        with standard_error_at(outside):
+        with standard_error_at(shown_at):
             yield
     finally:
         if sys.stderr is not None:

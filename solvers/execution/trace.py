@@ -15,11 +15,17 @@ class Progress:
     """Rows of (seconds, bound, incumbent), a new one where either improves.
 
     When there are more than MOST_ROWS, every second one goes: what is left still ends in the last.
+
+    Attributes
+    ----------
+    nodes : int
+        How many a tree has by now; whoever counts them writes it here.
     """
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
         self._rows: list[Row] = []
+        self.nodes = 0
 
     def add(self, bound: float | None, incumbent: float | None) -> None:
         """Note the present state; numbers that are not finite count as none."""
@@ -29,6 +35,10 @@ class Progress:
         self._rows.append((time.perf_counter() - self._began, *now))
         if len(self._rows) > MOST_ROWS:
             self._rows = self._rows[1::2]
+
+    def state(self, sense: int) -> tuple[float | None, float | None, str]:
+        """Bound and incumbent of the last row, in the sense of a model, and nodes."""
+        return *self.last(sense), f"{self.nodes} nodes" if self.nodes else ""
 
     def last(self, sense: int = 1) -> tuple[float | None, float | None]:
         """Bound and incumbent of the last row, in the sense of a model."""

@@ -30,6 +30,7 @@ from tightmargin.formulations.matrix.shapes import (
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
+from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.printing.results import search_page
@@ -158,19 +159,23 @@ def matrix_alternating(
     solutions: list[MatrixStart] = []
     stop = StopReason.FINISHED
     rng = np.random.default_rng(seed)
-    while stop == StopReason.FINISHED and len(solutions) < starts:
-        try:
-            solutions.append(
-                search.from_factor(
-                    search.full_factor() if not solutions else rng.standard_normal((size[0], r))
+    with live_line("alternating search") as line:
+        while stop == StopReason.FINISHED and len(solutions) < starts:
+            try:
+                solutions.append(
+                    search.from_factor(
+                        search.full_factor() if not solutions else rng.standard_normal((size[0], r))
+                    )
                 )
-            )
-        except KeyboardInterrupt:
-            if not solutions:
-                raise
-            stop = StopReason.INTERRUPTED
-        else:
-            stop = StopReason.TIME_LIMIT if search.late() else StopReason.FINISHED
+            except KeyboardInterrupt:
+                if not solutions:
+                    raise
+                stop = StopReason.INTERRUPTED
+            else:
+                stop = StopReason.TIME_LIMIT if search.late() else StopReason.FINISHED
+            if line.is_due:
+                least = min(found.objective for found in solutions)
+                line.show(None, least, f"{len(solutions)} of {starts} starts")
     best = min(solutions, key=lambda found: found.objective)
     done = len(solutions) == starts and solutions[-1].converged
     return MatrixAlternating(

@@ -31,6 +31,7 @@ from tightmargin.formulations.multiclass.truncated_hinge import truncated_object
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space, slope_of
 from tightmargin.solvers.multiclass.dca_starts import start_batches
@@ -251,11 +252,15 @@ class DcaBatch:
 
     def run(self, deadline: float | None = None, iterations: int = ITERATIONS) -> None:
         """Go on until every search has ended."""
-        for _ in range(iterations):
-            active = np.flatnonzero(~self._over)
-            if not active.size or _over(deadline):
-                break
-            self._step(active, deadline)
+        with live_line("d.c. searches") as line:
+            for _ in range(iterations):
+                active = np.flatnonzero(~self._over)
+                if not active.size or _over(deadline):
+                    break
+                self._step(active, deadline)
+                if line.is_due:
+                    left = f"{active.size} of {len(self._over)} to go"
+                    line.show(None, float(self.best_values.min()), left)
         self.late = _over(deadline) and not self._converged.all()
 
     def runs(self) -> tuple[DcaRun, ...]:

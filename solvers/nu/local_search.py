@@ -37,6 +37,7 @@ from tightmargin.formulations.nu.support_function import (
 from tightmargin.formulations.parameters import one_of
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
+from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.nu.nu_range import LINEAR, nu_range
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.printing.results import search_page
@@ -190,9 +191,13 @@ def extended_nu_local(
     shooting = _RayShot(inner, nu, class_balance, mode)
     search = _algorithm_7 if update == "algorithm_7" else _damped
     solutions = []
-    for direction in directions:
-        weight, steps, converged = search(shooting, direction)
-        solutions.append(LocalSolution(weight, _level(centred, weight), steps, converged))
+    with live_line("local search") as line:
+        for direction in directions:
+            weight, steps, converged = search(shooting, direction)
+            solutions.append(LocalSolution(weight, _level(centred, weight), steps, converged))
+            if line.is_due:
+                least = min(solution.objective for solution in solutions)
+                line.show(None, least, f"{len(solutions)} of {len(directions)} starts")
     best = min(solutions, key=lambda solution: solution.objective)
     b, rho, xi = best_levels(hulls, best.weight)
     w = best.weight

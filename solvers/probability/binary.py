@@ -16,6 +16,7 @@ from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
+from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
 from tightmargin.solvers.probability.sign_rule import checked_grid
 from tightmargin.solvers.probability.weighted_machines import (
@@ -39,7 +40,7 @@ def class_probabilities(
     intercept: str = "free",
     method: str = "auto",
     time_limit: float | None = None,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] | None = None,
 ) -> ClassProbabilities:
     """Solve weighted_svc for every pi of a grid, and read probabilities from the signs.
 
@@ -62,8 +63,8 @@ def class_probabilities(
         by size. Where a gap stays open "model" helps out.
     time_limit : float, optional
         Seconds for each value; libsvm has a limit on iterations only.
-    progress : callable(str)
-        Told what is being done.
+    progress : callable(str), optional
+        Told what is being done; by default a terminal shows it.
 
     Returns
     -------
@@ -93,9 +94,10 @@ def class_probabilities(
     problem = Problem(data.points, float(ridge), intercept)
     found: list[WeightedMachine] = []
     try:
-        for batch in machines(problem, pis, method, limit):
-            found += batch
-            progress(f"pi {found[-1].pi:.4g}, {len(pis) - len(found)} of {len(pis)} to go")
+        with telling("class probabilities", progress) as say:
+            for batch in machines(problem, pis, method, limit):
+                found += batch
+                say(f"pi {found[-1].pi:.4g}, {len(pis) - len(found)} of {len(pis)} to go")
     except KeyboardInterrupt:
         if not found:
             raise

@@ -40,6 +40,7 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 )
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
 from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space
@@ -67,7 +68,7 @@ def direct_probabilities(
     truncation: float | None = None,
     intercept: str = "free",
     time_limit: float | None = None,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] | None = None,
 ) -> DirectProbabilities:
     """Fit the direct scheme.
 
@@ -88,8 +89,8 @@ def direct_probabilities(
     intercept : "free", "penalised" or "none"
     time_limit : float, optional
         Seconds. The searches stop then, as after Ctrl-C, and what they reached is kept.
-    progress : callable(str)
-        Told what is being done.
+    progress : callable(str), optional
+        Told what is being done; by default a terminal shows it.
 
     Raises
     ------
@@ -117,15 +118,16 @@ def direct_probabilities(
     began = time.perf_counter()
     deadline = None if limits.time_limit is None else began + limits.time_limit
     fits = _Fits(data, ridge, intercept, shape)
-    progress(f"{fits.total} hinge machines")
-    fits.hinge(deadline)
     complete = converged = True
-    if s is not None:
-        progress(f"{fits.total} d.c. searches")
-        complete, converged = fits.descend(s, deadline)
-    if s is not None and machine == EXACT and complete:
-        progress(f"{fits.total} proofs")
-        complete = fits.prove(s, deadline)
+    with telling("class probabilities", progress) as say:
+        say(f"{fits.total} hinge machines")
+        fits.hinge(deadline)
+        if s is not None:
+            say(f"{fits.total} d.c. searches")
+            complete, converged = fits.descend(s, deadline)
+        if s is not None and machine == EXACT and complete:
+            say(f"{fits.total} proofs")
+            complete = fits.prove(s, deadline)
     return DirectProbabilities(
         fits.B, fits.b, shape, float(ridge), machine, s, intercept, data.classes,
         time.perf_counter() - began, complete, converged, fits.gaps if machine == EXACT else None,

@@ -9,6 +9,7 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.checks import best_exact_point
+from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
@@ -44,6 +45,8 @@ def zero_one_bound(origin: Origin, values: Mapping[str, Array] | None = None) ->
 
 def enumerated_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
     """The first of the two, which takes weighted points as well; `values` play no part in it."""
+    if is_over():
+        return None
     data, parameters = origin.data, origin.parameters
     sets = count_sets(data.n, data.d, parameters["intercept"], data.n_pos)
     if sets > SET_LIMIT:
@@ -77,7 +80,7 @@ def conflict_bound(
         All that an edit adds to the problem.
     """
     data, parameters = origin.data.points, origin.parameters
-    if data.n > POINT_LIMIT_OF_CONFLICTS or data.d > FEATURE_LIMIT_OF_CONFLICTS:
+    if is_over() or data.n > POINT_LIMIT_OF_CONFLICTS or data.d > FEATURE_LIMIT_OF_CONFLICTS:
         return None
     found = conflict_search(
         data,
@@ -86,6 +89,7 @@ def conflict_bound(
         incumbent=known,
         gap=CONFLICT_GAP,
         step_limit=STEP_LIMIT,
+        time_limit=seconds_left(),
         side=side,
     )
     if found.stop is StopReason.INTERRUPTED:

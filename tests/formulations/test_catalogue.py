@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyomo.environ as pyo
 import pytest
@@ -62,3 +62,46 @@ def test_a_parameter_that_is_called_big_m_need_not_be_one(value: object) -> None
     found = tm.solve(free_word(data, big_m=value), "scip")
     assert found.objective == pytest.approx(2.0, rel=1e-6)  # w = 1, and the last point is given up
     assert "binding_big_m" not in found.certificate.facts
+
+
+def shortest(least: float, module: str) -> Callable[..., pyo.ConcreteModel]:
+    def mine(data: tm.TrainingData) -> pyo.ConcreteModel:
+        """The least number that is at least a number."""
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(bounds=(least, None))
+        m.objective = pyo.Objective(expr=m.x)
+        return m
+
+    mine.__module__ = module
+    return mine
+
+
+def test_a_cell_that_runs_again_registers_its_builder_again() -> None:
+    data = tm.TrainingData([[0.0], [1.0]], [-1, 1])
+    for least in (1.0, 2.0):
+        build = tm.formulation("LP", "here")(shortest(least, "__main__"))
+        assert tm.solve(build(data)).objective == least
+        assert tm.solve(tm.build("mine", data)).objective == least
+
+
+def test_the_name_of_another_module_is_taken_only_when_told() -> None:
+    data = tm.TrainingData([[0.0], [1.0]], [-1, 1])
+    tm.formulation("LP", "here")(shortest(1.0, "a_library"))
+    with pytest.raises(ValueError, match=r"mine is registered by a_library .* replace=True"):
+        tm.formulation("LP", "here")(shortest(2.0, "__main__"))
+    assert tm.solve(tm.build("mine", data)).objective == 1.0
+    tm.formulation("LP", "here", replace=True)(shortest(2.0, "__main__"))
+    assert tm.solve(tm.build("mine", data)).objective == 2.0
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_name_that_methods_know_is_never_taken(replace: bool) -> None:
+    """The conflict search would certify the 0-1 problem's optimum of whatever has its name."""
+    known = CATALOGUE["zero_one_big_m"]
+
+    def zero_one_big_m(data: tm.TrainingData, *, penalty: float) -> pyo.ConcreteModel:
+        return tm.c_svc(data, C=penalty)
+
+    with pytest.raises(ValueError, match="zero_one_big_m is a formulation of tightmargin"):
+        tm.formulation("QP", "here", replace=replace)(zero_one_big_m)
+    assert CATALOGUE["zero_one_big_m"] is known

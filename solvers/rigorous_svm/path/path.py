@@ -17,6 +17,7 @@ from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
+from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
 from tightmargin.solvers.rigorous_svm.path.path_result import METHODS, RsvmPath, RsvmRow
 from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
@@ -85,7 +86,7 @@ def rsvm_path(
     method: str = "auto",
     limit: NormLimit | None = None,
     time_limit: float | None = None,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] | None = None,
 ) -> RsvmPath:
     """Solve the rigorous SVM for many norm bounds, each from the one before.
 
@@ -100,8 +101,8 @@ def rsvm_path(
         Of the data, if it is known; found here only where some H may be at or above it.
     time_limit : float, optional
         Seconds for each row.
-    progress : callable(str)
-        Told what is being done.
+    progress : callable(str), optional
+        Told what is being done; by default a terminal shows it.
 
     Returns
     -------
@@ -128,16 +129,17 @@ def rsvm_path(
     found: list[RsvmRow] = []
     total = len(waiting)
     start: NDArray[np.float64] | None = None
-    while waiting:
-        progress(f"norm_bound {waiting[0]:.4g}, {len(waiting)} of {total} to go")
-        try:
-            found.append(rows.row(waiting[0], start))
-        except KeyboardInterrupt:
-            if not found:
-                raise
-            break
-        waiting.pop(0)
-        start = found[-1].point.alpha
+    with telling("path of the rigorous SVM", progress) as say:
+        while waiting:
+            say(f"norm_bound {waiting[0]:.4g}, {len(waiting)} of {total} to go")
+            try:
+                found.append(rows.row(waiting[0], start))
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                break
+            waiting.pop(0)
+            start = found[-1].point.alpha
     return RsvmPath(tuple(found), method, data, rows.limit, tuple(waiting))
 
 

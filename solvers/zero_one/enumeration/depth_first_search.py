@@ -22,6 +22,7 @@ from tightmargin.formulations.zero_one.loss import (
     trivial_points,
     zero_one_objective,
 )
+from tightmargin.solvers.execution.live_line import LiveLine
 from tightmargin.solvers.zero_one.enumeration.active_sets import (
     ActiveSets,
     Points,
@@ -87,6 +88,8 @@ class SetSearch:
     best: list[BestPoint]
     unresolved: list[tuple[Index, Array]] = field(default_factory=list)
     exact: RationalPoints | None = None
+    line: LiveLine | None = None
+    count: int = 0
 
     @property
     def rounded(self) -> float:
@@ -102,6 +105,9 @@ class SetSearch:
         """Visit every set that consists of a parent and later points."""
         for parent, point in self._children(parents.members):
             sets = extend(self.points, parents, parent, point)
+            self.count += len(sets.members)
+            if self.line is not None and self.line.is_due:
+                self.line.show(None, self.ceiling, f"{self.count:,} sets")
             sets = sets.take((_sure_norm2(self.points, sets) < self.ceiling) & ~self._covered(sets))
             self._visit(sets)
             if sets.members.shape[1] < self.points.largest:

@@ -61,6 +61,7 @@ from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.formulations.zero_one.loss import margins
+from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.zero_one.enumeration.active_sets import distinct_points, without_equations
 from tightmargin.solvers.zero_one.enumeration.depth_first_search import (
     BestPoint,
@@ -163,8 +164,9 @@ def zero_one_enumeration(
         )
     search = SetSearch(data, points, [trivial_start(data, cost, intercept) for cost in costs])
     if points.radius > 0:
-        search.descend(without_equations(points, np.arange(points.n_pos, dtype=np.intp)))
-        search.resolve()
+        with live_line("enumeration") as search.line:
+            search.descend(without_equations(points, np.arange(points.n_pos, dtype=np.intp)))
+            search.resolve()
     results = [_result(best, data, total) for best in search.best]
     return results if several else results[0]
 
