@@ -15,10 +15,10 @@ SIAM Journal on Numerical Analysis 46, 2007); it holds at any accuracy, that of 
 too.
 
 r is known up to gamma_k sum |terms| (Higham, Accuracy and Stability of Numerical Algorithms, sec.
-3.1). Where that much on a variable without a limit would cost everything, r_j is computed in
-rational numbers, and made 0 exactly by moving as many multipliers that have room: what is left of
-stationarity there is never called rounding. A product that underflows is off by up to 2^-1075, and
-is charged with that.
+3.1). Where that much on a variable without a limit would cost everything, r_j is computed exactly
+or nearly so, and made 0 exactly by moving as many multipliers that have room (exact_columns.py):
+what is left of stationarity there is never called rounding. A product that underflows is off by up
+to 2^-1075, and is charged with that.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def proven_bound(
     if ready is None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        near_zero = np.abs(x) < NOTHING
-        found = _evaluated(*ready, np.where(near_zero, 0.0, x), reach, bend, readings)
+        at = np.where(np.abs(x) < NOTHING, 0.0, x)
+        found = _evaluated(*ready, at, reach, bend, readings, exactly=tangent)
     return None if found is None else _stated(subject, size * min(found, reach.cutoff))
 
 
@@ -135,7 +135,8 @@ def proven_empty(subject: Subject, z: Array) -> Infeasible | None:
     if ready is None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _evaluated(*ready, np.zeros(n), reach, np.zeros(n), kind.readings)
+        zeros = np.zeros(n)
+        found = _evaluated(*ready, zeros, reach, zeros, kind.readings, exactly=True)
         # What the reader may have rounded in moving fixed variables to the sides excludes no point.
         noise = READ * float(np.abs(conic.b) @ np.abs(z))
     if found is None or not found > noise:
@@ -197,6 +198,8 @@ def _evaluated(
     reach: Reach,
     curvature: Array,
     readings: tuple[Reading, ...],
+    *,
+    exactly: bool,
 ) -> float | None:
     residual = conic.P @ x + conic.q + conic.A.T @ z
     size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + abs(conic.A).T @ np.abs(z)
@@ -222,7 +225,8 @@ def _evaluated(
         if not chosen.any():
             break
         far = _without_far_limits(reach, chosen)
-        exact = exact_columns(conic, x, z, np.flatnonzero(chosen), far, readings)
+        which = np.flatnonzero(chosen)
+        exact = exact_columns(conic, x, z, which, far, readings, exactly=exactly)
         if exact is not None:
             constant, terms = _with_exact(exact, residual, radius, reach, curvature)
             found = max(found, _down([constant, fixed, *terms.tolist()]))
