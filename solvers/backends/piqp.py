@@ -48,8 +48,7 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     solver = piqp.SparseSolver()
     solver.settings.verbose = limits.log
     apply_options("piqp", solver.settings, limits.options)
-    largest = abs(form.A).max(axis=1).toarray().ravel()
-    scale = 1 / np.where(largest > 0, largest, 1.0)
+    scale = 1 / np.where(form.largest > 0, form.largest, 1.0)
     cost = float(max(np.abs(form.P.data).max(), np.abs(form.objective.a).max()))
     low, high = scale * form.row_lower, scale * form.row_upper
     A = (sp.diags(scale) @ form.A).tocsr()

@@ -10,6 +10,7 @@ off-diagonal entries times sqrt(2). Multipliers z of the rows satisfy P x + q + 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -68,6 +69,11 @@ class ConicForm:
     high: Index
     low_bound: Index
     high_bound: Index
+
+    @cached_property
+    def sizes(self) -> sp.csc_matrix:
+        """Absolute values of A, with its own indices."""
+        return sp.csc_matrix((np.abs(self.A.data), self.A.indices, self.A.indptr), self.A.shape)
 
     def blocks_of(self, kind: str) -> list[Block]:
         """Blocks of one kind."""

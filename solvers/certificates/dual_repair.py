@@ -78,7 +78,7 @@ def repaired(
 
 def _rounding(conic: ConicForm, x: Array, z: Array) -> Array:
     """Size of the rounding error in evaluating the residual, column by column."""
-    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + abs(conic.A).T @ np.abs(z)
+    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + conic.sizes.T @ np.abs(z)
     return 4e-15 * (size + float(size.max(initial=1e-300)))
 
 

@@ -65,7 +65,7 @@ def conditions(
 def stationarity(conic: ConicForm, x: Array, z: Array) -> float:
     """Largest entry of P x + q + A'z, relative to the terms that make up its column."""
     left = np.abs(conic.P @ x + conic.q + conic.A.T @ z)
-    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + abs(conic.A).T @ np.abs(z)
+    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + conic.sizes.T @ np.abs(z)
     floor = max(IDLE * float(size.max(initial=0.0)), 1e-300)
     return float((left / np.maximum(size, floor)).max(initial=0.0))
 
@@ -75,10 +75,8 @@ def dual_cone_violation(form: StandardForm, duals: Multipliers) -> float:
 
     Linear rows count by what they add to a column, so that a row in other units counts the same.
     """
-    entries = abs(form.A)
-    largest = np.asarray(entries.max(axis=1).todense()).ravel() if entries.nnz else np.zeros(0)
     parts = [
-        *_outside(duals.rows * (largest if len(largest) else 1.0), form.row_lower, form.row_upper),
+        *_outside(duals.rows * form.largest, form.row_lower, form.row_upper),
         *_outside(duals.bounds, form.lower, form.upper),
         *_outside_cones(form, duals),
     ]
@@ -134,10 +132,8 @@ def curvature_facts(form: StandardForm, classification: Classification) -> dict[
 
 def _curvature(P: sp.spmatrix) -> float | None:
     """Smallest eigenvalue of a Hessian over the columns that occur; None when that is too large."""
-    off_diagonal = P - sp.diags(P.diagonal())
-    off_diagonal.eliminate_zeros()
-    if off_diagonal.nnz == 0:
-        diagonal = P.diagonal()
+    diagonal = P.diagonal()
+    if np.count_nonzero(P.data) == np.count_nonzero(diagonal):
         return float(diagonal[diagonal != 0].min(initial=np.inf))
     support = np.unique(P.nonzero()[0])
     if len(support) > EIGENVALUE_LIMIT:

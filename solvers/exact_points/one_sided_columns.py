@@ -195,7 +195,7 @@ def _needs(
 def _rough_excess(form: StandardForm, x: Array) -> Array:
     """By how much to move each linear row so that it holds by more than its rounding."""
     A = form.A
-    value, size = A @ x, abs(A) @ np.abs(x)
+    value, size = A @ x, form.sizes @ np.abs(x)
     rounding = (np.diff(A.indptr) + 8) * 2.0**-53 * size
     missed = np.maximum(form.row_lower - value, value - form.row_upper)
     short = (missed + rounding > 0) & (form.row_lower != form.row_upper)

@@ -58,7 +58,7 @@ def _alone(form: StandardForm, x: Array, row: Array, column: Array, a: Array) ->
     """Each as far as its row has room, and holds by more than its rounding."""
     A = form.A
     value = (A @ x)[row]
-    rounding = ((np.diff(A.indptr) + 8) * ROUNDOFF * (abs(A) @ np.abs(x)))[row]
+    rounding = ((np.diff(A.indptr) + 8) * ROUNDOFF * (form.sizes @ np.abs(x)))[row]
     with np.errstate(invalid="ignore"):
         falls = (a > 0) == (x[column] > 0)
         room = np.where(falls, value - form.row_lower[row], form.row_upper[row] - value)

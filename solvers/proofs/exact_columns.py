@@ -33,6 +33,7 @@ from tightmargin.solvers.proofs.exact_sums.steps import ENCLOSED_LIMIT, Step, st
 from tightmargin.solvers.proofs.implied_limits import Reach
 
 FEW = 20  # multipliers with room for each equation
+FEW_ENTRIES = 5_000
 # As many entries are computed exactly within a few tenths of a second.
 ENTRY_LIMIT = 5_000_000
 ZERO = Fraction(0)
@@ -90,6 +91,8 @@ def exact_columns(
         return None
     if not _is_exact(conic, z, columns, readings):
         return None
+    # A few products are the faster in whole numbers.
+    exactly = exactly or (starts[columns + 1] - starts[columns]).sum() <= FEW_ENTRIES
     residuals = None if exactly else near_residuals(conic, x, z, columns)
     if residuals is None:
         exactly, residuals = True, exact_residuals(conic, x, z, columns)
@@ -186,6 +189,8 @@ def rounded_rows(conic: ConicForm, readings: tuple[Reading, ...]) -> NDArray[np.
 
 def _is_exact(conic: ConicForm, z: Array, columns: Index, readings: tuple[Reading, ...]) -> bool:
     """Whether only rows whose numbers are the model's own act on some columns."""
+    if not any(block.kind in ("soc", "psd") for block in conic.blocks):
+        return True
     rows = conic.A[:, columns].indices
     return not (rounded_rows(conic, readings) & (z != 0))[rows].any()
 
@@ -197,6 +202,8 @@ def _movers(conic: ConicForm, moves: dict[int, Fraction]) -> sp.csr_matrix:
     if not len(numbers):
         return sp.csr_matrix((0, len(conic.q)))
     own = numbers < height
+    if own.all():
+        return conic.A[numbers].tocsr()
     found = sp.vstack([conic.A[numbers[own]], conic.P[numbers[~own] - height]], format="csr")
     place = np.argsort(np.argsort(~own, kind="stable"), kind="stable")
     return found[place]
@@ -241,10 +248,10 @@ def _moved(
     spread = None
     if not exactly:
         spread = np.array([rounded_up((high_end - low_end) / 2) for low_end, high_end in ends])
-    bends = len(z) + np.flatnonzero(np.diff(conic.P[:, wrong].tocsr().indptr))
-    block = conic.A[:, wrong].tocsr()
-    if conic.P.nnz:
-        block = sp.vstack([block, conic.P[:, wrong]], format="csr")
+    block, bent = conic.A[:, wrong].tocsr(), conic.P[:, wrong]
+    bends = len(z) + np.unique(bent.indices)
+    if len(bends):
+        block = sp.vstack([block, bent], format="csr")
     for least, weight in (
         (SMALLEST_ROOM * scale, np.minimum(room, scale)),
         (-1.0, np.ones(linear)),

@@ -125,7 +125,7 @@ def linear_excess(
     """
     A, x = form.A, at.x
     with np.errstate(over="ignore", invalid="ignore"):
-        value, size = A @ x, abs(A) @ np.abs(x)
+        value, size = A @ x, form.sizes @ np.abs(x)
         count = np.diff(A.indptr)
         # One unit more for coordinates that are no doubles, and for what is done with the radius.
         radius = roundings(count + 4) * size * OUTWARD + count * UNDERFLOW

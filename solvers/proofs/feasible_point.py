@@ -141,9 +141,7 @@ def _violations(
 ) -> Iterator[tuple[Array, Array, Callable[[int], str]]]:
     """Violations of each kind, the largest coefficients of their rows, and their names."""
     yield bound_excess(form, at), np.ones(form.n), lambda j: f"bound of {form.columns.name(j)}"
-    entries = abs(form.A)
-    sizes = entries.max(axis=1).toarray().ravel() if entries.nnz else np.zeros(entries.shape[0])
-    yield linear_excess(form, at), sizes, lambda i: f"row {form.rows.name(i)}"
+    yield linear_excess(form, at), form.largest, lambda i: f"row {form.rows.name(i)}"
     quadratic = [max(_largest(row.body.v), _largest(row.body.a)) for row in form.quadratic]
     missed = quadratic_excess(form.quadratic, at)
     yield missed, np.array(quadratic), lambda k: f"row {form.quadratic[k].data.name}"

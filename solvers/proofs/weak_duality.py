@@ -202,7 +202,7 @@ def _evaluated(
     exactly: bool,
 ) -> float | None:
     residual = conic.P @ x + conic.q + conic.A.T @ z
-    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + abs(conic.A).T @ np.abs(z)
+    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + conic.sizes.T @ np.abs(z)
     count = np.diff(conic.P.indptr) + np.diff(conic.A.indptr)
     lost = LEAST if _may_underflow(conic, x, z) else 0.0
     radius = (count + INEXACT) * (2 * UNIT * size + lost)

@@ -79,16 +79,14 @@ def own_residual(form: StandardForm, x: Array, scaled: Scaling | None = None) ->
 
 
 def _own_linear(form: StandardForm, x: Array) -> tuple[float, str]:
-    value, entries = form.A @ x, abs(form.A)
-    terms = entries @ np.abs(x)
+    value, terms = form.A @ x, form.sizes @ np.abs(x)
     count = np.diff(form.A.indptr)
     sides = _sizes(form.row_lower, form.row_upper)
     rounding = (count + 2) * UNIT * terms
     violation = np.maximum(form.row_lower - value, value - form.row_upper)
     # A row without a violation is met, unless it is met only as far as rounding can tell.
     violation = np.where(violation > 0, violation + rounding, 0.0)
-    largest = np.asarray(entries.max(axis=1).todense()).ravel() if entries.nnz else 0 * terms
-    size = np.maximum(largest, sides)
+    size = np.maximum(form.largest, sides)
     return _largest(violation / np.where(size > 0, size, 1.0), "row", form.rows)
 
 
@@ -128,7 +126,7 @@ def _exact_integers(form: StandardForm, x: Array) -> tuple[float, str]:
     """Rows over integer columns alone, in whole numbers: 1 and a name where one is violated."""
     if not form.integer.any():
         return 0.0, ""
-    continuous = abs(form.A) @ (~form.integer).astype(float)
+    continuous = form.sizes @ (~form.integer).astype(float)
     for i in np.flatnonzero((continuous == 0) & (np.diff(form.A.indptr) > 0)).tolist():
         span = slice(form.A.indptr[i], form.A.indptr[i + 1])
         a, at = dyadic(form.A.data[span]), np.round(x[form.A.indices[span]])

@@ -135,6 +135,17 @@ class StandardForm(Printed):
         return self.matrix.tocsc()
 
     @cached_property
+    def sizes(self) -> sp.csr_matrix:
+        """Absolute values of `A`, with its own indices."""
+        return sp.csr_matrix((np.abs(self.A.data), self.A.indices, self.A.indptr), self.A.shape)
+
+    @cached_property
+    def largest(self) -> Array:
+        """Size of the largest coefficient of each linear row; 0 without any."""
+        found = self.sizes.max(axis=1).toarray() if self.n else 0 * self.row_lower
+        return np.asarray(found).ravel()
+
+    @cached_property
     def P(self) -> sp.csc_matrix:  # noqa: N802  (the letter of every QP text)
         """Hessian of the objective."""
         return (2 * self.objective.Q).tocsc()

@@ -23,6 +23,8 @@ def exact_residuals(conic: ConicForm, x: Array, z: Array, columns: Index) -> Res
     total = [Fraction(number) for number in conic.q[columns].tolist()]
     for matrix, vector in ((conic.P, x), (conic.A, z)):
         lines = matrix[:, columns].T.tocsr()
+        if not lines.nnz:
+            continue
         found = exact_products(lines, vector)
         for k in range(len(total)):
             if found is not None:
@@ -38,8 +40,9 @@ def exact_residuals(conic: ConicForm, x: Array, z: Array, columns: Index) -> Res
 def near_residuals(conic: ConicForm, x: Array, z: Array, columns: Index) -> Residuals | None:
     """The same in twice the precision; None where products over- or underflow."""
     lines, vector = conic.A[:, columns], z
-    if conic.P.nnz:
-        lines = sp.vstack([lines, conic.P[:, columns]], format="csc")
+    bent = conic.P[:, columns]
+    if bent.nnz:
+        lines = sp.vstack([lines, bent], format="csc")
         vector = np.concatenate([z, x])
     used = vector[lines.indices] != 0
     starts = np.concatenate([[0], np.cumsum(used)])[lines.indptr]
