@@ -18,7 +18,7 @@ from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.paper_check import PaperCheck as PaperCheck
 from tightmargin.formulations.paper_check import Values as Values
-from tightmargin.formulations.parameters import did_you_mean, one_of, refuse_misspelt
+from tightmargin.formulations.parameters import LARGEST, did_you_mean, one_of, refuse_misspelt
 from tightmargin.formulations.problem_class import INTEGER_CLASSES as INTEGER_CLASSES
 from tightmargin.formulations.problem_class import ProblemClass as ProblemClass
 from tightmargin.number_words import count_text
@@ -294,6 +294,7 @@ def formulation(
             if not weighted and is_weighted(data):
                 raise ValueError(f"{refusal_of_weights(name)}, or take {OTHERS}")
             data = read_as(name, data)
+            _refuse_overflow(data)
             bound.arguments[arguments[0][0]] = data
             model = build(*bound.args, **bound.kwargs)
             base = None if speaks_for_itself else getattr(model, "origin", None)
@@ -308,6 +309,16 @@ def formulation(
         return wrapped
 
     return register
+
+
+def _refuse_overflow(data: Any) -> None:
+    """Raise ValueError for dense points whose products are beyond doubles."""
+    X = getattr(data, "X", None)
+    if isinstance(X, np.ndarray) and X.size and max(X.max(), -X.min()) > LARGEST:
+        raise ValueError(
+            f"products of features as large as {max(X.max(), -X.min()):.3g} overflow: scale the "
+            "data (normalise=zscore), or take other units"
+        )
 
 
 def _refuse_taken(build: Callable[..., Any], told: bool) -> None:

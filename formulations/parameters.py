@@ -13,6 +13,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
+LARGEST = 1e150
 INTERCEPTS = ("penalised", "free", "none")
 
 
@@ -45,6 +46,10 @@ def positive(name: str, value: float) -> float:
         number = math.inf
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    if number > LARGEST:
+        raise ValueError(
+            f"{name} must be at most {LARGEST:g}, whose square is a number, got {value!r}"
+        )
     return number
 
 

@@ -58,6 +58,7 @@ from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.standard_form.coefficients import refuse_overflow
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.transformations.epigraphs import (
@@ -201,6 +202,8 @@ def _solved(
     plain = without_quotients(without_gaps(target))
     written = as_written(without_norms(plain))
     refuse_abs(written.form.nonlinear)
+    if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
+        refuse_overflow(written.form)
     added = added_block(plain, written.model)
     free = method == AUTO and not (named or limits.options or warm_start)
     left = limits

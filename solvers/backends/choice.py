@@ -130,7 +130,7 @@ def _not_of_its_classes(
     if problem_class in info.classes:
         return None
     why = ""
-    if problem_class in info.by_name:
+    if problem_class in info.by_name and (form.nonlinear or info.name != "clarabel"):
         why = why_not(form) if info.name == "clarabel" else takes(form)
         if not why:
             return None

@@ -40,9 +40,7 @@ class _Read:
 
 
 def why_not(form: StandardForm) -> str:
-    """Why Clarabel's cones do not hold a model that is not convex to the eye; empty if they do."""
-    if not form.nonlinear:
-        return "it is not convex"
+    """Why Clarabel's cones do not hold a model beyond degree two; empty where they do."""
     if not mentions_exponential(form.nonlinear):
         return f"{form.nonlinear[0].name} is not quadratic"
     if form.integer.any():

@@ -114,9 +114,7 @@ class ConicSolver(SolverBase):
         results.termination_condition = _CONDITIONS.get(claim.status, TerminationCondition.unknown)
         results.solution_status = _solution_status(claim)
         results.solution_loader = ConicSolutionLoader(model, form, claim)
-        results.incumbent_objective = (
-            None if claim.x is None else form.sense * form.objective.at(claim.x)
-        )
+        results.incumbent_objective = None if claim.x is None else form.sense * form.value(claim.x)
         bound = -math.inf if claim.bound is None else claim.bound
         results.objective_bound = form.sense * bound
         results.solver_log = claim.log or claim.message

@@ -79,8 +79,24 @@ def searched_bound(
         less = 1 - SHRUNK
         best = larger(best, _tried(subject, less * better.x, less * better.z, cutoff))
     best = _not_below_zero(case, best, better.z, cutoff)
-    reason = better.reason or "what is left of stationarity acts on a variable without a limit"
+    reason = better.reason or _without_limits(case)
     return best, "" if best is not None else reason
+
+
+def _without_limits(case: Case) -> str:
+    """Why there is no bound, with the limits to write where a variable has neither cost nor limits.
+
+    Of an intercept, say: however small what is left of its multipliers is, nothing bounds it.
+    """
+    form, curvature = case.form, case.classification.curvature
+    endless = ~(np.isfinite(form.lower) | np.isfinite(form.upper)) & (form.objective.a == 0)
+    if curvature is not None:
+        endless &= curvature <= 0
+    words = "what is left of stationarity acts on a variable without a limit"
+    if not endless.any():
+        return words
+    name = form.columns.name(int(np.flatnonzero(endless)[0]))
+    return f"{words}: {name} needs a row -B <= {name} <= B that keeps an optimum, or a price"
 
 
 def _not_below_zero(

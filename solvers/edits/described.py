@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyomo.environ as pyo
 
 from tightmargin.solvers.attempts.attempts import Outcome
+from tightmargin.solvers.canonical_form.binary_products import binary_product
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.edits.derived import Edit, about_the_problem
 from tightmargin.solvers.execution.trace import in_sense
@@ -49,7 +50,8 @@ def described(
         solver=solver,
         options=limits.options,
     )
-    parts = (*notes.sentences, remark_on(case.origin), reason, claim.message)
+    product = "" if found.certificate.verdict.closed else _product(case)
+    parts = (*notes.sentences, product, remark_on(case.origin), reason, claim.message)
     facts = {**result.certificate.facts, **notes.facts}
     if claim.trace and (form.integer.any() or claim.status not in FINISHED):
         facts["trace"] = in_sense(claim.trace, form.sense)
@@ -64,3 +66,8 @@ def described(
         log=claim.log,
         **settings_of(limits),
     )
+
+
+def _product(case: Case) -> str:
+    """What to write for a product with a binary, where only that is not convex as it stands."""
+    return "" if case.classification.relaxes_to_convex else binary_product(case.form)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.sparse_assembly import Matrix
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 # Below both of these, the second times the largest entry of its row, a coefficient is rounding
 # that preprocessing left behind.
 TINY, ROUNDING = 1e-9, 1e-13
+LARGEST = 1e150  # the square of what is larger is none, with a few more to add to it
 
 
 def coefficient_outside(form: StandardForm, low: float, high: float) -> str:
@@ -57,3 +59,36 @@ def without_rounding(A: Matrix) -> Matrix:
 
 def _small(numbers: NDArray[np.float64], limit: float) -> NDArray[np.bool_]:
     return (numbers <= limit) & (numbers >= -limit)
+
+
+def refuse_overflow(form: StandardForm) -> None:
+    """Raise for a coefficient or a side whose square is beyond doubles, as of points near 1e300.
+
+    Raises
+    ------
+    NumberError
+        Naming the row or the variable.
+    """
+    rows = form.matrix.tocsr() if form.matrix.nnz and _huge(form.matrix.data).any() else None
+    if rows is not None:
+        k = int(np.argmax(_huge(rows.data)))
+        line = int(np.searchsorted(rows.indptr, k, side="right") - 1)
+        where = f"{form.columns.name(int(rows.indices[k]))} in row {form.rows.name(line)}"
+        raise _overflow(f"the coefficient {rows.data[k]:.3g} of {where}")
+    for costs in (form.objective.a, form.objective.Q.data):
+        if _huge(costs).any():
+            raise _overflow(f"the cost {costs[int(np.argmax(_huge(costs)))]:.3g} in the objective")
+    for row in form.quadratic:
+        if _huge(row.body.v).any() or _huge(row.body.a).any():
+            raise _overflow(f"a coefficient of row {row.data.name}")
+
+
+def _huge(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
+
+
+def _overflow(what: str) -> NumberError:
+    return NumberError(
+        f"products of numbers as large as {what} overflow: scale the data (normalise=zscore), or "
+        "take other units"
+    )

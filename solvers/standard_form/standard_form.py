@@ -22,7 +22,6 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from pyomo.gdp import Disjunct
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
@@ -34,6 +33,7 @@ from tightmargin.solvers.standard_form.array_rows import ArrayRows, read_arrays
 from tightmargin.solvers.standard_form.columns import Columns, Rows, holding, side, value_of
 from tightmargin.solvers.standard_form.expressions import Polynomial, number, read
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
+from tightmargin.solvers.standard_form.readable import refuse_unread_components
 from tightmargin.solvers.standard_form.rotated_cone_rows import read_cones
 from tightmargin.solvers.standard_form.sparse_assembly import Matrix, assemble
 
@@ -45,14 +45,6 @@ __all__ = [
     "StandardForm",
     "standard_form",
 ]
-
-
-# Everything else that is active (SOS sets, logic, disjunctions) must be transformed away first.
-_READ = {
-    pyo.Block, pyo.BuildAction, pyo.BuildCheck, pyo.Constraint, pyo.Expression,
-    pyo.ExternalFunction, pyo.Objective, pyo.Param, pyo.RangeSet, pyo.Set, pyo.Suffix, pyo.Var,
-    pyo.BooleanVar, Disjunct,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +187,7 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
     ValueError
         More than one active objective.
     """
-    _refuse_unread_components(model)
+    refuse_unread_components(model)
     columns, found = Columns(model), _Reading()
     for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
         if isinstance(component, AffineRows):
@@ -244,15 +236,6 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
         ),
         nonlinear=tuple(found.nonlinear),
     )
-
-
-def _refuse_unread_components(model: pyo.ConcreteModel) -> None:
-    """Raise for active parts of a model that this reader would pass over in silence."""
-    found = {part.ctype for part in model.component_objects(active=True, descend_into=True)}
-    unread = found - _READ
-    if unread:
-        names = ", ".join(sorted(ctype.__name__ for ctype in unread))
-        raise ValueError(f"{model.name}: active components of type {names} cannot be read here")
 
 
 def _read_constraint(constraint: Any, columns: Columns, into: _Reading) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from tests.soundness import (
     catalogue,
     edited,
+    fitted,
     foreign,
     integer,
     planted,
@@ -27,6 +28,7 @@ Draw = Callable[[np.random.Generator, int], Case]
 FAMILIES: dict[str, Draw] = {
     **{name: functools.partial(catalogue.entry_case, name) for name in catalogue.GROUPS},
     "estimators": catalogue.estimator_case,
+    "fitted": fitted.fitted_case,
     "edited_zero_one": edited.zero_one_case,
     "edited_convex": edited.convex_case,
     "tables": edited.table_case,
@@ -59,6 +61,7 @@ FAMILIES: dict[str, Draw] = {
 WEIGHTS = {
     "edited_zero_one": 3, "edited_convex": 2, "tables": 2, "planted_optimum": 2, "conic": 2,
     "zero_one": 2, "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "saved": 2,
+    "fitted": 2,
 }  # fmt: skip
 
 

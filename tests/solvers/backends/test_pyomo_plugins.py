@@ -331,9 +331,9 @@ def reverse() -> Model:
     return m
 
 
-def exponential() -> Model:
+def reverse_exponential() -> Model:
     m = lp()
-    m.curve = pyo.Constraint(expr=pyo.exp(m.x) <= 100)
+    m.curve = pyo.Constraint(expr=pyo.exp(m.x) >= 2)
     return m
 
 
@@ -341,12 +341,12 @@ def exponential() -> Model:
     ("build", "kind"),
     [
         (integer, "MILP"), (concave, "NONCONVEX"), (reverse, "NONCONVEX"),
-        (exponential, "NONCONVEX"),
+        (reverse_exponential, "NONCONVEX"),
     ],
 )  # fmt: skip
 def test_models_of_other_classes_are_refused(build: Callable[[], Model], kind: str) -> None:
     for factory in (pyo.SolverFactory, SolverFactory):
-        with pytest.raises(ProblemClassError, match=f"clarabel cannot take {kind} models"):
+        with pytest.raises(ProblemClassError, match=f"clarabel cannot take (this )?{kind} model"):
             factory("clarabel").solve(build())
 
 

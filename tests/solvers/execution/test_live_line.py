@@ -18,7 +18,7 @@ import tightmargin as tm
 from tests.references.multiclass import class_points
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.solvers.execution import live_line as module
-from tightmargin.solvers.execution.live_line import live_line, shown_by
+from tightmargin.solvers.execution.live_line import hidden, live_line, shown_by, telling
 
 POINTS = outlier_data("clustered", n=30, d=3, sigma=0.4, seed=1)
 LONG = """
@@ -74,6 +74,21 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "branch and bound over directions": ("cells", lambda: tm.solve(tm.build(
         "matrix_svc_bilinear", outlier_data("clustered", n=14, d=4, sigma=0.4, seed=1), ridge=0.1,
         shape=(2, 2), rank=1), method="matrix-search")),
+    "conic path": ("2 of 2 to go", lambda: tm.paths.conic_path(POINTS, penalties=[0.5, 1.0])),
+    "path of the rigorous SVM": ("1 of 2 to go", lambda: tm.paths.rsvm_path(POINTS, [0.2, 0.4])),
+    "class probabilities": ("to go", lambda: tm.paths.class_probabilities(
+        POINTS, ridge=0.1, grid=3)),
+    "extended nu path": ("1 of 1 to go", lambda: tm.paths.extended_nu_path(POINTS, [0.3])),
+    "study sizes": ("2 of 2 runs done", lambda: tm.studies.run_study(
+        abs, [(1,), (2,)], name="sizes")),
+    "local search": ("of 3 starts", lambda: tm.search.extended_nu_local(POINTS, nu=0.3, starts=3)),
+    "alternating search": ("of 2 starts", lambda: tm.search.matrix_alternating(
+        outlier_data("clustered", n=10, d=4, sigma=0.5, seed=1), ridge=0.5, shape=(2, 2), rank=1,
+        starts=2)),
+    "d.c. searches": ("to go", lambda: tm.search.truncated_dca(
+        class_points(4, n=18), ridge=0.1, truncation=-0.5, starts=2)),
+    "highs with tangents": ("linear programs", lambda: tm.solve(
+        edited(), "highs", prove=False, time_limit=5.0)),
     "branch and cut": ("open", lambda: tm.solve(
         tm.extended_nu_svc(outlier_data("clustered", n=80, d=6, sigma=0.4, seed=1), nu=0.3),
         method="branch-and-cut", time_limit=4.0)),
@@ -140,6 +155,76 @@ def test_only_the_innermost_search_is_due_and_none_in_another_thread(lines: list
         assert not line.is_due
 
 
+def test_a_solve_shows_nothing_where_it_is_told_so(lines: list[str]) -> None:
+    for live in (True, False):
+        lines.clear()
+        tm.solve(edited(), "scip", prove=False, live=live)
+        assert bool(lines) is live
+
+
+def test_nothing_is_shown_where_the_variable_says_so(
+    lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(module.SWITCH, "0")
+    with telling("path") as say:
+        say("1 of 2")
+    assert lines == []
+    monkeypatch.setenv(module.SWITCH, "1")
+    with telling("path") as say:
+        say("1 of 2")
+    assert lines == ["path: 1 of 2, 0 s"]
+    with hidden(), telling("path") as say:
+        say("2 of 2")
+    assert len(lines) == 1
+
+
+def test_a_progress_of_the_callers_takes_the_place_of_the_line(lines: list[str]) -> None:
+    told: list[str] = []
+    tm.paths.rsvm_path(POINTS, [0.2, 0.4], progress=told.append)
+    assert [text.partition(",")[2] for text in told] == [" 2 of 2 to go", " 1 of 2 to go"]
+    assert not any(line.startswith("path of") for line in lines)
+
+
+def test_workers_of_a_study_show_nothing(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "parent_process", object)
+    with live_line("search") as line:
+        assert not line.is_due
+
+
+def test_a_stream_that_is_no_terminal_shows_nothing_though_its_descriptor_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a notebook, whose server was started from a terminal."""
+    ours, theirs = pty.openpty()
+
+    class Stream:
+        def __init__(self, *, terminal: bool) -> None:
+            self.terminal = terminal
+
+        def fileno(self) -> int:
+            return theirs
+
+        def isatty(self) -> bool:
+            return self.terminal
+
+    try:
+        for terminal in (False, True):
+            monkeypatch.setattr(sys, "stderr", Stream(terminal=terminal))
+            assert module.terminal() == (theirs if terminal else None)
+            with module.standard_error_at(None):
+                assert module.terminal() is None
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_the_line_is_cut_where_the_terminal_ends_and_brackets_stay() -> None:
+    text = module._one_line("row margin[red] " + 100 * "x", 40)
+    assert str(text).startswith("row margin[red] xxx")
+    assert len(str(text)) == 37
+    assert "\n" not in str(text)
+
+
 def test_a_search_that_fails_leaves_no_line(lines: list[str]) -> None:
     def fails() -> None:
         with live_line("search") as line:
@@ -165,14 +250,13 @@ def test_nothing_is_shown_in_the_first_two_seconds(monkeypatch: pytest.MonkeyPat
         assert line.is_due
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("words", ["'scip'", "method='branch-and-bound'"])
-def test_a_terminal_shows_the_line_and_a_file_holds_none_of_it(words: str) -> None:
-    command = [sys.executable, "-c", LONG.format(words=words)]
-    plain = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert (plain.stdout, plain.stderr) == ("", "")
+def on_terminal(code: str, **variables: str) -> bytes:
+    """All that a script writes to a terminal."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stderr=theirs, stdout=theirs, close_fds=True) as process:
+    environment = os.environ | variables
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stderr=theirs, stdout=theirs, close_fds=True, env=environment
+    ) as process:
         os.close(theirs)
         seen = b""
         while True:
@@ -185,4 +269,30 @@ def test_a_terminal_shows_the_line_and_a_file_holds_none_of_it(words: str) -> No
             seen += part
         assert process.wait(timeout=60) == 0
     os.close(ours)
+    return seen
+
+
+SOON = """
+from tightmargin.solvers.execution import live_line as module
+module.AFTER = 0.0
+with module.live_line("search") as line:
+    line.show(1.0, 2.0, "3 nodes")
+print("done")
+"""
+
+
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+def test_a_terminal_that_takes_no_line_back_gets_none(terminal: str) -> None:
+    seen = on_terminal(SOON, TERM=terminal)
+    assert (b"search: bound 1, best 2, gap 50 %, 3 nodes" in seen) == (terminal == "xterm")
+    assert b"done" in seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["'scip'", "method='branch-and-bound'"])
+def test_a_terminal_shows_the_line_and_a_file_holds_none_of_it(words: str) -> None:
+    command = [sys.executable, "-c", LONG.format(words=words)]
+    plain = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert (plain.stdout, plain.stderr) == ("", "")
+    seen = on_terminal(command[2])
     assert re.search(rb"(scip|branch and bound): bound [\d.]+, best [\d.]+, gap", seen)

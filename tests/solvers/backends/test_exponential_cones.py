@@ -1,0 +1,203 @@
+"""exp, log and entropy in edits: Clarabel's cone where they are convex, else a refusal by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+import tightmargin as tm
+from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
+
+DATA = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=1)
+Edit = Callable[[pyo.ConcreteModel], None]
+
+
+def two(edit: Edit) -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(), pyo.Var()
+    edit(model)
+    return model
+
+
+def cosh(m: Any) -> None:
+    m.cost = pyo.Objective(expr=pyo.exp(m.x) + pyo.exp(-m.x))
+
+
+def logs(m: Any) -> None:
+    m.room = pyo.Constraint(expr=m.x + 2 * m.y <= 4)
+    m.gain = pyo.Objective(expr=pyo.log(m.x) + pyo.log(m.y), sense=pyo.maximize)
+
+
+def fixed_inside(m: Any) -> None:
+    m.y.fix(2.0)
+    m.cost = pyo.Objective(expr=pyo.exp(m.x * m.y) - m.x)
+
+
+def softmax(m: Any) -> None:
+    m.row = pyo.Constraint(expr=m.x + m.y >= 1)
+    m.cost = pyo.Objective(expr=pyo.log(pyo.exp(m.x) + pyo.exp(m.y)))
+
+
+def named_term(m: Any) -> None:
+    m.term = pyo.Expression(expr=pyo.exp(m.x))
+    m.cost = pyo.Objective(expr=3 * m.term - m.x + (m.y - 1) ** 2)
+
+
+def row_of_logs(m: Any) -> None:
+    m.row = pyo.Constraint(expr=2 * pyo.log(m.x / 2) >= 1)
+    m.cost = pyo.Objective(expr=m.x + m.y**2)
+
+
+def entropy(m: Any) -> None:
+    m.x.setlb(0)
+    m.y.setlb(0)
+    m.sum = pyo.Constraint(expr=m.x + m.y == 1)
+    m.cost = pyo.Objective(expr=2 * m.x * pyo.log(m.x) + pyo.log(m.y) * m.y * 2)
+
+
+def entropy_of_a_sum(m: Any) -> None:
+    m.cost = pyo.Objective(expr=(3 * m.x + 3) * pyo.log(m.x + 1) + m.x + m.y**2)
+
+
+CLOSED_FORMS: list[tuple[Edit, float]] = [
+    (cosh, 2.0),
+    (logs, math.log(2.0)),
+    (fixed_inside, (1 + math.log(2.0)) / 2),
+    (softmax, 0.5 + math.log(2.0)),
+    (named_term, 1 + math.log(3.0)),
+    (row_of_logs, 2 * math.exp(0.5)),
+    (entropy, -2 * math.log(2.0)),
+    (entropy_of_a_sum, -3 * math.exp(-4 / 3) - 1),
+]
+
+
+@pytest.mark.parametrize(("edit", "optimum"), CLOSED_FORMS, ids=lambda part: str(part))
+def test_a_convex_term_is_solved_and_claimed(edit: Edit, optimum: float) -> None:
+    found = tm.solve(two(edit))
+    assert found.solver == "clarabel"
+    assert found.objective == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+    assert found.certificate.verdict is Verdict.SOLVER_BOUND
+    assert found.bound is None
+    assert "exponential cone" in found.message
+
+
+@pytest.mark.parametrize("edit", [cosh, logs, softmax, row_of_logs])
+def test_scip_takes_the_same_models(edit: Edit) -> None:
+    ours, theirs = tm.solve(two(edit)), tm.solve(two(edit), "scip", time_limit=20)
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-4, abs=1e-4)
+
+
+def test_logistic_regression_is_that_of_scikit_learn() -> None:
+    model = tm.c_svc(DATA, C=1.0)
+    model.margin.deactivate()
+    scores = [
+        float(DATA.y[i]) * (sum(float(DATA.X[i, j]) * model.w[j] for j in model.J) + model.b)
+        for i in model.I
+    ]
+    model.objective.expr = 0.5 * sum(w**2 for w in model.w.values()) + sum(
+        pyo.log(1 + pyo.exp(-score)) for score in scores
+    )
+    found = tm.solve(model)
+    fitted = LogisticRegression(C=1.0, tol=1e-12, max_iter=100_000).fit(DATA.X, DATA.y)
+    assert found.values["w"] == pytest.approx(fitted.coef_[0], abs=1e-4)
+    assert found.values["b"] == pytest.approx(fitted.intercept_[0], abs=1e-4)
+
+
+def test_an_entropy_beside_the_dual_machine_has_no_better_point_near_by() -> None:
+    model = tm.c_svc_dual(DATA, C=1.0)
+    alpha = model.alpha
+    model.objective.expr = model.objective.expr + 0.1 * sum(a * pyo.log(a) for a in alpha.values())
+    found = tm.solve(model)
+    Q = (DATA.y[:, None] * DATA.X) @ (DATA.y[:, None] * DATA.X).T
+
+    def cost(a: np.ndarray) -> float:
+        return float(a @ Q @ a / 2 - a.sum() + 0.1 * (a * np.log(np.maximum(a, 1e-300))).sum())
+
+    other = minimize(
+        cost, np.full(DATA.n, 0.5), method="SLSQP", bounds=[(1e-12, 1.0)] * DATA.n,
+        constraints={"type": "eq", "fun": lambda a: float(a @ DATA.y)},
+        options={"maxiter": 500, "ftol": 1e-12},
+    )  # fmt: skip
+    assert other.success
+    assert found.objective == pytest.approx(other.fun, rel=1e-5)
+
+
+def reverse(m: Any) -> None:
+    m.row = pyo.Constraint(expr=pyo.exp(m.x) >= 2)
+    m.cost = pyo.Objective(expr=m.x + m.y**2)
+
+
+def nested(m: Any) -> None:
+    m.cost = pyo.Objective(expr=pyo.exp(pyo.exp(m.x)) - m.x)
+
+
+def equation(m: Any) -> None:
+    m.row = pyo.Constraint(expr=pyo.exp(m.x) == m.y)
+    m.cost = pyo.Objective(expr=m.y + m.x**2)
+
+
+def sine(m: Any) -> None:
+    m.x.setlb(0)
+    m.x.setub(1)
+    m.cost = pyo.Objective(expr=pyo.sin(m.x))
+
+
+@pytest.mark.parametrize(
+    ("edit", "word"),
+    [
+        (reverse, "row is not convex by the exponential cone"),
+        (nested, "cost is not convex by the exponential cone"),
+        (equation, "row is not convex by the exponential cone"),
+        (sine, "cost is not quadratic"),
+    ],
+)
+def test_what_the_cone_does_not_hold_is_refused_by_name(edit: Edit, word: str) -> None:
+    with pytest.raises(ProblemClassError, match=f"{word}; installed solvers that can: scip"):
+        tm.solve(two(edit), "clarabel")
+
+
+@pytest.mark.parametrize("solver", ["highs", "scs", "piqp"])
+def test_other_solvers_name_those_that_take_it(solver: str) -> None:
+    with pytest.raises(ProblemClassError, match=f"{solver} cannot take .*: clarabel, scip"):
+        tm.solve(two(cosh), solver)
+
+
+def test_integers_beside_exp_go_to_scip() -> None:
+    model = two(cosh)
+    model.k = pyo.Var(within=pyo.Integers, bounds=(1, 5))
+    model.row = pyo.Constraint(expr=model.x >= 0.5 * model.k)
+    with pytest.raises(ProblemClassError, match=r"no integers beside it; installed .*: scip"):
+        tm.solve(model, "clarabel")
+    assert tm.solve(model).objective == pytest.approx(2 * math.cosh(0.5), rel=1e-5)
+
+
+def test_a_model_without_a_point_has_none_by_the_solvers_word() -> None:
+    model = two(cosh)
+    model.row = pyo.Constraint(expr=pyo.exp(model.y) <= -1)
+    found = tm.solve(model)
+    assert found.objective is None
+    assert found.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+
+
+def test_the_plugin_of_pyomo_takes_it_too() -> None:
+    model = two(softmax)
+    results = pyo.SolverFactory("clarabel").solve(model)
+    assert pyo.value(model.cost) == pytest.approx(0.5 + math.log(2.0), rel=1e-6)
+    assert results.problem.upper_bound == pytest.approx(0.5 + math.log(2.0), rel=1e-6)
+
+
+def test_the_model_is_left_as_it_was() -> None:
+    model = two(softmax)
+    before = str(model.cost.expr), [part.name for part in model.component_objects()]
+    tm.solve(model)
+    assert (str(model.cost.expr), [part.name for part in model.component_objects()]) == before
