@@ -71,8 +71,8 @@ ClassWeights = Annotated[
     str | None,
     typer.Option(
         "--class-weight",
-        metavar="balanced|A=1,B=2",
-        help="Factors of the weights of points, by label.",
+        metavar="A=1,B=2",
+        help="Factors of the weights of points by label, or balanced.",
     ),
 ]
 Settings = Annotated[

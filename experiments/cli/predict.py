@@ -161,4 +161,4 @@ def _table(
         X, y, *_ = from_table(table, label or "y", positive, labelling=labelling)
         return X, y
     labelled = Table([*table.columns, "y"], [[*row, "1"] for row in table.rows], table.lines)
-    return from_table(labelled, "y", None)[0], None
+    return from_table(labelled, "y", None).X, None

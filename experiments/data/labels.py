@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.printing import Printed
 
 # From cells of text, the class that is +1 if one was named, and what to call the labels.
 Labelling = Callable[[Sequence[str], str | None, str], NDArray[Any]]
 
 
-class Points(NamedTuple):
-    """What a source holds.
+@dataclass(frozen=True, eq=False, repr=False)
+class Points(Printed):
+    """What a source holds; it may be taken apart in this order.
 
     Attributes
     ----------
@@ -36,6 +39,9 @@ class Points(NamedTuple):
     labels: NDArray[Any]
     weights: Array | None = None
     names: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.labels, self.weights, self.names))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

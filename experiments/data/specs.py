@@ -31,6 +31,7 @@ is guessed: a cell that is no finite number is refused with its row and column.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ def read_points(
         options = _merge(scheme, name, written, {k: v for k, v in given.items() if v is not None})
         if scheme == "synthetic":
             found = synthetic(name, options, labelling)
-            return found._replace(X=found.X[:, columns_of(options, found.X.shape[1])])
+            return replace(found, X=found.X[:, columns_of(options, found.X.shape[1])])
         return subset(READERS[scheme](name, options, labelling), options)
 
 

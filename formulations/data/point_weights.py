@@ -8,6 +8,7 @@ A weight of 0 is no point at all. Weights of classes are weights of their points
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -212,26 +213,46 @@ def is_weighted(data: Any) -> bool:
     return isinstance(data, WeightedPoints) and data.weights is not None
 
 
-def refusal_of_weights(name: str) -> str:
-    """Why something does not take weighted points."""
+def refusal_of_weights(name: str, entry: str = "") -> str:
+    """Why something does not take weighted points, and which formulation does where one does."""
+    able = f"tm.solve(tm.{entry}(data, ...)) takes them, and " if entry else ""
     return (
-        f"{name} does not take weighted points: it would count each of them once; whole-number "
-        "weights can be written as repeated points"
+        f"{name} does not take weighted points: it would count each of them once; {able}"
+        "whole-number weights can be written as repeated points"
     )
 
 
-def refuse_weights(name: str, data: Any) -> None:
+def refuse_weights(name: str, data: Any, entry: str = "") -> None:
     """Raise ValueError for weighted data; what reads no data has nothing to say."""
     if is_weighted(data):
-        raise ValueError(refusal_of_weights(name))
+        raise ValueError(refusal_of_weights(name, entry))
 
 
-def unweighted(function: Function) -> Function:
-    """Make a function of data, its first argument, refuse weighted points."""
+def unweighted(function: Function, entry: str = "") -> Function:
+    """Make a function of data, its first argument, refuse weighted points.
+
+    Parameters
+    ----------
+    entry : str
+        The formulation that takes them for the same problem, if there is one.
+
+    Raises
+    ------
+    TypeError
+        The first argument is no data: nothing would be refused.
+    """
+    first = next(iter(inspect.signature(function).parameters))
+    if first != "data":
+        raise TypeError(f"{function.__name__} has the first argument {first}, not data")
 
     @functools.wraps(function)
     def checked(*args: Any, **words: Any) -> Any:
-        refuse_weights(function.__name__, args[0] if args else words.get("data"))
+        refuse_weights(function.__name__, args[0] if args else words.get("data"), entry)
         return function(*args, **words)
 
     return checked  # type: ignore[return-value]
+
+
+def unweighted_unlike(entry: str) -> Callable[[Function], Function]:
+    """`unweighted` for what a formulation states with weights."""
+    return functools.partial(unweighted, entry=entry)

@@ -23,7 +23,7 @@ from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.budget import budget_share
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -39,7 +39,7 @@ MODES = ("penalised", "none")
 __all__ = ["ConicPath", "ConicRow", "conic_path", "penalty_grid"]
 
 
-@unweighted
+@unweighted_unlike("conic_sdp")
 @reads_dense_points
 def conic_path(
     data: TrainingData | GramData,
@@ -129,7 +129,7 @@ def _wanted(
     return found
 
 
-@unweighted
+@unweighted_unlike("conic_sdp")
 @reads_dense_points
 def penalty_grid(
     data: TrainingData | GramData,

@@ -18,7 +18,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
@@ -100,7 +100,7 @@ class MatrixAlternating(Framed):
         return sum(len(found.trace) - 1 for found in self.solutions)
 
 
-@unweighted
+@unweighted_unlike("matrix_svc_bilinear")
 @reads_dense_points
 def matrix_alternating(
     data: TrainingData,
@@ -188,7 +188,7 @@ def matrix_alternating(
     )
 
 
-@unweighted
+@unweighted_unlike("matrix_svc_bilinear")
 def matrix_incumbent(data: TrainingData, parameters: Mapping[str, Any]) -> tuple[Array, float]:
     """A known point (w, b) for matrix_svc_bilinear with these hyperparameters, from few starts."""
     words = {word: parameters[word] for word in ("ridge", "shape", "rank")}

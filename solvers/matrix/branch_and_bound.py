@@ -19,7 +19,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
@@ -88,7 +88,7 @@ def is_searchable(shape: tuple[int, int], rank: int) -> bool:
     return min(shape) > 1 and rank in (1, min(shape) - 1)
 
 
-@unweighted
+@unweighted_unlike("matrix_svc_bilinear")
 @reads_dense_points
 def matrix_search(
     data: TrainingData,

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.point_weights import ClassWeight, unweighted
+from tightmargin.formulations.data.point_weights import ClassWeight, unweighted_unlike
 from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
@@ -77,7 +77,7 @@ class TruncatedSearch(Printed):
         )
 
 
-@unweighted
+@unweighted_unlike("multiclass_truncated")
 def truncated_search(
     data: MulticlassData,
     *,

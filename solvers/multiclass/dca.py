@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
@@ -129,7 +129,7 @@ class TruncatedDca(Framed):
         return sum(len(run.trace) - 1 for run in self.runs)
 
 
-@unweighted
+@unweighted_unlike("multiclass_truncated")
 def truncated_dca(
     data: MulticlassData,
     *,

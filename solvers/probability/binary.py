@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.solvers.execution.live_line import telling
@@ -30,7 +30,7 @@ from tightmargin.solvers.probability.weighted_machines import (
 __all__ = ["METHODS", "ClassProbabilities", "class_probabilities"]
 
 
-@unweighted
+@unweighted_unlike("weighted_svc")
 @reads_dense_points
 def class_probabilities(
     data: TrainingData | GramData,

@@ -14,7 +14,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.number_words import count_text
@@ -89,7 +89,7 @@ class Sgd(Framed):
         return max(0.0, self.objective - self.bound)
 
 
-@unweighted
+@unweighted_unlike("soft_margin_svc")
 @reads_dense_points
 def sgd(
     data: TrainingData | GramData,

@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tightmargin.experiments.data.labels import named
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Finding, Status, methods
 from tightmargin.solvers.backends import clarabel
@@ -39,6 +40,7 @@ def points(n: int = 20, d: int = 2, seed: int = 0) -> tm.TrainingData:
 def returned() -> Iterator[Any]:
     """Results of public calls."""
     data = points()
+    yield tm.data.read_points("sklearn:iris", named)
     yield from (_data_objects(data), _solved(data), _compared(data), _edited(data))
     yield from (_searches(data), _paths(data), _theory(data), _drawn_and_studied())
     yield _read_by_solvers(data)

@@ -14,6 +14,7 @@ from tests.faults.settings import valid
 from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
 from tightmargin.formulations.data.kernel_centring import centred_gram
 from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.solvers.methods import methods
 
 X = np.array([[0.0, 2.0], [1.5, 0.5], [1.0, -1.0], [-1.0, 1.0], [0.5, -1.5], [2.0, 1.0]])
@@ -59,6 +60,25 @@ def test_functions_of_data_refuse_weights_before_anything_else(name: str) -> Non
 
 def test_every_formulation_takes_weights() -> None:
     assert [name for name, entry in CATALOGUE.items() if not entry.weighted] == []
+
+
+def test_a_refusal_says_what_takes_weights() -> None:
+    for search, entry in (
+        (tm.search.conflict_search, "zero_one_big_m"),
+        (tm.paths.rsvm_path, "rsvm"),
+        (tm.paths.conic_path, "conic_sdp"),
+    ):
+        assert CATALOGUE[entry].weighted
+        with pytest.raises(ValueError, match=rf"tm.solve\(tm.{entry}\(data, ...\)\) takes them"):
+            search(WEIGHTED)
+
+
+def test_only_functions_of_data_can_be_made_to_refuse() -> None:
+    def of_bounds(bounds: Any, data: tm.TrainingData) -> None:
+        """Data is not what it is asked about first."""
+
+    with pytest.raises(TypeError, match="first argument bounds, not data"):
+        unweighted(of_bounds)
 
 
 OWN = [

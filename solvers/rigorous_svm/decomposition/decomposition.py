@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import fraction, positive
 from tightmargin.number_words import count_text
@@ -84,7 +84,7 @@ class Decomposition(Framed):
         )
 
 
-@unweighted
+@unweighted_unlike("rsvm")
 @reads_dense_points
 def decomposition(
     data: TrainingData | GramData,

@@ -20,7 +20,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
@@ -106,7 +106,7 @@ class NormLimit(Printed):
         return "below" if norm_bound < self.value else "above"
 
 
-@unweighted
+@unweighted_unlike("rsvm")
 @reads_dense_points
 def norm_limit(data: TrainingData | GramData, *, time_limit: float | None = None) -> NormLimit:
     """Find the least norm over the optimal face of the linear program (13).

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.solvers.execution.live_line import telling
@@ -25,7 +25,7 @@ from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
 __all__ = ["METHODS", "RsvmPath", "RsvmRow", "rsvm_path", "solve_rsvm"]
 
 
-@unweighted
+@unweighted_unlike("rsvm")
 @reads_dense_points
 def solve_rsvm(
     data: TrainingData | GramData,
@@ -77,7 +77,7 @@ def solve_rsvm(
     return rows.row(positive("norm_bound", norm_bound), begin, keep=True)
 
 
-@unweighted
+@unweighted_unlike("rsvm")
 @reads_dense_points
 def rsvm_path(
     data: TrainingData | GramData,

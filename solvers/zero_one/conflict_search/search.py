@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import (
@@ -55,7 +55,7 @@ FIRST_RESTART = 4000  # nodes; the heuristic is run again whenever their number 
 TRACED = 400
 
 
-@unweighted
+@unweighted_unlike("zero_one_big_m")
 @reads_dense_points
 def conflict_search(
     data: TrainingData,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import unweighted
+from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
@@ -86,7 +86,7 @@ def _remembered(data: TrainingData, C: float, intercept: str) -> RampEnumeration
     return ramp_enumeration(data, C=C, intercept=intercept)
 
 
-@unweighted
+@unweighted_unlike("ramp_big_m")
 @reads_dense_points
 def ramp_enumeration(
     data: TrainingData, *, C: float, intercept: str, limit: int = VERTEX_LIMIT

@@ -186,7 +186,7 @@ def test_the_call_and_the_spec_must_agree(here):
         load("d.csv,positive=a", positive="b")
     write(here / "plain.libsvm", "1 1:2\n-1 1:3\n")
     with pytest.raises(
-        ValueError, match="unknown option 'label': allowed are features, n, positive"
+        ValueError, match="unknown option 'label': allowed are class_weight, features, n, positive"
     ):
         load("plain.libsvm", label="y")
 
@@ -307,9 +307,12 @@ def test_a_sparse_file_stays_sparse_and_is_cut_before_it_is_made_dense(here):
         ("features=0+", "option features must be column numbers joined by +, got '0+'"),
         (
             "startify,n=5",
-            "unknown option 'startify': did you mean 'stratify'? allowed are features,",
+            "unknown option 'startify': did you mean 'stratify'? allowed are class_weight,",
         ),
-        ("sigma=1", "unknown option 'sigma': allowed are features, label, n, positive, seed"),
+        (
+            "sigma=1",
+            "unknown option 'sigma': allowed are class_weight, features, label, n",
+        ),
         ("complete", "unknown option 'complete': allowed are"),
     ],
 )
