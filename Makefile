@@ -38,6 +38,10 @@ test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: 
 test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export OPENBLAS_NUM_THREADS := 1
 test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export MPLBACKEND := Agg
 
+# The hundreds of interpreters that tests start compile this project once, also on a machine that sets
+# this variable; an empty value counts as unset.
+test: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(DEV_STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 

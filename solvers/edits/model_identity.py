@@ -54,7 +54,7 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
     return (
         counts[0] == counts[1]
         and not a.nonlinear
-        and _same_matrix(a.A, b.A)
+        and _same_rows(a, b)
         and _same_quadratic(a.objective, b.objective)
         and all(
             (p.lower, p.upper) == (q.lower, q.upper) and _same_local(p.body, q.body)
@@ -65,6 +65,12 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
             for p, q in zip(a.psd, b.psd, strict=True)
         )
     )
+
+
+def _same_rows(a: StandardForm, b: StandardForm) -> bool:
+    """Whether coefficients agree, as they were assembled where both were in one order."""
+    same_order = a.matrix.format == b.matrix.format
+    return _same_matrix(a.matrix, b.matrix) if same_order else _same_matrix(a.A, b.A)
 
 
 def _same_columns(a: Columns, b: Columns) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,8 +26,8 @@ Matrix: TypeAlias = sp.csr_matrix | sp.csc_matrix
 
 # Entries above which memory counts more than time: 100 MB of them.
 LARGE = 8_000_000
-# Entries of a sparse block whose places are worked out together: 10 MB of them.
-AT_ONCE = 250_000
+# Entries of a sparse block whose places are worked out together, at least: 1 MB of them.
+AT_ONCE = 20_000
 
 
 def assemble(arrays: Sequence[ArrayRows], single: sp.csr_matrix, n: int) -> Matrix:
@@ -90,8 +91,7 @@ def _first(columns: Index) -> int:
 
 
 def _by_columns(arrays: Sequence[ArrayRows], single: sp.csr_matrix, n: int) -> sp.csc_matrix:
-    tail = single.tocsc()
-    counts = np.diff(tail.indptr).astype(np.int64)
+    counts = np.bincount(single.indices, minlength=n)
     for part in arrays:
         for term, at in part.terms:
             _count(term, part.numbers, at, counts)
@@ -105,7 +105,8 @@ def _by_columns(arrays: Sequence[ArrayRows], single: sp.csr_matrix, n: int) -> s
         for term, at in part.terms:
             writer.write(term, part.numbers, at, row)
         row += len(part.numbers)
-    writer.write_sparse(tail, np.arange(n), row)
+    for taken in _rows_at_once(np.diff(single.indptr), n):
+        writer.write_sparse(single[taken].tocsc(), np.arange(n), row + taken.start)
     matrix = sp.csc_matrix((data, indices, starts.astype(kind)), shape=(row + single.shape[0], n))
     if any(_repeats_a_variable(part) for part in arrays):
         matrix.sum_duplicates()
@@ -114,6 +115,14 @@ def _by_columns(arrays: Sequence[ArrayRows], single: sp.csr_matrix, n: int) -> s
     if not data.all():
         matrix.eliminate_zeros()
     return matrix
+
+
+def _rows_at_once(lengths: Index, width: int) -> list[slice]:
+    """Rows in turn, so many that work on their entries outweighs work on all columns."""
+    ends, size = np.cumsum(lengths), max(AT_ONCE, width)
+    full = np.arange(size, lengths.sum(), size)
+    cuts = dict.fromkeys([0, *(np.searchsorted(ends, full) + 1).tolist(), len(ends)])
+    return [slice(first, last) for first, last in pairwise(cuts)]
 
 
 def _repeats_a_variable(part: ArrayRows) -> bool:
@@ -151,7 +160,10 @@ class _Writer:
         """Write one term of rows numbered from `row`."""
         if term.kind == "matrix":
             if sp.issparse(term.numbers.values):
-                self.write_sparse(term.sparse_rows(which).tocsc(), at, row)
+                lengths = np.diff(term.numbers.values.indptr)[which]
+                for taken in _rows_at_once(lengths, len(at)):
+                    part = term.sparse_rows(which[taken])
+                    self.write_sparse(part.tocsc(), at, row + taken.start)
             else:
                 self._write_dense(term, which, at, row)
             return
@@ -191,22 +203,12 @@ class _Writer:
                 self.position[column] += m
 
     def write_sparse(self, part: sp.csc_matrix, at: Index, row: int) -> None:
-        """Write a sparse block whose columns go to `at`, some columns at a time."""
-        ends = np.searchsorted(part.indptr, np.arange(AT_ONCE, part.nnz + AT_ONCE, AT_ONCE))
-        first = 0
-        for last in (*np.minimum(ends, len(at)).tolist(), len(at)):
-            self._write_columns(part, slice(first, last), at[first:last], row)
-            first = last
-
-    def _write_columns(self, part: sp.csc_matrix, own: slice, at: Index, row: int) -> None:
-        starts, ends = part.indptr[:-1][own], part.indptr[1:][own]
-        if not len(at):
-            return
-        lengths, taken = ends - starts, slice(starts[0], ends[-1])
+        """Write a few sparse rows whose columns go to `at`."""
+        lengths = np.diff(part.indptr)
         kept = np.repeat(at >= 0, lengths)
-        shifts = np.repeat(self.position[at] - starts, lengths)
-        places = (np.arange(taken.start, taken.stop) + shifts)[kept]
-        self._put(places, row + part.indices[taken][kept], part.data[taken][kept])
+        shifts = np.repeat(self.position[at] - part.indptr[:-1], lengths)
+        places = (np.arange(part.nnz) + shifts)[kept]
+        self._put(places, row + part.indices[kept], part.data[kept])
         self.position[at[at >= 0]] += lengths[at >= 0]
 
     def _put(self, places: Index | slice, rows: Index | int, numbers: Array) -> None:

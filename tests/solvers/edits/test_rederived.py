@@ -1,10 +1,11 @@
-"""M of an edited model, derived again from a point of it; the truth is SCIP's with M = 500."""
+"""M of an edited model, derived again from a point of it; the truth is SCIP's with M = 500.
+
+Random edits are those of test_derived.py.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -12,16 +13,14 @@ import pytest
 
 from tests.references.reference_solutions import points
 from tests.support.edited_models import build, steep
-from tests.support.random_edits import draw
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.big_m_rules import big_m_rule
-from tightmargin.formulations.catalogue import CATALOGUE, Origin
+from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.rederiving.rederived import rederive
 from tightmargin.solvers.edits.rederiving.row_reach import completed
 from tightmargin.solvers.edits.rederiving.switched_rows import switched_rows
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 DATA = points("overlapping", 4, n=8)
@@ -240,32 +239,3 @@ def test_what_a_row_is_proven_to_be_contains_every_point_below_the_cutoff() -> N
             closest = min(closest, float(np.min(values[out] / (1 - u[out]), initial=np.inf)))
     assert below > 100
     assert closest < 2, "and it is not much larger than the largest that occurs"
-
-
-# --- thirty-six random edits ---------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(200, 236, 6))
-def test_a_bound_of_a_random_edit_speaks_of_the_edited_problem(first: int) -> None:
-    """With a derived M, and with the unedited numbers stated: the truth bounds what is said."""
-    said: Counter[Any] = Counter()
-    for seed in range(first, first + 6):
-        case = draw(seed)
-        best = case.witness().objective
-        for entry in (e for e in case.entries if "big_m" in CATALOGUE[e].parameters):
-            unedited = CATALOGUE[entry].build(case.data, **case.settings(entry))
-            small = unedited.big_m_proof.values
-            for model in (case.edited(entry), case.edited(entry, big_m=small)):
-                result = solve(model, time_limit=20)
-                label = f"seed {seed}, {entry}, {case.intercept}, {case.words}"
-                silent = bool(result.certificate.unproven)
-                said[case.intercept, silent] += 1
-                if silent or best is None:
-                    continue
-                assert result.status is not Status.INFEASIBLE, label
-                slack = 1e-5 * max(1.0, abs(best))
-                assert result.bound is None or result.bound <= best + slack, label
-                if CATALOGUE[entry].relaxes is None and result.status is Status.OPTIMAL:
-                    assert result.objective == pytest.approx(best, rel=1e-3, abs=1e-4), label
-    assert said["penalised", False] + said["none", False] > 0

@@ -1,0 +1,85 @@
+"""Sparse blocks of rows are written a few rows at a time, and are the rows of dense points."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import scipy.sparse as sp
+
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.solvers.standard_form import sparse_assembly
+from tightmargin.solvers.standard_form.sparse_assembly import assemble
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+
+def drawn(n: int, d: int, density: float, seed: int) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, d), density=density, rng=rng, format="csr")
+    return TrainingData(X, np.where(np.arange(n) % 2, 1, -1))
+
+
+def fix_a_weight(m: pyo.ConcreteModel) -> None:
+    m.w[0].fix(2.0)
+
+
+def drop_a_row(m: pyo.ConcreteModel) -> None:
+    m.margin[1].deactivate()
+
+
+def move_a_row(m: pyo.ConcreteModel) -> None:
+    m.margin[0].set_value(m.margin[0].body >= 0.5)
+
+
+EDITS = (fix_a_weight, drop_a_row, move_a_row)
+
+
+@pytest.mark.parametrize("edits", [(), *((edit,) for edit in EDITS), EDITS])
+@pytest.mark.parametrize("at_once", [1, 3, 1000])
+def test_rows_are_those_of_dense_points(
+    at_once: int,
+    edits: tuple[Callable[[pyo.ConcreteModel], None], ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sparse_assembly, "AT_ONCE", at_once)
+    for seed in range(6):
+        data = drawn(7, 3, 0.4, seed)
+        forms = []
+        for points in (data.X, data.X.toarray()):
+            model = c_svc(TrainingData(points, data.y), C=1.0)
+            for edit in edits:
+                edit(model)
+            forms.append(standard_form(model))
+        kept, dense = forms
+        assert np.array_equal(kept.A.toarray(), dense.A.toarray())
+        assert np.array_equal(kept.A.indptr, dense.A.indptr), "no cell is stored twice or as 0"
+        assert np.array_equal(kept.A.indices, dense.A.indices), "columns ascend"
+        assert np.array_equal(kept.row_lower, dense.row_lower)
+
+
+def test_next_to_nothing_is_made_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes at the highest point of the assembly, beside those of the matrix itself."""
+    grown: list[int] = []
+
+    def measured(*parts: object) -> object:
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        matrix = assemble(*parts)
+        grown.append(tracemalloc.get_traced_memory()[1] - before)
+        return matrix
+
+    monkeypatch.setattr("tightmargin.solvers.standard_form.standard_form.assemble", measured)
+    model = c_svc(drawn(2000, 2000, 0.1, 1), C=1.0)
+    tracemalloc.start()
+    try:
+        form: StandardForm = standard_form(model)
+    finally:
+        tracemalloc.stop()
+    matrix = form.matrix
+    own = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+    assert own > 12 * 400_000
+    assert own <= grown[0] < 1.6 * own
