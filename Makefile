@@ -23,7 +23,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted \
+.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal \
 	env test-lowest test-processors
 
 help:  ## this list
@@ -34,9 +34,9 @@ gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum: t
 	@mkdir -p out && $(BIN)/tightmargin compare --csv out/gaps.csv --latex out/gaps.tex --plot out/gaps.png
 
 # Several processes with one thread each beat one process with many, and results repeat.
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export OMP_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export OPENBLAS_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted: export MPLBACKEND := Agg
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal: export OMP_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal: export OPENBLAS_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal: export MPLBACKEND := Agg
 
 # The hundreds of interpreters that tests start compile this project once, also on a machine that sets
 # this variable; an empty value counts as unset.
@@ -69,6 +69,9 @@ bench: $(DEV_STAMP)  ## speed and memory beside other routes, into benchmarks/RE
 
 bench-extended-nu: $(DEV_STAMP)  ## certified optima beside SCIP's, into benchmarks/EXTENDED_NU.md
 	$(BIN)/python -m benchmarks.extended_nu
+
+bench-literal: $(DEV_STAMP)  ## two stops of Algorithm 10 on fifty instances, into benchmarks/LITERAL_STOPS.md
+	$(BIN)/python -m benchmarks.literal_stops
 
 bench-ladder: $(DEV_STAMP)  ## the whole ladder of bounds on eleven instances, into benchmarks/LADDER.md and docs/guide.md
 	$(BIN)/python -m benchmarks.ladder

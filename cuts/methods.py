@@ -91,10 +91,7 @@ def _search(method: str) -> Callable[[Origin, Limits], Finding]:
         many = data.d + (problem["intercept"] == "penalised") > HULL_UP_TO
         if method == BRANCH_AND_CUT or (method == AUTO and many):
             return _told(branch_and_cut(data, **common), origin)
-        found = hull_search(data, **common)
-        if method == AUTO and found.stop is StopReason.NUMERICAL:
-            found = branch_and_cut(data, start=found.best.weight, **common)
-        return _told(found, origin)
+        return _told(hull_search(data, **common), origin)
 
     return run
 
@@ -103,7 +100,7 @@ def _told(found: Searched, origin: Origin) -> Finding:
     """A finished search in the words of this module."""
     if isinstance(found, CuttingPlaneResult):
         engine = "cutting_plane"
-        counts = {"rounds": len(found.trace)}
+        counts = {"rounds": len(found.trace), "nodes": found.nodes}
     else:
         engine = found.engine
         counts = {"nodes" if engine == "branch_and_cut" else "rounds": found.steps}

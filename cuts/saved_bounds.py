@@ -6,7 +6,6 @@ needs highspy.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from tightmargin.cuts.model_directions import (
     search_arguments,
     side_of,
 )
+from tightmargin.cuts.search.run import has_highspy
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
@@ -54,7 +54,7 @@ def search_again(
     if side_of(origin) >= 0:
         return _nu_bar_again(origin)
     weight = weight_of(origin, values)
-    if len(weight) > HULL_UP_TO and not _has_highspy():
+    if len(weight) > HULL_UP_TO and not has_highspy():
         why = f"beyond {HULL_UP_TO} dimensions that takes branch and cut, which needs highspy"
         return None, why
     limit = max(LEAST_TIME, TIMES * seconds)
@@ -66,8 +66,6 @@ def search_again(
     }
     small = len(weight) <= HULL_UP_TO
     found = hull_search(data, **common) if small else branch_and_cut(data, **common)
-    if small and found.stop is StopReason.NUMERICAL and _has_highspy():
-        found = branch_and_cut(data, **common)
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     why = "" if found.proven else f"the search ended early: {found.message}"
@@ -78,16 +76,9 @@ def _nu_bar_again(origin: Origin) -> tuple[Lemma | None, str]:
     """At nu_bar as when it was saved; above it the check of the formulation has its own bound."""
     if side_of(origin) > 0:
         return None, "above nu_bar the bound is that of the nearest points of two reduced hulls"
-    if not _has_highspy():
+    if not has_highspy():
         return None, "at nu_bar that takes a linear program, which needs highspy"
     lower = lower_at_nu_bar(origin)
     if lower is None:
         return None, "nu_bar could not be bounded from below"
     return lemma_of(origin, lower, NU_BAR), ""
-
-
-def _has_highspy() -> bool:
-    try:
-        return importlib.util.find_spec("highspy") is not None
-    except ImportError:  # an import hook that keeps it away
-        return False

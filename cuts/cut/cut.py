@@ -20,21 +20,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.model_rows import elements_of, level_of
+from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import number_text
 from tightmargin.printing import Page, Printed, value_text
 
-SCHEMA = "tightmargin/cuts/1"
-
-if TYPE_CHECKING:
-    pass
+SCHEMA = "tightmargin/cuts/2"
 
 
 class InvalidCutError(Exception):
@@ -57,44 +55,6 @@ class Kind(StrEnum):
 
     CONCAVITY = "concavity"
     FACIAL = "facial"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CutOrigin(Printed):
-    """Where a cut came from; all numbers in the coordinates of the cut's own problem.
-
-    Attributes
-    ----------
-    problem : str
-        Fingerprint of the data and parameters.
-    space : str
-        "projected" (rows over weights) or "lifted" (rows over weights, b, rho and xi).
-    vertex : array (k,)
-        Weight at the apex of the cone, or a point in the relative interior of the face.
-    rays : array (m, k)
-        Directions of the cone, their weight part when lifted; none for a facial cut.
-    theta : array (m,)
-        How far along each ray a weight of norm gamma is; infinite where the norm never grows.
-    gamma : float
-        Every point with a longer weight is kept.
-    depth : float
-        Distance from the vertex to the cut, over gamma; of a facial cut what <ubar, w> <= 1 is
-        tightened by.
-    rows : tuple of str
-        Rows of the cone, when lifted: "margin 3", "xi 5", "level", "cut 2".
-    parents : tuple of int
-        Numbers of the earlier cuts that the derivation uses.
-    """
-
-    problem: str
-    space: str
-    vertex: Array
-    rays: Array
-    theta: Array
-    gamma: float
-    depth: float
-    rows: tuple[str, ...] = ()
-    parents: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,17 +181,7 @@ class Cut(Printed):
             "rhs": self.rhs,
             "round": self.round,
             "number": self.number,
-            "origin": {
-                "problem": origin.problem,
-                "space": origin.space,
-                "vertex": origin.vertex.tolist(),
-                "rays": origin.rays.tolist(),
-                "theta": [step if math.isfinite(step) else None for step in origin.theta.tolist()],
-                "gamma": origin.gamma,
-                "depth": origin.depth,
-                "rows": list(origin.rows),
-                "parents": list(origin.parents),
-            },
+            "origin": origin.to_json(),
         }
 
     @classmethod
@@ -244,22 +194,7 @@ class Cut(Printed):
             Missing or malformed entries.
         """
         try:
-            given = document["origin"]
-            vertex = np.array(given["vertex"], dtype=np.float64)
-            origin = CutOrigin(
-                problem=str(given["problem"]),
-                space=str(given["space"]),
-                vertex=vertex,
-                rays=np.array(given["rays"], dtype=np.float64).reshape(-1, len(vertex)),
-                theta=np.array(
-                    [math.inf if step is None else step for step in given["theta"]],
-                    dtype=np.float64,
-                ),
-                gamma=float(given["gamma"]),
-                depth=float(given["depth"]),
-                rows=tuple(str(row) for row in given["rows"]),
-                parents=tuple(int(number) for number in given["parents"]),
-            )
+            origin = CutOrigin.from_json(document["origin"])
             coefficients = {
                 str(name): np.array(part, dtype=np.float64)
                 for name, part in document["coefficients"].items()
@@ -268,7 +203,7 @@ class Cut(Printed):
                 Kind(document["kind"]), coefficients, float(document["rhs"]), origin,
                 int(document["round"]), int(document["number"]),
             )  # fmt: skip
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
             raise ValueError(f"not a cut: {error!r}") from None
         numbers = [
             read.rhs,

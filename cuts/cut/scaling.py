@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
+from tightmargin.cuts.cut.cut import Cut, Kind
+from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.errors import NumberError
 

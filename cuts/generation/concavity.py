@@ -16,11 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
+from tightmargin.cuts.cut.cut import Cut, Kind
+from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.cone import (
@@ -55,12 +58,16 @@ class Apex:
         Numbers of the cuts among the rows.
     corner : bool
         Whether it is a corner of P, no cut being among the rows.
+    rows, sides : arrays (r, k), (r,)
+        The rows of the cone, of norm 1.
     """
 
     vertex: Array
     rays: Array
     parents: tuple[int, ...]
     corner: bool
+    rows: Array
+    sides: Array
 
 
 def tight_rows(
@@ -118,13 +125,15 @@ def apex_at(problem: PolarProblem, weight: Array, earlier: Sequence[Cut] = ()) -
         ties = ties_at(problem.hulls, weight)
         rays = edges(problem.hulls, vertex, ties)
         if rays is not None and kept.all():
-            return Apex(vertex, rays, parents, corner=True)
+            return Apex(vertex, rays, parents, True, unit, sides)
     rays = extreme_rays(unit[kept])
+    used: NDArray[Any] = kept
     if rays is None or len(rays) == 0:
+        used = basis
         vertex = np.linalg.solve(unit[basis], sides[basis])
         rays = -np.linalg.inv(unit[basis]).T
         rays /= np.linalg.norm(rays, axis=1, keepdims=True)
-    return Apex(vertex, rays, parents, corner=not parents)
+    return Apex(vertex, rays, parents, not parents, unit[used], sides[used])
 
 
 def concavity_cut(
@@ -175,7 +184,7 @@ def concavity_cut(
     rhs = -1.0 - float(alpha @ found.vertex) + BACK_OFF * length * gamma
     origin = CutOrigin(
         problem.fingerprint, "projected", found.vertex, found.rays, theta, gamma,
-        depth=1.0 / (length * gamma), parents=found.parents,
+        depth=1.0 / (length * gamma), parents=found.parents, cone=found.rows, sides=found.sides,
     )  # fmt: skip
     most = None if reach is None else problem.split(np.full(len(weight), reach))
     try:

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
+from tightmargin.cuts.cut.cut import Cut, Kind
+from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.relaxation.faces import Face, FaceProgram
 from tightmargin.solvers.errors import NumberError
@@ -86,7 +87,8 @@ def facial_cut(
     kept = depth * (1 - GIVEN_AWAY)
     origin = CutOrigin(
         problem.fingerprint, "projected", face.weight, np.zeros((0, len(face.weight))),
-        np.zeros(0), gamma, depth=kept, parents=parents,
+        np.zeros(0), gamma, depth=kept, parents=parents, cone=face.normal[None, :],
+        sides=np.ones(1),
     )  # fmt: skip
     most = None if reach is None else problem.split(np.full(len(face.weight), reach))
     try:

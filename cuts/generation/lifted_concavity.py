@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
+from tightmargin.cuts.cut.cut import Cut, Kind
+from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.concavity import BACK_OFF, CONDITION_LIMIT
@@ -72,6 +73,11 @@ class LiftedRows:
         free = [b] if problem.hulls.free else []
         xi = parts.get("xi", np.zeros(len(problem.hulls.caps)))
         return np.r_[w / self.unit, free, float(parts.get("rho", 0.0)), xi]
+
+    def in_weight(self, rows: Array) -> Array:
+        """Rows (m, width) over z for a weight that is not scaled."""
+        k = self.problem.hulls.k
+        return np.hstack([rows[:, :k] * self.unit, rows[:, k:]])
 
     def by_name(self, row: Array) -> dict[str, Array]:
         """A row over z as coefficients of the variables of the data's own models."""
@@ -168,7 +174,8 @@ def lifted_cut(
     parents = [cut.number for name, cut in rows.cuts.items() if name in names]
     origin = CutOrigin(
         problem.fingerprint, "lifted", vertex / unit, rays / unit, theta, gamma,
-        depth=depth, rows=tuple(names), parents=tuple(parents),
+        depth=depth, rows=tuple(names), parents=tuple(parents), cone=rows.in_weight(basis[1]),
+        sides=basis[2], shift=problem.shift if problem.hulls.free else np.zeros(0),
     )  # fmt: skip
     try:
         return scaled_cut(Kind.CONCAVITY, rows.by_name(row), side, origin, reach)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from tightmargin.cuts.cut.cut import Cut
+from tightmargin.cuts.cut.cut import Cut, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.concavity import concavity_cut
 from tightmargin.cuts.generation.facial import facial_cut
 from tightmargin.cuts.generation.lifted_concavity import LiftedRows, lifted_cut, tight_basis
-from tightmargin.cuts.relaxation.faces import FaceProgram, extreme_face
+from tightmargin.cuts.generation.remaining_faces import (
+    FaceSeen,
+    UndecidedError,
+    tight_on,
+    weight_on_a_face,
+)
+from tightmargin.cuts.relaxation.faces import Face, FaceProgram, extreme_face, face_through
 from tightmargin.cuts.relaxation.lifted_points import lifted_point, used_rows, values_at
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import support_value
+
+ON_BOUNDARY = 1e-8  # relative
+NO_CUT = "none of enough depth: a concavity cut at the vertex"
 
 
 @dataclass(eq=False)
@@ -39,6 +48,12 @@ class VertexCuts:
     reach : float or None
         Longest weight of P, and in `reaches` the largest value of each variable: for coefficients
         that are too small to be kept.
+    left : array (k,) or None
+        A weight on a face of P that was left when it was found.
+    seen : list of FaceSeen
+        What strategy "literal" met.
+    no_face_left : bool
+        Whether it has stopped, in its own words; what is left is cut off by concavity cuts.
     """
 
     problem: PolarProblem
@@ -51,10 +66,14 @@ class VertexCuts:
     best: BestWeight
     reach: float | None
     reaches: dict[str, Array] | None = None
+    left: Array | None = None
+    seen: list[FaceSeen] = field(default_factory=list)
+    no_face_left: bool = False
 
-    def cut_at(self, found: Found) -> tuple[Cut | None, str]:
-        """A cut that removes a vertex, or why there is none."""
-        cut = self._facial(found) if self.strategy == "literal" else None
+    def cut_at(self, found: Found, round_: int) -> tuple[Cut | None, str]:
+        """A cut that removes a vertex or a face, or why there is none."""
+        literal = self.strategy == "literal" and not self.no_face_left
+        cut = self._facial(found, round_) if literal else None
         if cut is None:
             cut = self._concavity(found)
         if cut is None:
@@ -81,28 +100,59 @@ class VertexCuts:
         basis = tight_basis(rows, z, used_rows(self.relaxation, found, self.pool.active))
         return None if basis is None else lifted_cut(rows, basis, self.best.gamma, self.reaches)
 
-    def _facial(self, found: Found) -> Cut | None:
+    def _facial(self, found: Found, round_: int) -> Cut | None:
         """Algorithm 10's steps 3 and 4; None where a concavity cut at the vertex is due."""
         assert self.faces is not None
-        values = self.problem.split(found.weight)
-        on_cut = any(
-            abs(cut.violation(values)) <= 1e-8 * cut.size_at(values) for cut in self.pool.active
-        )
-        if not on_cut or support_value(self.problem.hulls, found.weight) < 1 - 1e-8:
+        if support_value(self.problem.hulls, found.weight) < 1 - ON_BOUNDARY:
+            self._inside(found.weight, round_)
+            return None
+        if not self._on_a_cut(found.weight):
+            self._see(face_through(self.problem, found.weight), round_, str(Kind.CONCAVITY))
             return None
         try:
-            return self._facial_at(self.faces, found.weight)
+            return self._facial_at(self.faces, found.weight, round_)
         except LostNumbersError:
             return None  # a face whose programs are lost gets no facial cut
 
-    def _facial_at(self, faces: FaceProgram, weight: Array) -> Cut | None:
+    def _on_a_cut(self, weight: Array) -> bool:
+        values = self.problem.split(weight)
+        return any(
+            abs(cut.violation(values)) <= ON_BOUNDARY * cut.size_at(values)
+            for cut in self.pool.active
+        )
+
+    def _inside(self, weight: Array, round_: int) -> None:
+        """A vertex that cuts alone make: is there still a face of P? The algorithm ends if not."""
+        left = self.left
+        if left is None or any(
+            cut.violation(values) > 0
+            for values in [self.problem.split(left)]
+            for cut in self.pool.active
+        ):
+            try:
+                self.left = left = weight_on_a_face(
+                    self.problem, self.pool.active, weight, self.best.gamma
+                )
+            except UndecidedError:
+                return
+        self.no_face_left = left is None
+        self.seen.append(FaceSeen(round_, self.problem.hulls.k, (), str(Kind.CONCAVITY)))
+
+    def _facial_at(self, faces: FaceProgram, weight: Array, round_: int) -> Cut | None:
         face = extreme_face(faces, weight)
         self.best.record(face.weight)
         if face.corner:
             cut = concavity_cut(self.problem, face.weight, self.best.gamma, (), self.reach)
-            return cut if cut is not None and cut.origin.depth >= self.least_depth else None
-        parents = tuple(cut.number for cut in self.pool.active)
-        return facial_cut(faces, face, parents, self.best.gamma, self.reach)
+            if cut is not None and cut.origin.depth < self.least_depth:
+                cut = None
+        else:
+            parents = tuple(cut.number for cut in self.pool.active)
+            cut = facial_cut(faces, face, parents, self.best.gamma, self.reach)
+        self._see(face, round_, NO_CUT if cut is None else str(cut.kind))
+        return cut
+
+    def _see(self, face: Face, round_: int, cut: str) -> None:
+        self.seen.append(FaceSeen(round_, face.dimension, tight_on(face), cut))
 
     def vertex_of(self, cut: Cut, found: Found) -> dict[str, Array]:
         """Values at the point that a cut must remove."""

@@ -13,18 +13,24 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
+from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
 from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
+from tightmargin.cuts.inner_hull.surface import Surface, nearest_shares
 from tightmargin.cuts.search.result import SearchResult, StopError, closed_below
-from tightmargin.cuts.search.run import SearchRun, check_tolerances, given_directions
+from tightmargin.cuts.search.run import (
+    SearchRun,
+    check_tolerances,
+    given_directions,
+    has_highspy,
+)
+from tightmargin.cuts.spatial_branching.branch_and_cut import close_gap
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, member, point_error
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
@@ -45,7 +51,6 @@ PROOF = (
     "the facets of an inner hull of U enclose a ball about 0: each ridge is shared, one direction "
     "is covered an odd number of times, distances are taken from the corners"
 )
-Index = NDArray[np.int64]
 
 
 @reads_dense_points
@@ -90,8 +95,9 @@ def hull_search(
     Returns
     -------
     SearchResult
-        `steps` are rounds. stop NUMERICAL says that Qhull gave up, or that its facets do not
-        enclose 0: the bound is then what was proven before.
+        `steps` are rounds. Where Qhull gives up, or its facets do not enclose 0, branch and cut
+        goes on from the best point: `engine` and `steps` are then its own. Without highspy, which
+        that takes, stop is NUMERICAL, and the bound what was proven before.
 
     Raises
     ------
@@ -122,7 +128,23 @@ def hull_search(
         seed=seed,
         began=began,
     )
-    return search.supervised(given_directions(problem, start, "start"))
+    return taken_over(search, search.supervised(given_directions(problem, start, "start")))
+
+
+def taken_over(search: HullSearch, found: SearchResult) -> SearchResult:
+    """What a search found; where Qhull failed it, branch and cut goes on from its best point."""
+    if found.stop is not StopReason.NUMERICAL or not has_highspy():
+        return found
+    other = close_gap(
+        found.problem, found.best.weight, tolerance=found.tolerance, absolute=found.absolute,
+        time_limit=search.time_limit, seed=found.seed, began=search.began,
+    )  # fmt: skip
+    return replace(
+        other,
+        bound=max(found.bound, other.bound),
+        message=f"{found.message}; branch and cut went on: {other.message}",
+        evaluations=found.evaluations + other.evaluations,
+    )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -284,54 +306,3 @@ class HullSearch(SearchRun):
 
     def _note(self) -> None:
         self.note(self._facets, self.lower)
-
-
-# --- the surface of the inner hull ----------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """Facets of an inner hull.
-
-    Attributes
-    ----------
-    points : array (m, k)
-        Points of U.
-    simplices : array (f, k) of int
-    normals : array (f, k)
-        Outer, of norm 1.
-    offsets : array (f,)
-        Distance of each facet's plane from 0, negative where 0 is outside; Qhull's word.
-    """
-
-    points: Array
-    simplices: Index
-    normals: Array
-    offsets: Array
-
-    @classmethod
-    def of_hull(cls, hull: Any) -> Surface:
-        """A copy of the facets of a scipy.spatial.ConvexHull.
-
-        What Qhull could not finish is of no use, hence the copy.
-        """
-        return cls(
-            np.array(hull.points),
-            np.array(hull.simplices, dtype=np.int64),
-            np.array(hull.equations[:, :-1]),
-            -np.array(hull.equations[:, -1]),
-        )
-
-    @classmethod
-    def of_ends(cls, points: Array) -> Surface:
-        """The two ends of U in one dimension, points (m, 1)."""
-        ends = np.array([points.min(axis=0), points.max(axis=0)])
-        normals = np.array([[-1.0], [1.0]])
-        return cls(ends, np.array([[0], [1]]), normals, (ends * normals)[:, 0])
-
-
-def nearest_shares(points: Array) -> Array:
-    """Shares (m,), sum 1, of a point of the hull next to the one nearest to 0."""
-    system = np.vstack([points.T, np.ones(len(points))])
-    shares, _ = nnls(system, np.append(np.zeros(points.shape[1]), 1.0))
-    return np.asarray(shares / shares.sum())

@@ -22,7 +22,6 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
 
 
 class Search(NamedTuple):
@@ -110,11 +109,8 @@ def search_engine(
         return _search(hull_search(data, nu=nu, start=_rows(starts), absolute=0.0, **common))
 
     def automatic(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
-        if data.d + (intercept == "penalised") > HULL_UP_TO:
-            return by_boxes(data, nu, starts)
-        found = by_hull(data, nu, starts)
-        failed = found.stop == StopReason.NUMERICAL
-        return by_boxes(data, nu, [found.weight, *starts]) if failed else found
+        many = data.d + (intercept == "penalised") > HULL_UP_TO
+        return (by_boxes if many else by_hull)(data, nu, starts)
 
     def by_cuts(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
         found = cutting_plane(data, nu=nu, **common)

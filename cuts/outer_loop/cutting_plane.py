@@ -7,6 +7,9 @@ only cuts make, adds inhomogeneous cuts to a program normalised by <w_ref, w> = 
 face remains", for which it has no test; see cuts/relaxation/relaxation.py and
 cuts/generation/facial.py.
 
+Where rounding leaves the cuts no way on, as in a polytope that is a needle, branch and cut over
+boxes goes on from the best point, and the result says so.
+
     strategy "concavity"   a concavity cut at every vertex
     strategy "literal"     concavity cuts at corners of P, facial cuts at its proper faces, and a
                            concavity cut wherever no facial cut can be had
@@ -66,7 +69,8 @@ def cutting_plane(
     strategy : "concavity" or "literal"
         See the module's docstring.
     space : "projected" or "lifted"
-        Cuts over w, or over (w, b, rho, xi).
+        Cuts over w, or over (w, b, rho, xi). At nu_max, where a class gives all its weight and its
+        level may rise at no cost, there are only cuts over w.
     tolerance : float
         Relative: a solution better by less than that may be cut off.
     time_limit : float, optional
@@ -77,7 +81,7 @@ def cutting_plane(
         Local searches before the first cut.
     least_depth : float
         Distance from a vertex to its cut over gamma, or violation there over the size of the row's
-        terms: cuts with less of both are refused.
+        terms: cuts with less of both are refused, and where there are no others boxes go on.
     debug_solution : array (k,) or (m, k), optional
         Weights whose directions are known, that of an optimum say. Each cut is checked to keep
         those that are better than all cuts so far may lose, and a facial cut to keep any corner.
@@ -116,6 +120,8 @@ def cutting_plane(
         problem.onto_boundary(point)
         for point in given_weights(problem, debug_solution, "debug_solution")
     ]
+    if problem.hulls.exhausted:
+        space = "projected"
     run = LoopRun(
         problem, strategy, space, tolerance, limits.time_limit, round_limit, starts, least_depth,
         seed, known,

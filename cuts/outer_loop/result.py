@@ -9,6 +9,7 @@ import numpy as np
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
+from tightmargin.cuts.generation.remaining_faces import FaceSeen
 from tightmargin.cuts.search.result import Incumbent
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed
@@ -36,6 +37,13 @@ class CuttingPlaneResult(Framed, Drawn):
         All cuts, in their order.
     tolerance : float
         Relative, up to which the best point is optimal when proven.
+    nodes : int
+        Of branch and cut, which goes on where rounding leaves the cuts no way; 0 without it.
+    faces : tuple of FaceSeen
+        Of P, as strategy "literal" identified them: rows that are tight, dimension, cut.
+    no_face_left : Round or None
+        The state at the stop of Algorithm 10 as printed, which strategy "literal" tests. What
+        follows it proves that nothing at all is left.
     """
 
     best: Incumbent
@@ -52,6 +60,9 @@ class CuttingPlaneResult(Framed, Drawn):
     lp_solves: int
     seconds: float
     problem: PolarProblem
+    nodes: int = 0
+    faces: tuple[FaceSeen, ...] = ()
+    no_face_left: Round | None = None
 
     def _page(self) -> Page:
         cuts = count_text(len(self.cuts), "cut")
@@ -94,6 +105,9 @@ class CuttingPlaneResult(Framed, Drawn):
             "space": self.space,
             "seed": self.seed,
             "lp_solves": self.lp_solves,
+            "nodes": self.nodes,
+            "faces": [asdict(face) for face in self.faces],
+            "no_face_left": None if self.no_face_left is None else asdict(self.no_face_left),
             "seconds": self.seconds,
             "trace": [asdict(state) for state in self.trace],
             "cuts": [cut.to_json() for cut in self.cuts],

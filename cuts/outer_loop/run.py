@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind
+from tightmargin.cuts.cut.cut import Cut, Kind
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.separation import BestWeight, VertexCuts
+from tightmargin.cuts.outer_loop.emptiness import emptiness
+from tightmargin.cuts.outer_loop.known_points import known_after
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round
-from tightmargin.cuts.relaxation.emptiness import COLD, emptiness
-from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
+from tightmargin.cuts.relaxation.faces import FaceProgram
 from tightmargin.cuts.relaxation.lifted_points import reach_of
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import (
@@ -22,14 +23,14 @@ from tightmargin.cuts.relaxation.relaxation import (
     Relaxation,
     TimeIsUpError,
 )
+from tightmargin.cuts.relaxation.rest_length import rest_length
 from tightmargin.cuts.search.result import Incumbent, StopError
+from tightmargin.cuts.spatial_branching.branch_and_cut import close_gap
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
-
-KEPT = 1e-7  # relative: a known point may violate a cut by so much
 
 SAME_LENGTH = 1e-12
 LOCAL_STEPS = 200
@@ -39,6 +40,7 @@ PRUNE_EVERY = 50
 NEVER = "below nu_bar the objective is never negative"
 ZERO = 1e-13  # of the largest signed point: an objective below it, by sorting, is rounding
 BOX = "proven bounds on a box that holds every weight the cuts leave"
+LOST = (StopReason.NUMERICAL, StopReason.STALLED)
 REMOVED = 1e-12  # relative: a cut violated by less at its vertex does not remove it
 
 
@@ -60,6 +62,9 @@ class LoopRun:
     trace: list[Round] = field(default_factory=list)
     lower: float = -np.inf
     at_corners: int = 0
+    no_face_left: Round | None = None
+    nodes: int = 0
+    beside: int = 0  # linear programs of these nodes
     ctrl_c: CtrlC = field(default_factory=CtrlC)
 
     def result(self) -> CuttingPlaneResult:
@@ -80,8 +85,22 @@ class LoopRun:
                 if self.lower * self.best.gamma >= 1 - SAME_LENGTH:
                     message = f"what the cuts leave is not longer than gamma; {message}"
                     stop, proof = StopReason.PROVEN, BOX
+        if stop in LOST:
+            stop, message, proof = self._branched(message)
         self._note(0.0, 0.0)
         return self._told(stop, message, proof)
+
+    def _branched(self, message: str) -> tuple[StopReason, str, str]:
+        """Boxes go on where rounding leaves cuts no way: they need no cone, and no empty rest."""
+        found = close_gap(
+            self.problem, self.best.weight, tolerance=self.tolerance, absolute=0.0,
+            time_limit=self.time_limit, seed=self.seed, began=self.started,
+        )  # fmt: skip
+        self.best.record(found.best.weight)
+        self.lower = max(self.lower, found.bound)
+        self.nodes, self.beside = found.steps, found.lp_solves
+        proof = found.proof if found.proven else ""
+        return found.stop, f"{message}; branch and cut went on: {found.message}", proof
 
     def _set_up(self, directions: list[Array]) -> None:
         """The best of the first directions, the live programs, and a first bound by sorting."""
@@ -174,7 +193,9 @@ class LoopRun:
             if found is None:
                 raise self._nothing_left()
             self.best.record(found.weight)
-            cut, words = self.vertices.cut_at(found)
+            cut, words = self.vertices.cut_at(found, rounds)
+            if self.vertices.no_face_left and self.no_face_left is None:
+                self.no_face_left = self._state(0.0, 0.0)
             if cut is not None:
                 self._take(cut, found)
                 return
@@ -205,21 +226,17 @@ class LoopRun:
         self._note(float(np.linalg.norm(found.weight)) * self.best.value, cut.origin.depth)
 
     def _nothing_left(self) -> StopError:
-        proof = emptiness(self.relaxation, self.pool.active)
-        if proof == COLD:
-            words = f"{COLD}, and that nothing is left stays the solver's word"
+        if self.strategy == "literal" and self.no_face_left is None:
+            self.no_face_left = self._state(0.0, 0.0)  # none is left where nothing is
+        proof = emptiness(self.relaxation, self.pool.active, self.best.gamma)
+        if not proof:
+            words = "a linear program finds nothing left, and no multipliers prove that"
             return StopError(StopReason.NUMERICAL, words)
-        if proof:
-            words = f"nothing is left after {len(self.cuts)} cuts"
-            facial = sum(cut.kind is Kind.FACIAL for cut in self.cuts)
-            if facial:
-                proof += f"; the depths of {facial} facial cuts are those of linear programs"
-            return StopError(StopReason.PROVEN, words, proof)
-        return StopError(
-            StopReason.NUMERICAL,
-            "the relaxation is reported to be empty, which neither a Farkas vector nor a cold "
-            "solve confirms",
-        )
+        words = f"nothing is left after {len(self.cuts)} cuts"
+        facial = sum(cut.kind is Kind.FACIAL for cut in self.cuts)
+        if facial:
+            proof += f"; the depths of {facial} facial cuts are those of linear programs"
+        return StopError(StopReason.PROVEN, words, proof)
 
     # --- points --------------------------------------------------------------------------------
 
@@ -266,25 +283,26 @@ class LoopRun:
     # --- telling -------------------------------------------------------------------------------
 
     def _note(self, length: float, depth: float) -> None:
+        self.trace.append(self._state(length, depth))
+
+    def _state(self, length: float, depth: float) -> Round:
         facial = sum(cut.kind is Kind.FACIAL for cut in self.cuts)
-        self.trace.append(
-            Round(
-                round=len(self.cuts),
-                upper=self.best.value,
-                lower=self.lower,
-                concavity=len(self.cuts) - facial,
-                facial=facial,
-                at_corners=self.at_corners,
-                length=length,
-                depth=depth,
-                lp_solves=self._solves(),
-                seconds=time.perf_counter() - self.started,
-            )
+        return Round(
+            round=len(self.cuts),
+            upper=self.best.value,
+            lower=self.lower,
+            concavity=len(self.cuts) - facial,
+            facial=facial,
+            at_corners=self.at_corners,
+            length=length,
+            depth=depth,
+            lp_solves=self._solves(),
+            seconds=time.perf_counter() - self.started,
         )
 
     def _solves(self) -> int:
-        beside = 0 if self.faces is None else self.faces.relaxation.solves
-        return self.relaxation.solves + beside
+        of_faces = 0 if self.faces is None else self.faces.relaxation.solves
+        return self.relaxation.solves + of_faces + self.beside
 
     def _told(self, stop: StopReason, message: str, proof: str) -> CuttingPlaneResult:
         weight = self.best.weight
@@ -292,56 +310,6 @@ class LoopRun:
         return CuttingPlaneResult(
             best, self.lower, tuple(self.trace), stop, message, proof, tuple(self.cuts),
             self.tolerance, self.strategy, self.space, self.seed, self._solves(),
-            time.perf_counter() - self.started, self.problem,
+            time.perf_counter() - self.started, self.problem, self.nodes,
+            tuple(self.vertices.seen), self.no_face_left,
         )  # fmt: skip
-
-
-def known_after(problem: PolarProblem, known: list[Array], cut: Cut, gamma: float) -> list[Array]:
-    """Known points on the boundary of P that a cut leaves; refuse one that removes others.
-
-    What it must keep is whatever is longer than gamma; and facial cuts keep shorter corners as
-    well.
-
-    Raises
-    ------
-    InvalidCutError
-        The cut removes a point that it must keep.
-    """
-    left = []
-    for weight in known:
-        point, length = problem.point(weight), float(np.linalg.norm(weight))
-        excess = cut.violation(point)
-        if excess <= KEPT * cut.size_at(point):
-            left.append(weight)
-            continue
-        longer = length > gamma * (1 + KEPT)
-        if longer or (cut.kind is Kind.FACIAL and face_through(problem, weight).corner):
-            raise InvalidCutError(
-                f"{cut.name} ({cut.origin.space}, round {cut.round}) removes a known point: "
-                f"w = {np.array2string(weight, precision=6)}, of norm {length:.6g} where "
-                f"gamma = {gamma:.6g}, violates it by {excess:.3g}"
-            )
-    return left
-
-
-def rest_length(relaxation: Relaxation, axis: Array) -> float | None:
-    """Proven bound on ||w|| over a relaxation, from a box with one side along an axis (k,).
-
-    The corner of the box that is farthest from 0 has the norm sqrt(sum_j m_j^2), m_j the larger
-    distance of the two sides across axis j. None where a side has no proven bound, or where
-    nothing seems to be left.
-
-    Raises
-    ------
-    TimeIsUpError, InterruptedLoopError, LostNumbersError
-        As Relaxation.longest.
-    """
-    k = len(axis)
-    axes = np.linalg.qr(np.column_stack([axis, np.eye(k)]))[0][:, :k].T
-    square = 0.0
-    for each in axes:
-        sides = [relaxation.proven_length(sign * each) for sign in (1.0, -1.0)]
-        if any(side is None or not np.isfinite(side) for side in sides):
-            return None
-        square += max(0.0, *(side for side in sides if side is not None)) ** 2
-    return float(np.sqrt(square)) * (1 + 1e-12)

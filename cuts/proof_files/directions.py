@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.cuts.inner_hull.enclosure import own_normals
-from tightmargin.cuts.inner_hull.hull_search import HullSearch, Surface
+from tightmargin.cuts.inner_hull.hull_search import HullSearch
+from tightmargin.cuts.inner_hull.surface import Surface
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import support
 from tightmargin.solvers.certificates.case import Case

@@ -19,6 +19,7 @@ from tightmargin.cuts.relaxation.relaxation import Relaxation
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.polytope_edges import labels, ties_at
 
+DEPENDENT = 1e-9  # relative: singular values below it are 0
 VANISHES = 1e-8  # relative to the largest score: a slack below it is 0
 
 
@@ -35,13 +36,19 @@ class Face:
     normal : array (k,)
         A point ubar in the relative interior of the face of U that belongs to it: <ubar, w> <= 1
         on P, with equality on the face alone.
-    corner : bool
+    dimension : int
+        0 for a corner.
     """
 
     weight: Array
     labels: NDArray[np.int8]
     normal: Array
-    corner: bool
+    dimension: int
+
+    @property
+    def corner(self) -> bool:
+        """Whether it is a corner."""
+        return self.dimension == 0
 
     def key(self) -> bytes:
         """What tells faces apart."""
@@ -58,8 +65,15 @@ def face_through(problem: PolarProblem, weight: Array) -> Face:
         caps = hulls.caps[group.tied]
         if len(caps):
             normal -= (caps * (group.left / float(caps.sum()))) @ hulls.signed[group.tied]
-    pinned = sum(group.dimension for group in ties) >= hulls.k - 1  # more where points are equal
-    return Face(weight, labels(hulls, ties), normal, pinned)
+    apart = [hulls.signed[group.tied[1:]] - hulls.signed[group.tied[:1]] for group in ties]
+    pinned = _rank(np.vstack(apart))  # dimension of the face of U, where points may be equal
+    return Face(weight, labels(hulls, ties), normal, max(hulls.k - 1 - pinned, 0))
+
+
+def _rank(rows: Array) -> int:
+    """Number of independent rows (m, k), of any lengths."""
+    largest = float(np.abs(rows).max(initial=0.0))
+    return int(np.linalg.matrix_rank(rows / largest, tol=DEPENDENT)) if largest > 0 else 0
 
 
 class FaceProgram:

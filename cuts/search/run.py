@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import time
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,14 @@ from tightmargin.cuts.search.result import Incumbent, SearchResult, SearchState,
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls
 from tightmargin.solvers.execution.stop_reason import StopReason
+
+
+def has_highspy() -> bool:
+    """Whether branch and cut has its solver."""
+    try:
+        return importlib.util.find_spec("highspy") is not None
+    except ImportError:  # an import hook that keeps it away
+        return False
 
 
 def check_tolerances(tolerance: float, absolute: float) -> None:

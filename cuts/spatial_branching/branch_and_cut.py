@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.cut import Cut
-from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
 from tightmargin.cuts.search.result import SearchResult, StopError, closed_below
 from tightmargin.cuts.search.run import SearchRun, check_tolerances, given_directions
 from tightmargin.cuts.spatial_branching.boxes import (
-    OUTWARD,
-    Box,
     KnownInBoxes,
     branching,
+    by_multipliers,
     halves,
     on_sphere,
+    root_box,
 )
-from tightmargin.cuts.spatial_branching.node_bound import EPS, Bound, point_error
+from tightmargin.cuts.spatial_branching.node_bound import point_error
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import as_cut, in_general_position, sphere_cut
 from tightmargin.formulations.data.arrays import Array
@@ -49,6 +49,7 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 BETTER = 1e-12  # relative: by less an incumbent is not worth a change
 SAME_CORNER = 6  # decimals
 ROUNDINGS = 8  # of a point of U, in each coordinate, that a closed gap leaves room for
+STARTS, CUT_LIMIT = 20, 40
 PROOF = (
     "branch and cut over boxes: every node bounded from its multipliers in double precision, "
     "lowered by more than all roundings"
@@ -74,9 +75,9 @@ def branch_and_cut(
     absolute: float = 1e-11,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    starts: int = 20,
+    starts: int = STARTS,
     start: ArrayLike | None = None,
-    cut_limit: int = 40,
+    cut_limit: int = CUT_LIMIT,
     seed: int = 0,
     debug_solution: ArrayLike | None = None,
 ) -> SearchResult:
@@ -133,7 +134,7 @@ def branch_and_cut(
         )
     began = time.perf_counter()
     problem = polar_problem(data, nu=nu, class_balance=class_balance, intercept=intercept)
-    search = _BoxSearch(
+    search = BoxSearch(
         problem=problem,
         tolerance=tolerance,
         absolute=absolute,
@@ -144,18 +145,30 @@ def branch_and_cut(
         cut_limit=cut_limit,
         known_points=given_directions(problem, debug_solution, "debug_solution"),
     )
-    given = given_directions(problem, start, "start")
-    finished = supervised(
-        lambda: search.run(starts, given),
-        search.asked_to_stop.set,
-        name="branch and cut",
-        state=search.state,
-    )
-    return finished.value
+    return search.supervised(starts, given_directions(problem, start, "start"))
+
+
+def close_gap(
+    problem: PolarProblem,
+    weight: Array,
+    *,
+    tolerance: float,
+    absolute: float,
+    time_limit: float | None,
+    seed: int,
+    began: float,
+) -> SearchResult:
+    """Go on where another search, which began then, is left without a way: from its weight (k,)."""
+    search = BoxSearch(
+        problem=problem, tolerance=tolerance, absolute=absolute, time_limit=time_limit,
+        step_limit=None, seed=seed, began=began, cut_limit=CUT_LIMIT,
+        known_points=(),
+    )  # fmt: skip
+    return search.supervised(STARTS, [weight / np.linalg.norm(weight)])
 
 
 @dataclass(eq=False, kw_only=True)
-class _BoxSearch(SearchRun):
+class BoxSearch(SearchRun):
     """State of one run."""
 
     engine: ClassVar[str] = "branch_and_cut"
@@ -172,6 +185,13 @@ class _BoxSearch(SearchRun):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.known = KnownInBoxes(self.known_points, self.hulls, self.unit)
+
+    def supervised(self, starts: int, given: Sequence[Array]) -> SearchResult:
+        """Run, with Ctrl-C as a reason to stop and with a line on the screen."""
+        return supervised(
+            lambda: self.run(starts, given), self.asked_to_stop.set, name="branch and cut",
+            state=self.state,
+        ).value  # fmt: skip
 
     def run(self, starts: int, given: Sequence[Array]) -> SearchResult:
         """Search until the gap is closed or something ends it."""
@@ -319,32 +339,3 @@ class _BoxSearch(SearchRun):
             stop, message, self._present_bound(),
             lp_solves=self.program.solves, cuts=tuple(self.cuts),
         )  # fmt: skip
-
-
-def by_multipliers(bound: Bound, lower: Array, upper: Array, goal: float) -> Box | None:
-    """What is left of a node's box once every w is dropped whose bound reaches the goal.
-
-    Where r_j > 0 the bound is larger by r_j (w_j - l_j) for w_j above l_j, and so on: reduced-cost
-    tightening. None when nothing is left.
-    """
-    slope = bound.slope
-    reach = np.maximum(np.abs(lower), np.abs(upper))
-    rounding = 8 * EPS * (abs(goal) + abs(bound.value) + float(np.abs(slope) @ reach))
-    missing = goal - bound.value + rounding
-    with np.errstate(divide="ignore"):
-        step = missing / np.abs(slope) + OUTWARD
-    new_upper = np.where(slope > 0, np.minimum(upper, lower + step), upper)
-    new_lower = np.where(slope < 0, np.maximum(lower, upper - step), lower)
-    return None if (new_lower > new_upper).any() else (new_lower, new_upper)
-
-
-def root_box(program: BoxLP, level: float) -> Box | None:
-    """Box that holds every w of norm 1 with h(w) < level: optimality-based tightening.
-
-    One ray along each side of each axis; with multipliers 0 nothing is lost.
-    """
-    k = program.k
-    axes = np.eye(k)
-    upper = np.array([min(1.0, program.extent(axis, level)) for axis in axes])
-    lower = -np.array([min(1.0, program.extent(-axis, level)) for axis in axes])
-    return on_sphere(lower, upper)

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from tightmargin.cuts.cut.cut import Cut, CutOrigin, Kind
+from tightmargin.cuts.cut.cut import Cut, Kind
+from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.cone import exposed_points, independent_rows, steps_to_norm
@@ -41,6 +42,8 @@ class SphereCut:
 
     Attributes
     ----------
+    points : array (k, k)
+        u_j.
     vertex, rays, theta : arrays
         Apex v, directions -B_j of length 1, and steps along them.
     depth : float
@@ -49,6 +52,7 @@ class SphereCut:
 
     normal: Array
     side: float
+    points: Array
     vertex: Array
     rays: Array
     theta: Array
@@ -87,7 +91,7 @@ def sphere_cut(hulls: ReducedHulls, weight: Array, level: float) -> SphereCut | 
     depth = 1.0 / (scale * float(np.linalg.norm(vertex)))
     if depth < LEAST_DEPTH:
         return None
-    return SphereCut(normal / scale, side / scale, vertex, rays, theta, gamma, depth, level)
+    return SphereCut(normal / scale, side / scale, rows, vertex, rays, theta, gamma, depth, level)
 
 
 def in_general_position(hulls: ReducedHulls, weight: Array) -> bool:
@@ -148,6 +152,7 @@ def as_cut(problem: PolarProblem, found: SphereCut, unit: float, number: int) ->
     origin = CutOrigin(
         problem.fingerprint, "projected", found.vertex / unit, found.rays, found.theta / unit,
         found.gamma / unit, found.depth * float(np.linalg.norm(found.vertex)) / found.gamma,
+        cone=found.points * unit, sides=np.ones(len(found.points)),
     )  # fmt: skip
     # Points w of P with norm above gamma: w / ||w|| has h below 1 / gamma, about the level.
     side = found.side / unit

@@ -36,6 +36,7 @@ from tightmargin.printing import Printed
 Index = NDArray[np.int64]
 
 MASS_TOLERANCE = 1e-12
+ALL_OF_IT = 1e-9  # relative: a mass nearer to that of the group is the whole of it
 SORT_BELOW = 256
 
 
@@ -91,6 +92,11 @@ class ReducedHulls(Printed):
     def free(self) -> bool:
         """Whether the intercept is free."""
         return len(self.groups) == 2
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a group gives all its weight, as at nu_max: its level may rise at no cost."""
+        return any(group.mass >= float(group.caps.sum()) * (1 - ALL_OF_IT) for group in self.groups)
 
 
 @dataclass(frozen=True, eq=False)

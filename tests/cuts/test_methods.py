@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy.spatial import QhullError
 
 import tightmargin as tm
 from tests.references import reference_solutions
@@ -24,6 +25,7 @@ from tests.support.command_line import ROOT, run, write_csv
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts import methods as searched_module
 from tightmargin.cuts import saved_bounds as again_module
+from tightmargin.cuts.inner_hull import hull_search as hull_module
 from tightmargin.cuts.methods import SEARCHED
 from tightmargin.cuts.model_directions import model_bound
 from tightmargin.cuts.saved_bounds import search_again
@@ -258,14 +260,14 @@ def test_a_search_that_says_proven_is_not_believed(monkeypatch: pytest.MonkeyPat
 
 def test_branch_and_cut_takes_over_where_qhull_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*args: Any, **options: Any) -> Any:
-        found = tm.search.hull_search(*args, **options)
-        return replace(found, stop=StopReason.NUMERICAL, bound=0.0)
+        raise QhullError("QH6271 topology error")
 
-    monkeypatch.setattr(searched_module, "hull_search", failing)
-    result = solve(tm.extended_nu_svc(DATA, nu=NU), method="auto")
-    assert result.certificate.facts["engine"] == "branch_and_cut"
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(circle(), rel=1e-9)
+    monkeypatch.setattr(hull_module, "ConvexHull", failing)
+    for method in ("auto", "hull"):
+        result = solve(tm.extended_nu_svc(DATA, nu=NU), method=method)
+        assert result.certificate.facts["engine"] == "branch_and_cut"
+        assert result.certificate.verdict is Verdict.CERTIFIED
+        assert result.objective == pytest.approx(circle(), rel=1e-9)
 
 
 def test_a_bound_that_says_nothing_about_a_form_is_left_out() -> None:

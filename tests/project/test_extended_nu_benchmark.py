@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks import branch_and_cut as shared
-from benchmarks import extended_nu
+from benchmarks import extended_nu, literal_stops
 from benchmarks.branch_and_cut import CUT, SCIP, Case, by_scip, clouds
 from benchmarks.extended_nu import Reach, against_scip, cuts_alone, hulls, local, middle, text
+from benchmarks.measuring import ROOT
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 
 SMALL = Case(30, 3, 4.0)
@@ -157,3 +160,32 @@ def test_the_middle_is_half_of_nu_bar() -> None:
     with pytest.raises(ValueError, match="nu_bar"):
         hull_search(data, nu=nu * 2.01)
     assert np.isfinite(hull_search(data, nu=nu * 1.99).objective)
+
+
+# --- the two stops of Algorithm 10 ----------------------------------------------------------------
+
+
+def test_the_stops_of_a_toy_group_are_a_row() -> None:
+    found = literal_stops.pair(14, 2, 0.5, 1)
+    assert found.agree()
+    made = literal_stops.row(14, 2, 0.5, [found])
+    assert len(made) == len(literal_stops.HEAD)
+    assert made[-1] == "1 of 1"
+    stop = found.literal.no_face_left
+    assert stop is not None
+    assert made[2] == f"{stop.round}, {stop.lp_solves}"
+    worse = replace(found.literal.best, objective=found.literal.objective * 1.001)
+    lied = literal_stops.Pair(replace(found.literal, best=worse), found.concavity)
+    assert not lied.agree()
+    assert literal_stops.row(14, 2, 0.5, [lied])[-1] == "0 of 1"
+
+
+def test_the_stops_that_are_written_are_of_fifty_instances_that_agree() -> None:
+    written = (ROOT / "benchmarks" / "LITERAL_STOPS.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split(" | ") for line in written.splitlines() if line[:3] == "| 2"
+             or line[:3] == "| 6"]  # fmt: skip
+    assert sum(int(line[1]) for line in lines) == 50
+    for line in lines:
+        assert line[-1] == f"{line[1]} of {line[1]}"
+        first, last = (int(line[at].split(",")[0].split(".")[0]) for at in (2, 3))
+        assert first <= last

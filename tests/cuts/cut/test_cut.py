@@ -13,7 +13,8 @@ import pyomo.environ as pyo
 import pytest
 
 from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts.cut.cut import Cut, CutOrigin, InvalidCutError, Kind, load_cuts, save_cuts
+from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind, load_cuts, save_cuts
+from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.concavity import concavity_cut
 from tightmargin.cuts.generation.verification import verify_cut
@@ -100,6 +101,8 @@ def test_cuts_read_back_are_the_cuts_written(way: str, tmp_path: Path) -> None:
     assert (read[0].origin.theta == cuts[0].origin.theta).all(), "infinities included"
     for cut in read[:: len(read) // 4]:
         verify_cut(cut, loop(way).problem, read)
+        if cut.kind is Kind.CONCAVITY:
+            verify_cut(cut)
 
 
 def test_a_result_is_plain_json() -> None:
@@ -110,7 +113,7 @@ def test_a_result_is_plain_json() -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [lambda t: t[:-40], lambda t: t.replace("cuts/1", "cuts/9"), lambda t: t.replace("rhs", "rsh"),
+    [lambda t: t[:-40], lambda t: t.replace("cuts/2", "cuts/9"), lambda t: t.replace("rhs", "rsh"),
      lambda t: t.replace('"concavity"', '"convexity"'), lambda t: "[]", lambda t: "{}",
      lambda t: t.replace('"rhs": ', '"rhs": 1e999, "spare": ')],
 )  # fmt: skip
@@ -239,6 +242,64 @@ def test_every_cut_of_a_loop_follows_from_its_origin(way: str) -> None:
     assert (way == "literal") == any(cut.kind is Kind.FACIAL for cut in found.cuts)
     for cut in found.cuts:
         verify_cut(cut, found.problem, found.cuts)
+        if cut.kind is Kind.CONCAVITY:
+            verify_cut(cut)
+        else:
+            with pytest.raises(ValueError, match="give problem"):
+                verify_cut(cut)
+
+
+def test_the_rows_that_a_cut_carries_hold_on_all_of_p_and_make_it_valid() -> None:
+    """By all corners of P: rows of U hold at each, and the cut keeps those longer than gamma."""
+    every = corners(DATA, NU, np.full(DATA.n, 1 / DATA.n))
+    removed = 0
+    for cut in loop("projected").cuts:
+        origin = cut.origin
+        left = every
+        if not origin.parents:
+            assert (every @ origin.cone.T <= origin.sides + 1e-9).all()
+        else:
+            left = every[(every @ origin.cone.T <= origin.sides + 1e-9).all(axis=1)]
+        off = np.array([cut.violation({"w": corner}) > 1e-9 for corner in left], dtype=bool)
+        removed += int(off.sum())
+        assert (np.linalg.norm(left[off], axis=1) <= origin.gamma * (1 + 1e-9)).all()
+    assert removed > 10
+
+
+def test_a_row_that_is_none_of_the_problem_is_refused_only_with_the_problem() -> None:
+    """Valid where its rows are, and these are of other data."""
+    found = loop("projected")
+    cut = next(cut for cut in found.cuts if not cut.origin.parents)
+    stretched = DATA.X * 0.99  # a smaller U, which a point on the boundary of U is not in
+    other = cutting_plane(replace(DATA, X=stretched), nu=NU, round_limit=0).problem
+    foreign = replace(cut, origin=replace(cut.origin, problem=other.fingerprint))
+    verify_cut(foreign)
+    with pytest.raises(InvalidCutError, match="neither one of P nor that of a parent"):
+        verify_cut(foreign, other)
+    lifted = loop("lifted").cuts[0]
+    foreign = replace(lifted, origin=replace(lifted.origin, problem=other.fingerprint))
+    verify_cut(foreign)
+    with pytest.raises(InvalidCutError, match="not the one that it names"):
+        verify_cut(foreign, other)
+
+
+@pytest.mark.parametrize("way", ["projected", "lifted"])
+def test_a_cut_does_not_follow_from_other_rows(way: str) -> None:
+    cut = loop(way).cuts[0]
+    origin = cut.origin
+    for cone, sides in (
+        (origin.cone[:-1], origin.sides[:-1]),
+        (origin.cone, origin.sides * 1.1 + 0.1),
+        (np.zeros((0, origin.cone.shape[1])), np.zeros(0)),
+        (origin.cone[:, :-1], origin.sides),
+        (origin.cone * 0.0, origin.sides),
+    ):
+        if way == "projected" and len(cone) >= len(origin.vertex) and cone.shape == (
+            len(origin.sides) - 1, origin.cone.shape[1],
+        ):  # fmt: skip
+            continue  # what is left of more rows than dimensions may still do
+        with pytest.raises(InvalidCutError):
+            verify_cut(replace(cut, origin=replace(origin, cone=cone, sides=sides)))
 
 
 def tampered(cut: Cut) -> dict[str, Cut]:
@@ -258,9 +319,9 @@ def tampered(cut: Cut) -> dict[str, Cut]:
     }
 
 
-def follows(cut: Cut, found: CuttingPlaneResult) -> bool:
+def follows(cut: Cut, found: CuttingPlaneResult | None) -> bool:
     try:
-        verify_cut(cut, found.problem, found.cuts)
+        verify_cut(cut, *(() if found is None else (found.problem, found.cuts)))
     except InvalidCutError:
         return False
     return True
@@ -281,6 +342,8 @@ def test_a_tampered_cut_does_not_follow(way: str) -> None:
                 if kind is Kind.FACIAL and what in ("smaller gamma", "another vertex"):
                     continue  # neither enters the row of a facial cut
                 assert not follows(wrong, found), f"{cut.name} passes though {what}"
+                if kind is Kind.CONCAVITY:
+                    assert not follows(wrong, None), f"{cut.name} passes alone though {what}"
 
 
 def test_a_cut_needs_the_cuts_it_was_made_from_and_its_own_problem() -> None:

@@ -23,7 +23,8 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts.inner_hull import hull_search as searching
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
-from tightmargin.cuts.inner_hull.hull_search import Surface, hull_search
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.inner_hull.surface import Surface
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
@@ -300,7 +301,7 @@ def test_time_limit_and_interruption_keep_point_and_bound(monkeypatch: pytest.Mo
     assert stopped.bound <= optimum <= stopped.objective
 
 
-def test_a_failure_of_qhull_is_named_and_leaves_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_qhull_is_named_and_boxes_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     data = cloud(7, 100, 4)
     nu = below_nu_bar(data, 0.5)
     optimum = hull_search(data, nu=nu).objective
@@ -313,9 +314,35 @@ def test_a_failure_of_qhull_is_named_and_leaves_a_bound(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(searching, "ConvexHull", Failing)
     found = hull_search(data, nu=nu)
-    assert found.stop is StopReason.NUMERICAL
-    assert found.message == "Qhull gave up: QH6271 topology error"
+    assert found.proven
+    assert found.engine == "branch_and_cut"
+    assert found.message.startswith("Qhull gave up: QH6271 topology error; branch and cut went on")
     assert found.bound <= optimum <= found.objective
+    assert found.objective == pytest.approx(optimum, rel=1e-9)
+    late = hull_search(data, nu=nu, time_limit=1e-3)
+    assert late.stop is StopReason.TIME_LIMIT
+    # Without the solver of branch and cut a bound is left that the failure did not touch.
+    monkeypatch.setattr(searching, "has_highspy", lambda: False)
+    alone = hull_search(data, nu=nu)
+    assert alone.stop is StopReason.NUMERICAL
+    assert alone.message == "Qhull gave up: QH6271 topology error"
+    assert alone.bound <= optimum <= alone.objective
+
+
+@pytest.mark.parametrize(("seed", "scales"), [(143, 4), (306, 3), (577, 2)])
+def test_features_of_very_different_size_are_proven(seed: int, scales: int) -> None:
+    """Whatever Qhull makes of them; the second opinion is that of branch and cut."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((24, scales)) * 10.0 ** rng.integers(-4, 5, scales)
+    y = np.where(np.arange(24) % 3 == 0, 1.0, -1.0)
+    data = TrainingData(X, y)
+    for intercept in INTERCEPTS:
+        nu = 0.3 * nu_range(data, intercept=intercept).nu_bar
+        found = hull_search(data, nu=nu, intercept=intercept, absolute=0.0)
+        other = branch_and_cut(data, nu=nu, intercept=intercept, absolute=0.0, time_limit=20.0)
+        assert found.proven
+        assert found.bound <= other.objective
+        assert other.bound <= found.objective
 
 
 def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,6 +359,7 @@ def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPat
         )
 
     monkeypatch.setattr(searching.HullSearch, "_take", torn)
+    monkeypatch.setattr(searching, "has_highspy", lambda: False)
     found = hull_search(data, nu=nu)
     assert found.stop is StopReason.NUMERICAL
     assert -1e-12 <= found.bound <= 0.0

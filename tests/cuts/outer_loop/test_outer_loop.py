@@ -19,11 +19,11 @@ from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation import separation
 from tightmargin.cuts.generation.concavity import apex_at
 from tightmargin.cuts.generation.verification import verify_cut
+from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts.outer_loop import emptiness
 from tightmargin.cuts.outer_loop.cutting_plane import STRATEGIES, cutting_plane
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import BOX
-from tightmargin.cuts.relaxation import emptiness
-from tightmargin.cuts.relaxation.emptiness import COLD
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
 from tightmargin.formulations.data.training_data import TrainingData
@@ -382,11 +382,19 @@ def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
         return None if relaxation.solves > 60 else longest(relaxation, direction)
 
     monkeypatch.setattr(Relaxation, "longest", empty_after)
-    found = cutting_plane(LONG, nu=LONG_NU)
-    assert found.stop is StopReason.NUMERICAL
-    assert not found.proven
-    assert "neither a Farkas vector nor a cold solve" in found.message
-    assert found.bound < found.best.objective * 0.99
+    data = gauss(7, 24, 3)
+    nu = below(data, 0.5)
+    found = cutting_plane(data, nu=nu)
+    assert "no multipliers prove that; branch and cut went on" in found.message
+    assert found.nodes > 1
+    assert "branch and cut over boxes" in found.proof
+    assert found.proven
+    assert found.best.objective == pytest.approx(hull_search(data, nu=nu).objective, rel=1e-9)
+    # Boxes end by the limit of the run, with a bound that they have.
+    late = cutting_plane(LONG, nu=LONG_NU, time_limit=0.3)
+    assert late.stop is StopReason.TIME_LIMIT
+    assert late.proof == ""
+    assert 0 < late.bound < late.best.objective * 0.99
 
 
 def test_emptiness_is_proven_only_where_nothing_is_left() -> None:
@@ -394,29 +402,60 @@ def test_emptiness_is_proven_only_where_nothing_is_left() -> None:
     nu = below(data, 0.5)
     found = cutting_plane(data, nu=nu)
     relaxation = Relaxation(found.problem, found.best.objective)
-    assert emptiness.emptiness(relaxation, []) == ""
-    assert "exact rational" in emptiness.emptiness(relaxation, list(found.cuts))
+    gamma = (1 + found.tolerance) / found.best.objective
+    assert emptiness.emptiness(relaxation, [], gamma) == ""
+    assert "exact rational" in emptiness.emptiness(relaxation, list(found.cuts), gamma)
     # Without its last cut the polytope still had the vertex that it removed.
-    assert emptiness.emptiness(relaxation, list(found.cuts[:-1])) == ""
+    assert emptiness.emptiness(relaxation, list(found.cuts[:-1]), gamma) == ""
     # Next to the best weight the objective is 0.97 or more, and up to 1 there is something left.
     near = -found.best.weight
     origin, length = found.cuts[0].origin, 1 / found.best.objective
     for share, left in ((0.97, True), (1.001, False)):
         tip = scaled_cut(Kind.CONCAVITY, {"w": near}, -share * length, origin)
-        assert (emptiness.emptiness(relaxation, [tip]) == "") is left
+        assert (emptiness.emptiness(relaxation, [tip], gamma) == "") is left
 
 
-def test_a_cold_solve_is_a_solvers_word_and_no_proof(
+@pytest.mark.parametrize("way", WAYS)
+def test_each_proof_stands_in_for_the_one_before(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = gauss(7, 24, 2)
+    nu = below(data, 0.5)
+    plain = cutting_plane(data, nu=nu, **WAYS[way])
+    assert "exact rational bound" in plain.proof
+    monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
+    on_sphere = cutting_plane(data, nu=nu, **WAYS[way])
+    if way != "lifted":  # its rows are not over weights alone
+        assert "lowered by more than all roundings: no w of norm 1" in on_sphere.proof
+        assert on_sphere.nodes == 0
+    monkeypatch.setattr(emptiness, "_on_sphere", lambda *_: "")
+    by_boxes = cutting_plane(data, nu=nu, **WAYS[way])
+    assert by_boxes.nodes > 0 or by_boxes.proof == BOX
+    for found in (on_sphere, by_boxes):
+        assert found.proven
+        assert found.best.objective == pytest.approx(plain.best.objective, rel=1e-12)
+        assert found.gap <= found.tolerance * (1 + 1e-9)
+
+
+def test_the_sphere_proves_nothing_where_something_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
     data = gauss(7, 24, 2)
     found = cutting_plane(data, nu=below(data, 0.5))
-    assert found.stop is StopReason.NUMERICAL
-    assert not found.proven
-    assert found.proof == ""
-    assert COLD in found.message
-    assert found.bound < found.best.objective * 0.999
+    relaxation = Relaxation(found.problem, found.best.objective)
+    cuts, gamma = list(found.cuts), (1 + found.tolerance) / found.best.objective
+    assert emptiness.emptiness(relaxation, cuts, gamma)
+    for k in range(len(cuts)):
+        fewer = cuts[:k] + cuts[k + 1 :]
+        left = relaxation_of(found.problem, fewer).longest(found.best.weight) is not None
+        assert (emptiness.emptiness(relaxation, fewer, gamma) == "") or not left
+    assert emptiness.emptiness(relaxation, cuts[:-1], gamma) == ""
+
+
+def relaxation_of(problem: PolarProblem, cuts: list[Any]) -> Relaxation:
+    found = Relaxation(problem, 0.25)
+    for cut in cuts:
+        found.add(cut)
+    return found
 
 
 def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail(

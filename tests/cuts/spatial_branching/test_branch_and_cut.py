@@ -35,12 +35,14 @@ from tightmargin.cuts.search.run import in_unit
 from tightmargin.cuts.spatial_branching import active_points
 from tightmargin.cuts.spatial_branching import sphere_cuts as concavity
 from tightmargin.cuts.spatial_branching.active_points import BAND, look, nothing_known
-from tightmargin.cuts.spatial_branching.boxes import branching, halves, on_sphere
-from tightmargin.cuts.spatial_branching.branch_and_cut import (
-    branch_and_cut,
+from tightmargin.cuts.spatial_branching.boxes import (
+    branching,
     by_multipliers,
+    halves,
+    on_sphere,
     root_box,
 )
+from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.cuts.spatial_branching.node_bound import (
     Bound,
     Multipliers,
@@ -291,7 +293,7 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     data = cloud(7, 150, 5)
     nu = below_nu_bar(data, 0.5)
     optimum = hull_search(data, nu=nu).objective
-    process = engine._BoxSearch._process
+    process = engine.BoxSearch._process
 
     def pressed(self: Any, *arguments: Any) -> None:
         process(self, *arguments)
@@ -299,7 +301,7 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
             signal.raise_signal(signal.SIGINT)
             assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
 
-    monkeypatch.setattr(engine._BoxSearch, "_process", pressed)
+    monkeypatch.setattr(engine.BoxSearch, "_process", pressed)
     found = branch_and_cut(data, nu=nu)
     assert found.stop is StopReason.INTERRUPTED
     assert found.steps == 40
@@ -729,7 +731,7 @@ def poor_incumbent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
     )
-    monkeypatch.setattr(engine._BoxSearch, "_try", lambda self, weight: None)
+    monkeypatch.setattr(engine.BoxSearch, "_try", lambda self, weight: None)
 
 
 def empty_below_the_root() -> Any:
@@ -775,13 +777,13 @@ def test_every_node_limit_leaves_a_box_with_the_optimum(monkeypatch: pytest.Monk
     nu = below_nu_bar(data, 0.5)
     best = hull_search(data, nu=nu).best.weight
     seen: list[Any] = []
-    result = engine._BoxSearch._result
+    result = engine.BoxSearch._result
 
     def kept(self: Any, *arguments: Any) -> Any:
         seen.append([node for _, _, node in self.heap])
         return result(self, *arguments)
 
-    monkeypatch.setattr(engine._BoxSearch, "_result", kept)
+    monkeypatch.setattr(engine.BoxSearch, "_result", kept)
     for limit in range(1, 41):
         branch_and_cut(data, nu=nu, node_limit=limit, starts=1, start=[[1.0, 0.2, -0.3]])
         boxes = seen.pop()

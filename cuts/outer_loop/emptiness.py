@@ -1,4 +1,9 @@
-"""Whether cuts leave nothing of the polytope: a proof in exact arithmetic, or a solver's word."""
+"""Whether cuts leave nothing of the polytope: proven, in one of two ways.
+
+exact      the least objective that the cuts allow is above 1, by multipliers in rational arithmetic
+on sphere  cuts over weights alone: with phi = 1 / gamma no w of norm 1 with h(w) < phi keeps all
+           rows <a, w> <= phi beta, by multipliers in double precision, all roundings counted
+"""
 
 from __future__ import annotations
 
@@ -6,40 +11,54 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.cuts.cut.cut import Cut
-from tightmargin.cuts.relaxation.relaxation import OPTIONS, Relaxation
+from tightmargin.cuts.relaxation.relaxation import Relaxation
+from tightmargin.cuts.search.run import in_unit
+from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.solvers.backends import highs
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 FARKAS = "exact rational bound: the objective is {:.9g} or more wherever the cuts hold, not 1"
-COLD = "a cold solve finds no point either"
+ON_SPHERE = (
+    "multipliers in double precision, lowered by more than all roundings: no w of norm 1 with an "
+    "objective below {:.9g} keeps all cuts"
+)
 PRICES = (1.0, 1e2, 1e4)
 SHRUNK = (1e-4, 1e-8, 1e-2, 1e-6, 0.0)
 
 
-def emptiness(relaxation: Relaxation, cuts: list[Cut]) -> str:
-    """What proves that nothing is left; an empty string when nothing does.
+def emptiness(relaxation: Relaxation, cuts: list[Cut], gamma: float) -> str:
+    """What proves that nothing longer than gamma is left; an empty string when nothing does.
 
-    Nothing is left when the least objective that the cuts allow is above 1. A cut may be
-    violated at a high price in that program, so that it has a point; its bound is exact, and
-    rows and cuts come from a model that is built anew. Failing that, a cold solve.
+    A cut may be violated at a high price in the exact program, so that it has a point; rows and
+    cuts come from a model that is built anew. What a smaller share of the weights costs grows as nu
+    nears nu_bar, so that a bound below 1 says nothing of the next share.
     """
     for price in PRICES:
         for shrunk in SHRUNK:
             bound = _least_objective(relaxation, cuts, price, shrunk)
             if bound is not None and bound > 1:
                 return FARKAS.format(bound)
-            if bound is not None and bound < 1 - 2 * shrunk:
-                break  # more than what smaller weights cost is missing: a higher price is due
-    model = relaxation.fresh_model()
-    _add_rows(relaxation, model, cuts, None)
-    cold = LiveLP(model, form="primal", options=OPTIONS | {"presolve": "on"}).resolve()
-    return COLD if cold.status is Status.INFEASIBLE else ""
+    return _on_sphere(relaxation, cuts, gamma)
+
+
+def _on_sphere(relaxation: Relaxation, cuts: list[Cut], gamma: float) -> str:
+    """A longest corner beyond gamma would keep the cuts, and so would its direction, scaled."""
+    if not all(cut.origin.space == "projected" for cut in cuts):
+        return ""
+    problem = relaxation.problem
+    hulls, unit = in_unit(problem.hulls)
+    program = BoxLP(hulls)
+    for cut in cuts:
+        row = problem.weight_part(cut.coefficients)
+        length = float(np.linalg.norm(row))
+        program.add_cut(row / length, cut.rhs * unit / length)
+    level, ones = 1 / (gamma * unit), np.ones(problem.hulls.k)
+    least = program.solve(-ones, ones, level).bound.value
+    return ON_SPHERE.format(1 / gamma) if least >= level else ""
 
 
 def _least_objective(
