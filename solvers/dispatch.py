@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.attempts.warm_starts import start_values, told_of_start
 from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
     by_tree,
@@ -51,6 +50,7 @@ from tightmargin.solvers.methods import (
     refuse_solver_beside,
     remark_on,
 )
+from tightmargin.solvers.model_methods.registry import by_model_method, refuse_unknown_words
 from tightmargin.solvers.proof_files.result_proof import with_proof
 from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.subject import Subject
@@ -164,7 +164,7 @@ def solve(
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
     refuse_bad_budget(prove)
     refuse_solver_beside(method, solver=solver != AUTO or second_solver is not None)
-    _refuse_unknown_words((solver, second_solver), method)
+    refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
     words = (solver, second_solver, method, warm_start, proof, prove)
     with as_edit_of_its_base(model) as renamed:
@@ -208,10 +208,14 @@ def _solved(
     origin, edit = ready.origin, ready.edit
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
-    own, why = _method(method, ready.model, origin, free=free)
     left = limits.without(time.perf_counter() - began) if ready.words else left
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
-    if own is not None:
+    open_to_us = not (named or limits.options or warm_start or proof or prove is not None)
+    outcome = by_model_method(method, case, free=open_to_us)
+    own, why = (None, "") if outcome else _method(method, ready.model, origin, free=free)
+    if outcome is not None:
+        result, tree = _own(model, case, edit, outcome)
+    elif own is not None:
         result, tree = by_method(own, why, model, case), None
     elif method == BRANCH_AND_BOUND or (not named and case.classification.mixed_semidefinite):
         result, tree = _own(model, case, edit, by_tree(case))  # no solver takes the latter
@@ -339,12 +343,3 @@ def _described(
         log=claim.log,
         **settings_of(limits),
     )
-
-
-def _refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
-    """Raise ValueError for a name that is none, before anything is sought for an edited model."""
-    for name in solvers:
-        if name not in (AUTO, None):
-            solver_named(name)
-    if method not in (AUTO, DIRECT, BRANCH_AND_BOUND):
-        method_of_any(method)
