@@ -128,7 +128,7 @@ class BoxSearch:
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         ctrl_c = CtrlC()
         with ctrl_c.listening():
-            self._starts(end)
+            self.start(end)
             self.open = [_Open(-math.inf, 0, *self.root.directions)]
             stop = StopReason.PROVEN
             while self.open:
@@ -164,7 +164,7 @@ class BoxSearch:
 
     # --- points ----------------------------------------------------------------------------------
 
-    def _starts(self, end: float) -> None:
+    def start(self, end: float) -> None:
         """Local searches from vertices that lie far out in some directions."""
         V = self.program.directions.vectors
         r = V.shape[1]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from tightmargin.cuts.concave.outcome import BRANCH_AND_CUT, by_boxes, outcome_of
+from tightmargin.cuts.concave.outcome import (
+    BRANCH_AND_CUT,
+    CUTTING_PLANE,
+    by_boxes,
+    by_cuts,
+    outcome_of,
+)
 from tightmargin.cuts.concave.reading import read_concave
 from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.model_methods.registry import ModelMethod, register_model_method
 
-NODE_LIMIT = "node_limit"
+NODE_LIMIT, CUT_LIMIT = "node_limit", "cut_limit"
 # Directions up to which auto tries branch and cut before a solver: there it is faster too.
 MOST_DIRECTIONS = 8
 MOST_COLUMNS = 300
+MOST_CUT_COLUMNS = 10
 
 
 def refusal(case: Case) -> str:
@@ -37,6 +44,38 @@ def chosen(case: Case) -> str:
     return f"it proves a minimum that is concave in {directions} directions"
 
 
+def refusal_of_cuts(case: Case) -> str:
+    """Why concavity cuts do not take a model: they take few columns, and one concave part."""
+    refused = refusal(case)
+    if refused:
+        return refused
+    program = read_concave(case.form)
+    if case.form.n > MOST_CUT_COLUMNS:
+        return f"it has {case.form.n} variables, more than {MOST_CUT_COLUMNS}"
+    weights = program.directions.weights
+    if len(weights) > 2 or (len(weights) == 2 and weights[0].any()):
+        return "more than one part of it is concave"
+    return ""
+
+
+def cutting_plane(case: Case) -> Outcome:
+    """Concavity cuts in an outer loop.
+
+    Raises
+    ------
+    ValueError
+        A cut limit that is none.
+    """
+    _refuse_limit(case, CUT_LIMIT)
+    return outcome_of(case, by_cuts)
+
+
+def _refuse_limit(case: Case, name: str) -> None:
+    number = case.limits.options.get(name)
+    if number is not None and (type(number) is not int or number < 1):
+        raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+
+
 def branch_and_cut(case: Case) -> Outcome:
     """Branch and cut over boxes.
 
@@ -45,9 +84,7 @@ def branch_and_cut(case: Case) -> Outcome:
     ValueError
         A node limit that is none.
     """
-    nodes = case.limits.options.get(NODE_LIMIT)
-    if nodes is not None and (type(nodes) is not int or nodes < 1):
-        raise ValueError(f"node_limit must be a whole number of at least 1, got {nodes!r}")
+    _refuse_limit(case, NODE_LIMIT)
     return outcome_of(case, by_boxes)
 
 
@@ -59,5 +96,14 @@ register_model_method(
         refuses=refusal,
         automatic=chosen,
         options=(NODE_LIMIT,),
+    )
+)
+register_model_method(
+    ModelMethod(
+        CUTTING_PLANE,
+        cutting_plane,
+        "concavity cuts until nothing is left of the polytope, for few variables",
+        refuses=refusal_of_cuts,
+        options=(CUT_LIMIT,),
     )
 )

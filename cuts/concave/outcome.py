@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tightmargin.cuts.concave.box_search import BoxSearch, Found
+from tightmargin.cuts.concave.cutting_plane import CutLoop
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import RootBox, root_box
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.number_words import count_text
 from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
@@ -22,7 +25,7 @@ from tightmargin.solvers.proofs.cover.box_cover import cover_bound
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.result import Status
 
-BRANCH_AND_CUT = "branch-and-cut"
+BRANCH_AND_CUT, CUTTING_PLANE = "branch-and-cut", "cutting-plane"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,4 +130,21 @@ def answer_of_boxes(program: ConcaveProgram, root: RootBox, found: Found) -> Ans
     return Answer(
         found.x, found.point, bound, found.stop, BRANCH_AND_CUT, f"{found.nodes} nodes", facts,
         found.progress.rows,
+    )  # fmt: skip
+
+
+def by_cuts(case: Case, program: ConcaveProgram, root: RootBox) -> Answer:
+    """Concavity cuts until nothing is left, and what the kernel makes of them."""
+    limits = case.limits
+    loop = CutLoop(program, root, absolute_gap=limits.absolute_gap, seed=limits.seed or 0)
+    stop = loop.run(time_limit=limits.time_limit, cut_limit=limits.options.get("cut_limit"))
+    bound = loop.proven() if stop is StopReason.PROVEN else None
+    if stop is StopReason.PROVEN and bound is None:
+        stop = StopReason.NUMERICAL
+    best = loop.incumbents
+    facts = {"cuts": len(loop.cuts), "linear_programs": loop.rows.solves}
+    known = math.isfinite(best.value)
+    return Answer(
+        best.x if known else None, best.point, bound, stop, CUTTING_PLANE,
+        count_text(len(loop.cuts), "cut"), facts,
     )  # fmt: skip
