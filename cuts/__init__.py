@@ -3,6 +3,8 @@
 from tightmargin.cuts import methods as _methods  # noqa: F401  (registers the searches)
 from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
 from tightmargin.cuts.bound_tightening.tighten import tighten
+from tightmargin.cuts.concave import methods as _concave  # noqa: F401  (registers its methods)
+from tightmargin.cuts.concave.solving import minimise_concave, solve_lrcp
 from tightmargin.cuts.cut.cut import Cut, InvalidCutError, load_cuts, save_cuts
 from tightmargin.cuts.generation.concavity import concavity_cut
 from tightmargin.cuts.generation.facial import facial_cut
@@ -26,7 +28,9 @@ __all__ = [
     "hull_search",
     "lifted_cut",
     "load_cuts",
+    "minimise_concave",
     "save_cuts",
+    "solve_lrcp",
     "tighten",
     "verify_cut",
     "with_conflicts",

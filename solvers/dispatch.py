@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from tightmargin.solvers.attempts.second_solver import second_choice, with_secon
 from tightmargin.solvers.attempts.warm_starts import start_values, told_of_start
 from tightmargin.solvers.attempts.without_variables import by_its_constants
 from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
     by_tree,
@@ -52,6 +51,7 @@ from tightmargin.solvers.methods import (
     method_of_any,
     refuse_solver_beside,
 )
+from tightmargin.solvers.model_methods.registry import by_model_method, refuse_unknown_words
 from tightmargin.solvers.proof_files.result_proof import with_proof
 from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.subject import Subject
@@ -171,7 +171,7 @@ def solve(
     limits = checked_limits(time_limit, threads, seed, log, options, absolute_gap)
     refuse_bad_budget(prove)
     refuse_solver_beside(method, solver=solver != AUTO or second_solver is not None)
-    _refuse_unknown_words((solver, second_solver), method)
+    refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
     words = (solver, second_solver, method, warm_start, proof, prove)
     began = time.perf_counter()
@@ -219,10 +219,14 @@ def _solved(
     origin, edit = ready.origin, ready.edit
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
-    own, why = _method(method, ready.model, origin, free=free)
     left = limits.without(time.perf_counter() - began) if ready.words else left
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
-    if own is not None:
+    open_to_us = not (named or limits.options or warm_start or proof or prove is not None)
+    outcome = by_model_method(method, case, free=open_to_us)
+    own, why = (None, "") if outcome else _method(method, ready.model, origin, free=free)
+    if outcome is not None:
+        result, tree = own_result(model, case, edit, outcome)
+    elif own is not None:
         result, tree = by_method(own, why, model, case), None
     elif not case.form.n:
         result, tree = own_result(model, case, edit, by_its_constants(case))
@@ -315,12 +319,3 @@ def _by_solver(
     result = described(model, case, edit, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
     return replace(result, solver=choice.info.name, version=version), outcome.found.tree
-
-
-def _refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
-    """Raise ValueError for a name that is none, before anything is sought for an edited model."""
-    for name in solvers:
-        if name not in (AUTO, None):
-            solver_named(name)
-    if method not in (AUTO, DIRECT, BRANCH_AND_BOUND):
-        method_of_any(method)

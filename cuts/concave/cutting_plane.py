@@ -1,0 +1,111 @@
+"""Concavity cuts in an outer loop until nothing is left: for few variables, and then exact.
+
+At a vertex of what is left that no linear step improves, a concavity cut removes a simplex in which
+the function is nowhere below the level; the loop ends when linear programming finds no point any
+more. Each cut, and the emptiness at the end, is checked in rational arithmetic by the kernel
+(solvers/proofs/cover/concavity_cuts.py). The number of cuts is exponential in the dimension.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from tightmargin.cuts.concave.box_search import BoxSearch
+from tightmargin.cuts.concave.explicit_rows import ExplicitRows
+from tightmargin.cuts.concave.reading import ConcaveProgram
+from tightmargin.cuts.concave.root_box import RootBox
+from tightmargin.cuts.problem import cut_at, local_vertex
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.execution.stop_request import CtrlC
+from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence, cuts_bound
+from tightmargin.solvers.proofs.statement import LowerBound
+
+MOST_CUTS = 1500
+ROOM = 1e-9  # of the terms of a reverse convex row: by so much it stays below 0 at the cuts
+TRIES = 20  # directions in which a vertex is looked for that takes a cut
+
+
+class CutLoop:
+    """One run; `run` does all of it.
+
+    Attributes
+    ----------
+    incumbents : BoxSearch
+        Keeps the best point, and what the bound has to reach.
+    """
+
+    def __init__(
+        self, program: ConcaveProgram, root: RootBox, *, absolute_gap: float, seed: int
+    ) -> None:
+        self.program, self.root = program, root
+        self.incumbents = BoxSearch(program, root, absolute_gap=absolute_gap, seed=seed)
+        self.rows = ExplicitRows(program)
+        self.cuts: list[ConcavityCut] = []
+        self.random = np.random.default_rng(seed)
+
+    def run(self, *, time_limit: float | None, cut_limit: int | None) -> StopReason:
+        """Cut until nothing is left, or a limit."""
+        end = math.inf if time_limit is None else time.perf_counter() + time_limit
+        most = MOST_CUTS if cut_limit is None else cut_limit
+        ctrl_c = CtrlC()
+        with ctrl_c.listening():
+            self.incumbents.start(end)
+            if not math.isfinite(self.incumbents.value):
+                return StopReason.STALLED  # a level needs a point
+            while True:
+                if ctrl_c.asked:
+                    return StopReason.INTERRUPTED
+                if time.perf_counter() > end:
+                    return StopReason.TIME_LIMIT
+                if len(self.cuts) >= most:
+                    return StopReason.ROUND_LIMIT
+                found = self._round()
+                if found is not None:
+                    return found
+
+    def proven(self) -> LowerBound | None:
+        """What the kernel makes of the cuts, once nothing is left."""
+        multipliers = self.rows.farkas()
+        if multipliers is None:
+            return None
+        sequence = CutSequence(
+            self.program.directions, self.root.limits, self.rows.part, self.incumbents.target,
+            tuple(self.cuts), multipliers,
+        )  # fmt: skip
+        return cuts_bound(self.program.form, sequence)
+
+    def _round(self) -> StopReason | None:
+        """One cut; or why there is none."""
+        if self.rows.part:
+            self.rows.set_cutoff(self.incumbents.target)
+        for _ in range(TRIES):
+            x = local_vertex(self.rows, self.random.normal(size=self.rows.n))
+            if x is None:
+                return StopReason.PROVEN
+            before = self.incumbents.value
+            self.incumbents.look_from(x)
+            if self.incumbents.value < before and self.rows.part:
+                return None
+            if self._cut(x):
+                return None
+        return StopReason.STALLED
+
+    def _cut(self, x: Array) -> bool:
+        """Add the cut at a vertex, unless it would not cut the vertex off."""
+        cone = self.rows.cone_at(x)
+        if cone is None:
+            return False
+        level = self.incumbents.target
+        if self.rows.part:
+            level = ROOM * float(self.program.reverse_size(x)[0])
+        found = cut_at(self.rows, cone, level)
+        if found is None or not float(found[0] @ cone.vertex) < found[1]:
+            return False
+        basis = tuple(self.rows.names[k] for k in cone.basis.tolist())
+        self.cuts.append(ConcavityCut(basis, *found))
+        self.rows.add_cut(*found)
+        return True

@@ -1,0 +1,122 @@
+"""A concave program as the outer loop of concavity cuts sees it: inequalities in arrays.
+
+The function is the objective, or of a linear program with one reverse convex row h(x) >= 0 its
+negative -h over the part of the polytope where the objective is better than the best one known: the
+loop shows that h < 0 there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tightmargin.cuts.concave.node_program import new_highs, pass_rows
+from tightmargin.cuts.concave.reading import ConcaveProgram
+from tightmargin.cuts.problem import Cone, simplicial_cone, step_of_parabola
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.proofs.cover.concavity_cuts import COLUMN, CUT, CUTOFF, ROW, Side
+
+
+class ExplicitRows:
+    """See cuts/problem.py for what its methods promise.
+
+    Parameters
+    ----------
+    program : ConcaveProgram
+        With a concave objective and linear rows, or with one reverse convex row.
+    """
+
+    def __init__(self, program: ConcaveProgram) -> None:
+        form = program.form
+        self.program, self.n, self.m = program, form.n, len(form.rows)
+        self.part = 1 if len(program.constants) else 0
+        self.cuts = 0
+        self.solves = 0
+        self._places = np.arange(self.n, dtype=np.int32)
+        A, one = form.A.toarray(), np.eye(self.n)
+        self.names: list[Side] = []
+        rows, sides = [], []
+        for kind, lines, low, high in (
+            (ROW, A, form.row_lower, form.row_upper), (COLUMN, one, form.lower, form.upper)
+        ):  # fmt: skip
+            for sign, ends in ((1, low), (-1, high)):
+                for k in np.flatnonzero(np.isfinite(ends)).tolist():
+                    rows.append(sign * lines[k])
+                    sides.append(sign * float(ends[k]))
+                    self.names.append(Side(kind, k, sign))
+        if self.part:
+            self.names.append(Side(CUTOFF, 0, -1))
+            rows.append(-form.objective.a)
+            sides.append(-np.inf)
+        self._cutoff = len(rows) - 1
+        self.rows, self.sides = np.array(rows).reshape(-1, self.n), np.array(sides)
+        self._lp: Any = new_highs()
+        bounds, row_sides = (form.lower, form.upper), (form.row_lower, form.row_upper)
+        pass_rows(self._lp, form.columnwise, np.zeros(self.n), bounds, row_sides)
+        if self.part:
+            self._lp.addRow(-np.inf, np.inf, self.n, self._places, form.objective.a)
+
+    def set_cutoff(self, gamma: float) -> None:
+        """Keep the points of objective at most gamma only; for a reverse convex row."""
+        self._lp.changeRowBounds(self.m, -np.inf, gamma)
+        self.sides[self._cutoff] = -gamma
+
+    def value(self, x: Array) -> float:
+        """The concave function."""
+        return -float(self.program.reverse(x)[0]) if self.part else self.program.value(x)
+
+    def gradient(self, x: Array) -> Array:
+        """Its gradient."""
+        return -self.program.reverse_gradient(x)[0] if self.part else self.program.gradient(x)
+
+    def vertex(self, cost: Array) -> Array | None:
+        """A vertex of what is left; None where nothing is, or HiGHS gives up."""
+        self.solves += 1
+        self._lp.changeColsCost(self.n, self._places, cost)
+        self._lp.run()
+        if self._lp.getModelStatus().name not in ("kOptimal", "kInfeasible"):
+            self._lp.clearSolver()
+            self._lp.run()
+        if self._lp.getModelStatus().name != "kOptimal":
+            return None
+        return np.array(self._lp.getSolution().col_value)
+
+    def cone_at(self, vertex: Array) -> Cone | None:
+        """The cone of n independent rows that are tight there."""
+        known = np.isfinite(self.sides)
+        found = simplicial_cone(self.rows[known], self.sides[known], vertex)
+        if found is None:
+            return None
+        places = np.flatnonzero(known)[found.basis]
+        return Cone(found.vertex, found.rays, found.rows, found.sides, places)
+
+    def step(self, vertex: Array, ray: Array, level: float) -> float:
+        """The root of a parabola."""
+        weights, V = self.program.directions.weights[self.part], self.program.directions.vectors
+        slope, along = float(self.gradient(vertex) @ ray), V.T @ ray
+        return step_of_parabola(self.value(vertex) - level, slope, float(weights @ along**2))
+
+    def add_cut(self, normal: Array, side: float) -> None:
+        """Keep normal'x >= side only."""
+        self._lp.addRow(side, np.inf, self.n, self._places, normal)
+        self.names.append(Side(CUT, self.cuts, 1))
+        self.rows, self.sides = np.vstack([self.rows, normal]), np.append(self.sides, side)
+        self.cuts += 1
+
+    def farkas(self) -> Array | None:
+        """Multipliers over linear rows, cuts and the cutoff, once nothing is left."""
+        if self._lp.getModelStatus().name != "kInfeasible":
+            return None
+        _, known, *ray = self._lp.getDualRay()
+        if not known:
+            self._lp.clearSolver()
+            self._lp.run()
+            _, known, *ray = self._lp.getDualRay()
+        if not known:
+            return None
+        y = np.asarray(ray[0], dtype=np.float64)
+        y = y / max(float(np.abs(y).max(initial=0.0)), 1e-300)  # a violation costs 1 at most
+        # The cutoff is behind the cuts for the kernel, and before them in HiGHS.
+        cut = np.roll(y[self.m :], -self.part)
+        return np.concatenate([y[: self.m], cut])

@@ -1,0 +1,109 @@
+"""What is registered for concave objectives and reverse convex rows in any model."""
+
+from __future__ import annotations
+
+from tightmargin.cuts.concave.outcome import (
+    BRANCH_AND_CUT,
+    CUTTING_PLANE,
+    by_boxes,
+    by_cuts,
+    outcome_of,
+)
+from tightmargin.cuts.concave.reading import read_concave
+from tightmargin.solvers.attempts.attempts import Outcome
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.model_methods.registry import ModelMethod, register_model_method
+
+NODE_LIMIT, CUT_LIMIT = "node_limit", "cut_limit"
+# Directions up to which auto tries branch and cut before a solver: there it is faster too.
+MOST_DIRECTIONS = 8
+MOST_COLUMNS = 300
+MOST_CUT_COLUMNS = 10
+
+
+def refusal(case: Case) -> str:
+    """Why a model is none of these; empty when it is one."""
+    try:
+        read_concave(case.form)
+    except ValueError as refused:
+        return str(refused)
+    return ""
+
+
+def chosen(case: Case) -> str:
+    """Why "auto" tries branch and cut first: what it ends with is proven, and SCIP's is a claim."""
+    if case.classification.convex or case.form.n > MOST_COLUMNS or case.form.integer.any():
+        return ""
+    try:
+        program = read_concave(case.form)
+    except ValueError:
+        return ""
+    directions = program.directions.vectors.shape[1]
+    if directions > MOST_DIRECTIONS:
+        return ""
+    return f"it proves a minimum that is concave in {directions} directions"
+
+
+def refusal_of_cuts(case: Case) -> str:
+    """Why concavity cuts do not take a model: they take few columns, and one concave part."""
+    refused = refusal(case)
+    if refused:
+        return refused
+    program = read_concave(case.form)
+    if case.form.n > MOST_CUT_COLUMNS:
+        return f"it has {case.form.n} variables, more than {MOST_CUT_COLUMNS}"
+    weights = program.directions.weights
+    if len(weights) > 2 or (len(weights) == 2 and weights[0].any()):
+        return "more than one part of it is concave"
+    return ""
+
+
+def cutting_plane(case: Case) -> Outcome:
+    """Concavity cuts in an outer loop.
+
+    Raises
+    ------
+    ValueError
+        A cut limit that is none.
+    """
+    _refuse_limit(case, CUT_LIMIT)
+    return outcome_of(case, by_cuts)
+
+
+def _refuse_limit(case: Case, name: str) -> None:
+    number = case.limits.options.get(name)
+    if number is not None and (type(number) is not int or number < 1):
+        raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+
+
+def branch_and_cut(case: Case) -> Outcome:
+    """Branch and cut over boxes.
+
+    Raises
+    ------
+    ValueError
+        A node limit that is none.
+    """
+    _refuse_limit(case, NODE_LIMIT)
+    return outcome_of(case, by_boxes)
+
+
+register_model_method(
+    ModelMethod(
+        BRANCH_AND_CUT,
+        branch_and_cut,
+        "branch and cut over boxes of the directions in which a model is concave",
+        refuses=refusal,
+        automatic=chosen,
+        options=(NODE_LIMIT,),
+    )
+)
+register_model_method(
+    ModelMethod(
+        CUTTING_PLANE,
+        cutting_plane,
+        "concavity cuts until nothing is left of the polytope, for few variables",
+        refuses=refusal_of_cuts,
+        options=(CUT_LIMIT,),
+    )
+)

@@ -1,0 +1,1 @@
+"""Methods of ours for any model of a kind, whoever built it."""

@@ -1,0 +1,242 @@
+"""Concavity cuts (Tuy) that leave nothing of a polytope, each checked in rational arithmetic.
+
+Let a_j'x >= b_j, j = 1..n, be independent rows of the polytope or cuts before. With v where all are
+tight and d_j where a_j'd_j = 1 and the others stay tight, v + cone(d_1..d_n) holds everything that
+is left. A cut  normal'x >= side  with  normal'v < side  and  normal'd_j > 0  removes from the cone
+no more than the simplex of v and the points where the rays meet it; where a concave function is at
+least gamma at these n + 1 points, it is so on all that is removed. Once a Farkas vector proves that
+nothing is left, it is at least gamma on the whole polytope.
+
+    objective    f >= gamma on the polytope: gamma is a lower bound
+    row h >= 0   h < 0 on the part of the polytope where the linear objective is at most gamma:
+                 then gamma is a lower bound too
+
+The function is the squares of squares.py, which is concave as it is written whatever the numbers;
+what the model has besides is bounded over the limits of the columns and taken off.
+
+After Tuy, Concave programming under linear constraints (Soviet Mathematics 5, 1964).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.number_words import count_text
+from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
+from tightmargin.solvers.proofs.cover.linear_limits import LinearLimit, proven_limits
+from tightmargin.solvers.proofs.cover.squares import Directions, Squares, squares_of
+from tightmargin.solvers.proofs.farkas import proven_infeasible
+from tightmargin.solvers.proofs.statement import SEAL, LowerBound, relaxed
+from tightmargin.solvers.standard_form.columns import Rows
+from tightmargin.solvers.standard_form.names import Labels, Listed
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+METHOD = "concavity cuts that leave nothing, each checked in rational arithmetic"
+LARGEST = 40  # columns up to which cuts are checked
+
+ROW, COLUMN, CUT, CUTOFF = "row", "column", "cut", "cutoff"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One inequality: the lower side (sign 1) or the upper one (-1) of a row or column, or a cut.
+
+    Attributes
+    ----------
+    kind : str
+        "row", "column", "cut", or "cutoff" for the objective at most gamma.
+    number, sign : int
+    """
+
+    kind: str
+    number: int
+    sign: int
+
+
+@dataclass(frozen=True, eq=False)
+class ConcavityCut:
+    """normal'x >= side, at the vertex where the inequalities of `basis` are tight."""
+
+    basis: tuple[Side, ...]
+    normal: Array
+    side: float
+
+
+@dataclass(frozen=True, eq=False)
+class CutSequence:
+    """Cuts in their order, and what proves that they leave nothing; any numbers.
+
+    Attributes
+    ----------
+    directions : Directions
+    limits : tuple of LinearLimit
+        From which limits of columns are proven, where squares leave something of the model.
+    part : int
+        0 for the objective, 1 for the first reverse convex row of the directions, and so on.
+    gamma : float
+    cuts : tuple of ConcavityCut
+    multipliers : array
+        A Farkas vector over linear rows, cuts and the cutoff, in this order.
+    """
+
+    directions: Directions
+    limits: tuple[LinearLimit, ...]
+    part: int
+    gamma: float
+    cuts: tuple[ConcavityCut, ...]
+    multipliers: Array
+
+
+def cuts_bound(form: StandardForm, sequence: CutSequence) -> LowerBound | None:
+    """The lower bound that cuts prove; None where one of them may remove something better."""
+    squares = squares_of(form, sequence.directions)
+    part, gamma = sequence.part, sequence.gamma
+    if squares is None or form.n > LARGEST or not 0 <= part <= len(squares.constants):
+        return None
+    if not (isinstance(gamma, float) and math.isfinite(gamma)):
+        return None
+    if part and (form.objective.Q.nnz or squares.weights[0].any()):
+        return None  # a cutoff is a linear row
+    if not all(_is_plain(cut, form.n) for cut in sequence.cuts):
+        return None
+    columns, _ = proven_limits(form, squares.vectors, sequence.limits)
+    size = np.maximum(np.abs(columns[0]), np.abs(columns[1]))
+    excess = float(squares.excess_within(size)[part])
+    if not math.isfinite(excess):
+        return None
+    # Of a row the squares have to be below 0 by more than what they leave; of the objective what
+    # they leave is taken off the bound.
+    function = _Function(squares, part)
+    level = Fraction(gamma) if part == 0 else Fraction(excess)
+    for k, cut in enumerate(sequence.cuts):
+        if not _removes_nothing_better(form, sequence, k, cut, function, level):
+            return None
+    rest = _with_cuts(form, sequence)
+    if sequence.multipliers.shape != (len(rest.rows),):
+        return None
+    if proven_infeasible(rest, sequence.multipliers) is None:
+        return None
+    value = Fraction(gamma) - (Fraction(excess) if part == 0 else 0)
+    words = f"{METHOD}, {count_text(len(sequence.cuts), 'cut')}{relaxed(form)}"
+    return LowerBound(subject=form, words=words, seal=SEAL, varying=rounded_down(value))
+
+
+class _Function:
+    """The concave function in rational numbers: f of the objective, or -h of a row."""
+
+    def __init__(self, squares: Squares, part: int) -> None:
+        sign = 1 if part == 0 else -1
+        self.strict = part > 0
+        self.line = [sign * Fraction(a) for a in squares.linear[part].tolist()]
+        self.constant = Fraction(0)
+        if part:
+            self.constant = -sum((Fraction(c) for c in squares.constants[part - 1]), Fraction(0))
+        used = np.flatnonzero(squares.weights[part])
+        self.weights = [Fraction(p) for p in squares.weights[part][used].tolist()]
+        self.vectors = [
+            [Fraction(v) for v in column] for column in squares.vectors.T[used].tolist()
+        ]
+
+    def reaches(self, x: Sequence[Fraction], level: Fraction) -> bool:
+        """Whether the function is at least, or for a row above, a level."""
+        value = self.constant + _dot(self.line, x)
+        for weight, vector in zip(self.weights, self.vectors, strict=True):
+            value -= weight * _dot(vector, x) ** 2
+        return value > level if self.strict else value >= level
+
+
+def _dot(a: Sequence[Fraction], x: Sequence[Fraction]) -> Fraction:
+    return sum((p * q for p, q in zip(a, x, strict=True) if p and q), Fraction(0))
+
+
+def _is_plain(cut: ConcavityCut, n: int) -> bool:
+    known = cut.normal.shape == (n,) and cut.normal.dtype == np.float64
+    return known and bool(np.isfinite(cut.normal).all()) and isinstance(cut.side, float) and (
+        math.isfinite(cut.side)
+    )  # fmt: skip
+
+
+def _inequality(
+    form: StandardForm, sequence: CutSequence, before: int, side: Side
+) -> tuple[Array, float] | None:
+    """a and b of a'x >= b, if it is one that holds before a cut."""
+    k, sign, n = side.number, side.sign, form.n
+    if type(k) is not int or k < 0 or sign not in (-1, 1):
+        return None
+    if side.kind == ROW and k < len(form.rows):
+        end = form.row_lower[k] if sign == 1 else form.row_upper[k]
+        line = form.A[k].toarray().ravel()
+    elif side.kind == COLUMN and k < n:
+        end = form.lower[k] if sign == 1 else form.upper[k]
+        line = np.eye(1, n, k).ravel()
+    elif side.kind == CUT and k < before and sign == 1:
+        end, line = sequence.cuts[k].side, sequence.cuts[k].normal
+    elif side.kind == CUTOFF and sequence.part and sign == -1:
+        end, line = sequence.gamma, form.objective.a
+    else:
+        return None
+    return (sign * line, sign * float(end)) if math.isfinite(end) else None
+
+
+def _removes_nothing_better(
+    form: StandardForm, sequence: CutSequence, number: int, cut: ConcavityCut,
+    function: _Function, level: Fraction,
+) -> bool:  # fmt: skip
+    n = form.n
+    found = [_inequality(form, sequence, number, side) for side in cut.basis]
+    rows = [each for each in found if each is not None]
+    if len(rows) != n or len(found) != n:
+        return False
+    # Row j in whole numbers is a_j times 2^-e_j; the rays are scaled by as much, which keeps them.
+    matrix, units = [], []
+    for line, _ in rows:
+        exact = dyadic(line)
+        matrix.append(exact.integers)
+        units.append(scaled(1, -exact.exponent))
+    right = [Fraction(b) * unit for (_, b), unit in zip(rows, units, strict=True)]
+    vertex = solve_exactly(matrix, right)
+    normal, side = [Fraction(a) for a in cut.normal.tolist()], Fraction(cut.side)
+    if vertex is None:
+        return False
+    missing = side - _dot(normal, vertex)
+    if missing <= 0 or not function.reaches(vertex, level):
+        return False
+    for j in range(n):
+        ray = solve_exactly(matrix, [Fraction(int(i == j)) for i in range(n)])
+        along = Fraction(0) if ray is None else _dot(normal, ray)
+        if ray is None or along <= 0:
+            return False
+        end = [v + missing / along * d for v, d in zip(vertex, ray, strict=True)]
+        if not function.reaches(end, level):
+            return False
+    return True
+
+
+def _with_cuts(form: StandardForm, sequence: CutSequence) -> StandardForm:
+    """The linear rows of a model with the cuts, and with the cutoff where there is one."""
+    lines = [cut.normal for cut in sequence.cuts]
+    low = [cut.side for cut in sequence.cuts]
+    high = [math.inf] * len(lines)
+    if sequence.part:
+        lines.append(form.objective.a)
+        low.append(-math.inf)
+        high.append(sequence.gamma)
+    added = sp.csr_matrix(np.array(lines).reshape(-1, form.n))
+    names = Listed([f"{CUT} {k}" for k in range(len(lines))])
+    labels = Labels(("", form.rows, np.arange(len(form.rows))), ("", names, np.arange(len(lines))))
+    return replace(
+        form,
+        matrix=sp.vstack([form.A, added], format="csr"),
+        row_lower=np.concatenate([form.row_lower, low]),
+        row_upper=np.concatenate([form.row_upper, high]),
+        rows=cast(Rows, labels),
+        quadratic=(),
+    )

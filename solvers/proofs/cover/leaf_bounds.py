@@ -1,0 +1,204 @@
+"""Bounds on boxes from any multipliers, many at a time, with every rounding counted.
+
+Let z = V'x lie in a box, and f, h_k be as in squares.py. For mu >= 0, y with the signs of the sides
+of rows A x that are there, w >= 0 and any slopes t, every feasible x has
+
+    mu f(x) >= sum_i y_i side_i - sum_k w_k const_k
+               + sum_i min over limits of x_i of  rho_i x_i
+               + sum_j min over the box of  t_j z_j - P_j z_j^2
+               - mu |x'E_0 x| - sum_k w_k |x'E_k x|,
+
+    rho = mu a - sum_k w_k b_k - A'y - V t,    P = mu p_0 + sum_k w_k p_k.
+
+This is Lagrange's bound once z = V'x is priced by t; each term over the box is concave, so its
+minimum is at one of the ends. What does not depend on the box is computed once for multipliers that
+several boxes share. For mu = 0 a bound above 0 proves that the box has no feasible point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.proofs.cover.squares import LARGEST, SMALLEST, Squares, usable
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+Index = NDArray[np.int64]
+
+READ = 1e-13  # of the sides: what a reader may have rounded in moving fixed columns there
+
+
+@dataclass(frozen=True, eq=False)
+class BoxMultipliers:
+    """Any numbers, a line for each choice of multipliers.
+
+    Attributes
+    ----------
+    mu : array (C,)
+        0 or 1.
+    rows : csr_matrix (C, m)
+        y, of the linear rows.
+    reverse : array (C, K)
+        w, of the reverse convex rows.
+    slopes : array (C, r)
+        t.
+    """
+
+    mu: Array
+    rows: sp.csr_matrix
+    reverse: Array
+    slopes: Array
+
+    def fits(self, form: StandardForm, squares: Squares) -> bool:
+        """Whether the shapes are those of a model, and the numbers doubles."""
+        count, kept = len(self.mu), len(squares.constants)
+        shapes = (
+            self.rows.shape == (count, len(form.rows))
+            and self.reverse.shape == (count, kept)
+            and self.slopes.shape == (count, squares.vectors.shape[1])
+        )
+        numbers = (self.mu, self.rows.data, self.reverse, self.slopes)
+        return shapes and all(part.dtype == np.float64 for part in numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafBounds:
+    """The right side of the inequality for every choice of multipliers.
+
+    Attributes
+    ----------
+    constant : array (C,)
+        What does not depend on the box, rounded down; -inf where the multipliers prove nothing.
+    slopes, weights : arrays (C, r)
+        t, and P rounded up.
+    mu : array (C,)
+    noise : array (C,)
+        What a bound has to exceed where mu = 0.
+    """
+
+    constant: Array
+    slopes: Array
+    weights: Array
+    mu: Array
+    noise: Array
+
+    def over(self, choice: Index, low: Array, high: Array) -> Array:
+        """Bounds (L,) on f in boxes (L, r); infinity where a box has no point, -inf without any."""
+        t, P = self.slopes[choice], self.weights[choice]
+        ends = [_at(t, P, end) for end in (_outwards(low, -1), _outwards(high, 1))]
+        terms = np.minimum(*ends)
+        constant = self.constant[choice]
+        count = terms.shape[1] + 4
+        with np.errstate(invalid="ignore"):
+            total = constant + terms.sum(axis=1)
+            size = np.abs(constant) + np.abs(terms).sum(axis=1)
+            total = total - 2 * UNIT * count * size
+        total = np.where(np.isfinite(total), total, -np.inf)
+        empty = np.where(total > self.noise[choice], np.inf, -np.inf)
+        mu = self.mu[choice]
+        found = np.where(mu == 1, total, np.where(mu == 0, empty, -np.inf))
+        return np.where((low > high).any(axis=1), np.inf, found)
+
+
+def leaf_bounds(
+    form: StandardForm, squares: Squares, found: BoxMultipliers, low: Array, high: Array
+) -> LeafBounds:
+    """The constants of the inequality, where columns have the limits `low` and `high` (n,)."""
+    Y, W, T, useless = _cleaned(form, found)
+    mu = np.where((found.mu == 0) | (found.mu == 1), found.mu, 0.0)
+    useless = useless | (mu != found.mu)
+    V, a, B = squares.vectors, squares.linear[0], squares.linear[1:]
+    A = form.A
+    if not (usable(A.data) and usable(_finite(form.row_lower)) and usable(_finite(form.row_upper))):
+        useless[:] = True
+    with np.errstate(over="ignore", invalid="ignore"):
+        rest = mu[:, None] * a - W @ B - (Y @ A).toarray() - T @ V.T
+        size = mu[:, None] * np.abs(a) + W @ np.abs(B) + T_size(T, V) + (abs(Y) @ abs(A)).toarray()
+        terms = int(np.diff(form.columnwise.indptr).max(initial=0)) + W.shape[1] + T.shape[1] + 4
+        radius = 4 * UNIT * terms * size
+        columns = _least(rest - radius, rest + radius, _outwards(low, -1), _outwards(high, 1))
+        sides = _side_products(form, Y)
+        consts = np.array(squares.constants).reshape(-1, 2)
+        paid = -W @ consts.sum(axis=1)
+        size_of_sides = np.asarray(abs(sides).sum(axis=1)).ravel() + W @ np.abs(consts).sum(axis=1)
+        reach = np.maximum(np.abs(_outwards(low, -1)), np.abs(_outwards(high, 1)))
+        excess = squares.excess_within(reach)
+        lost = _priced(np.column_stack([mu, W]), excess)
+        parts = np.asarray(sides.sum(axis=1)).ravel() + paid + columns.sum(axis=1) - lost
+        total = size_of_sides + np.abs(columns).sum(axis=1) + lost
+        count = int(np.diff(Y.indptr).max(initial=0)) + W.shape[1] + form.n + 8
+        constant = parts - 4 * UNIT * count * total
+        weights = np.column_stack([mu, W]) @ squares.weights
+        weights = weights * (1 + 2 * UNIT * (W.shape[1] + 4))
+    constant = np.where(useless | ~np.isfinite(constant), -np.inf, constant)
+    return LeafBounds(constant, T, weights, mu, READ * size_of_sides)
+
+
+def T_size(T: Array, V: Array) -> Array:  # noqa: N802  (matrices)
+    """|T| |V|'."""
+    return np.asarray(np.abs(T) @ np.abs(V).T)
+
+
+def _finite(numbers: Array) -> Array:
+    return numbers[np.isfinite(numbers)]
+
+
+def _outwards(ends: Array, sign: int) -> Array:
+    """Limits whose products are kept: one that is nearly 0 moves to 0 or beyond it."""
+    tiny = (ends != 0) & (np.abs(ends) < SMALLEST)
+    return np.where(tiny, np.where(sign * ends > 0, sign * SMALLEST, 0.0), ends)
+
+
+def _cleaned(
+    form: StandardForm, found: BoxMultipliers
+) -> tuple[sp.csr_matrix, Array, Array, NDArray[np.bool_]]:
+    """Multipliers without those that are tiny or of an infinite side, and which are of no use."""
+    Y = found.rows.copy()
+    side = np.where(Y.data > 0, form.row_lower[Y.indices], form.row_upper[Y.indices])
+    Y.data = np.where(np.isfinite(side) & (np.abs(Y.data) >= SMALLEST), Y.data, 0.0)
+    W = np.where(found.reverse >= SMALLEST, found.reverse, 0.0)
+    T = np.where(np.abs(found.slopes) >= SMALLEST, found.slopes, 0.0)
+    largest = [np.abs(part).max(axis=1, initial=0.0) for part in (found.reverse, found.slopes)]
+    of_rows = sp.csr_matrix((np.abs(found.rows.data), Y.indices, Y.indptr), shape=Y.shape)
+    of_rows = np.asarray(of_rows.sum(axis=1)).ravel()
+    size = np.maximum.reduce([*largest, of_rows])
+    return Y, W, T, ~(size <= LARGEST)
+
+
+def _side_products(form: StandardForm, Y: sp.csr_matrix) -> sp.csr_matrix:
+    """y_i side_i, entry by entry."""
+    side = np.where(Y.data > 0, form.row_lower[Y.indices], form.row_upper[Y.indices])
+    products = np.where(Y.data == 0, 0.0, Y.data * np.where(np.isfinite(side), side, 0.0))
+    return sp.csr_matrix((products, Y.indices, Y.indptr), shape=Y.shape)
+
+
+def _least(low: Array, high: Array, below: Array, above: Array) -> Array:
+    """Least of r x over r from `low` to `high` and x from `below` to `above`, rounded down."""
+    corners = []
+    for r in (low, high):
+        for end in (below, above):
+            end = np.broadcast_to(end, r.shape)
+            corners.append(np.where((r == 0) | (end == 0), 0.0, r * end))
+    least = np.minimum.reduce(corners)
+    return np.where(np.isnan(least), -np.inf, least - 2 * UNIT * np.abs(least))
+
+
+def _priced(weights: Array, excess: Array) -> Array:
+    """Sums (C,) of weights times bounds, rounded up, in which 0 times infinity is 0."""
+    with np.errstate(invalid="ignore"):
+        products = np.where((weights == 0) | (excess == 0), 0.0, weights * excess)
+    return np.asarray(products.sum(axis=1) * (1 + 4 * UNIT * (len(excess) + 2)))
+
+
+def _at(t: Array, P: Array, z: Array) -> Array:
+    """t z - P z^2 at an end of the box, rounded down; -inf at infinity unless nothing is priced."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        line = np.where((t == 0) | (z == 0), 0.0, t * z)
+        square = np.where((P == 0) | (z == 0), 0.0, P * z * z)
+        value = line - square - 8 * UNIT * (np.abs(line) + square)
+    return np.where(np.isnan(value), -np.inf, value)
