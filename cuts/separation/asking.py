@@ -18,6 +18,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -82,10 +83,11 @@ class Asking:
         self.debug, self.tolerance, self.row_limit = debug, tolerance, row_limit
         self.rows: list[FoundRow] = []
         self.steps: list[SeparationStep] = []
-        self.error: Exception | None = None
+        self.error: Exception | None = None  # for the end of the run
         self.failed = ""  # the separator that raised it, where it was one
+        self.stop: StopReason | None = None  # why nobody is asked any more
+        self.words = ""
         self.asked, self.rounds = 0, 0
-        self.is_full = False
         self._form = form
         self._began = time.perf_counter()
 
@@ -100,22 +102,35 @@ class Asking:
         """The same as a subject of proofs."""
         return Case(self.model, Subject(self.form), None, replace(limits, options={}))
 
-    def at(self, x: Array, bound: float | None, node: int | None = None) -> list[FoundRow]:
+    def at(
+        self, x: Array, bound: float | None, node: int | None = None, *, again: bool = False
+    ) -> list[FoundRow]:
         """Rows that a point (n,) misses, of the first separator that has any.
 
         Parameters
         ----------
         bound : float or None
             The engine's, of the minimisation; also what became of it since the last rows.
+        again : bool
+            Whether points may come that miss rows which were found already, as from heuristics
+            that run beside a callback: these rows are returned then.
 
         Raises
         ------
         HaltError
-            A separator failed, a row is refused, or there are too many: see `error`, `is_full`.
+            A separator failed, a row is refused, there are too many, or the engine does not keep
+            one that it has: see `stop`, `words` and `error`.
         """
-        if self.error is not None or self.is_full:
+        if self.stop is not None:
             raise HaltError
         self.settle(bound)
+        known = [row for row in self.rows if self.misses(row, x)]
+        if known and again:
+            return known
+        if known:
+            row = known[0]
+            words = f"the engine has row {row.name}, and misses it by {row.excess(x):.2e}"
+            raise self._halted(StopReason.NUMERICAL, words)
         self.asked += 1
         for name, separator in self.separators.items():
             missed = self._missed(name, self._answer(name, separator, x), x)
@@ -139,6 +154,15 @@ class Asking:
     def halt(self, error: Exception, separator: str = "") -> HaltError:
         """Keep an error for the end of the run."""
         self.error, self.failed = error, separator
+        return self._halted(StopReason.NUMERICAL, f"{type(error).__name__}: {error}")
+
+    def halt_reason(self) -> StopReason:
+        """Why nobody is asked any more, once a HaltError has said so."""
+        assert self.stop is not None
+        return self.stop
+
+    def _halted(self, stop: StopReason, words: str) -> HaltError:
+        self.stop, self.words = stop, words
         return HaltError()
 
     def _answer(self, name: str, separator: Separator, x: Array) -> list[Any]:
@@ -194,7 +218,8 @@ class Asking:
                     None, seconds,
                 )
             )  # fmt: skip
-        self.is_full = len(self.rows) >= self.row_limit
+        if len(self.rows) >= self.row_limit:
+            self._halted(StopReason.ROUND_LIMIT, f"{len(self.rows)} rows were found, the limit")
 
     def _known(self, bound: float | None) -> float | None:
         """A bound in the sense of the model; None for one that is no number."""

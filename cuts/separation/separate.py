@@ -190,9 +190,7 @@ def _result(
     nothing = (Status.OPTIMAL, Status.FEASIBLE, *((Status.INFEASIBLE,) if below else ()))
     if x is None and status in nothing:
         status = Status.LIMIT_NO_SOLUTION
-    message = ended.message
-    if asking.is_full:
-        message = f"{len(asking.rows)} rows were found, the limit; {message}"
+    message = "; ".join(filter(None, (asking.words, ended.message)))
     return SeparationResult(
         status=status,
         stop=ended.stop,
@@ -207,7 +205,7 @@ def _result(
         asked=asking.asked,
         nodes=ended.nodes,
         seconds=time.perf_counter() - began,
-        message=message.strip("; "),
+        message=message,
         log=ended.log,
         model_name=str(model.name),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from tightmargin.cuts.separation.asking import Asking
 from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.cuts.separation.found_rows import FoundRow
+from tightmargin.cuts.separation.incumbent import Accepted
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.pyomo_interface import refuse_unknown_options
 from tightmargin.solvers.canonical_form.classification import classify
@@ -49,11 +49,12 @@ def run(asking: Asking, limits: Limits, fractional: bool) -> Ended:
     given = {k: v for k, v in settings.items() if v is not None} | dict(limits.options)
     with gurobipy.Env(params=given) as env, gurobipy.Model(env=env) as model:
         x = _filled(model, asking.base, gurobipy.GRB)
-        ask = _callback(asking, x.tolist(), fractional, gurobipy.GRB)
+        best = Accepted(asking, limits)
+        callback = _Callback(asking, best, x.tolist(), fractional, gurobipy.GRB)
         finished = supervised(
-            lambda: model.optimize(ask), model.terminate, log=limits.log, name="gurobi"
+            lambda: model.optimize(callback.ask), model.terminate, log=limits.log, name="gurobi"
         )
-        return _told(model, x, asking, finished.interrupted, finished.log, gurobipy)
+        return _told(model, best, asking, finished.interrupted, finished.log, gurobipy)
 
 
 def _filled(model: Any, form: StandardForm, grb: Any) -> Any:
@@ -84,38 +85,60 @@ def _filled(model: Any, form: StandardForm, grb: Any) -> Any:
     return x
 
 
-def _callback(
-    asking: Asking, columns: list[Any], fractional: bool, grb: Any
-) -> Callable[[Any, int], None]:
-    code = grb.Callback
+class _Callback:
+    """Asks at incumbents, of which a refused one is mended with its integers fixed."""
 
-    def ask(model: Any, where: int) -> None:
+    def __init__(
+        self, asking: Asking, best: Accepted, columns: list[Any], fractional: bool, grb: Any
+    ) -> None:
+        self.asking, self.best, self.columns = asking, best, columns
+        self.fractional, self.grb = fractional, grb
+
+    def ask(self, model: Any, where: int) -> None:
+        """What Gurobi calls."""
+        code = self.grb.Callback
         try:
             if where == code.MIPSOL:
-                add(model, model.cbGetSolution(columns), code.MIPSOL_OBJBND, code.MIPSOL_NODCNT)
-            elif where == code.MIPNODE and fractional and is_solved(model):
-                add(model, model.cbGetNodeRel(columns), code.MIPNODE_OBJBND, code.MIPNODE_NODCNT)
+                self._at_incumbent(model)
+            elif where == code.MIPNODE and self.fractional:
+                self._at_relaxation(model)
         except HaltError:
             model.terminate()
 
-    def is_solved(model: Any) -> bool:
-        return bool(model.cbGet(code.MIPNODE_STATUS) == grb.OPTIMAL)
+    def _at_incumbent(self, model: Any) -> None:
+        code, asking = self.grb.Callback, self.asking
+        point = np.array(model.cbGetSolution(self.columns))
+        bound, node = model.cbGet(code.MIPSOL_OBJBND), int(model.cbGet(code.MIPSOL_NODCNT))
+        rows = asking.at(point, bound, node, again=True)
+        known = len(asking.rows)
+        if rows:
+            self.best.offer(point, bound, node)
+        else:
+            self.best.keep(point)
+        self._add(model, [*rows, *asking.rows[known:]])
 
-    def add(model: Any, values: list[float], bound: int, node: int) -> None:
-        point: Array = np.array(values)
-        for row in asking.at(point, model.cbGet(bound), int(model.cbGet(node))):
+    def _at_relaxation(self, model: Any) -> None:
+        code = self.grb.Callback
+        if model.cbGet(code.MIPNODE_STATUS) != self.grb.OPTIMAL:
+            return
+        point = np.array(model.cbGetNodeRel(self.columns))
+        bound, node = model.cbGet(code.MIPNODE_OBJBND), int(model.cbGet(code.MIPNODE_NODCNT))
+        self._add(model, self.asking.at(point, bound, node, again=True))
+
+    def _add(self, model: Any, rows: list[FoundRow]) -> None:
+        for row in rows:
             pairs = zip(row.index.tolist(), row.numbers.tolist(), strict=True)
-            terms = sum(number * columns[j] for j, number in pairs)
+            terms = sum(number * self.columns[j] for j, number in pairs)
             if math.isfinite(row.lower):
                 model.cbLazy(terms >= row.lower)
             if math.isfinite(row.upper):
                 model.cbLazy(terms <= row.upper)
 
-    return ask
 
-
-def _told(model: Any, x: Any, asking: Asking, interrupted: bool, log: str, gurobipy: Any) -> Ended:
-    """What came of it; a point that was found while asking failed is none."""
+def _told(
+    model: Any, best: Accepted, asking: Asking, interrupted: bool, log: str, gurobipy: Any
+) -> Ended:
+    """What came of it; Gurobi may drop a point when it is stopped in the call that accepts it."""
     grb = gurobipy.GRB
     words = {
         grb.OPTIMAL: (StopReason.PROVEN, Status.OPTIMAL),
@@ -127,15 +150,14 @@ def _told(model: Any, x: Any, asking: Asking, interrupted: bool, log: str, gurob
         grb.INTERRUPTED: (StopReason.INTERRUPTED, Status.INTERRUPTED),
     }
     stop, status = words.get(model.Status, (StopReason.NUMERICAL, Status.FEASIBLE))
-    if asking.error is not None or asking.is_full:
-        stop, status = StopReason.ROUND_LIMIT, Status.FEASIBLE
+    if asking.stop is not None:
+        stop, status = asking.stop, Status.FEASIBLE
     elif interrupted and stop is not StopReason.PROVEN:
         stop, status = StopReason.INTERRUPTED, Status.INTERRUPTED
-    point = np.array(x.X) if model.SolCount else None
     bound = float(model.ObjBound) if stop is not StopReason.NUMERICAL else math.nan
     version = ".".join(map(str, gurobipy.gurobi.version()))
     return Ended(
-        stop, status, f"Gurobi ended with status {model.Status}", point,
+        stop, status, f"Gurobi ended with status {model.Status}", best.x,
         bound if math.isfinite(bound) and abs(bound) < grb.INFINITY else None, version=version,
         nodes=int(model.NodeCount), log=log,
     )  # fmt: skip

@@ -76,7 +76,7 @@ class _Rounds:
         try:
             missed = self._asked(claim)
         except HaltError:
-            return StopReason.ROUND_LIMIT, Status.FEASIBLE, ""
+            return self.asking.halt_reason(), Status.FEASIBLE, ""
         if claim.status is not Status.OPTIMAL:
             return _why(claim)
         return None if missed else (StopReason.PROVEN, Status.OPTIMAL, claim.message)

@@ -54,7 +54,7 @@ def run(asking: Asking, limits: Limits, fractional: bool) -> Ended:
             try:
                 rows = asking.at(found.x, asking.base.sense * found.objective)
             except HaltError:
-                return _ended(asking, answer, StopReason.ROUND_LIMIT, Status.LIMIT_NO_SOLUTION)
+                return _ended(asking, answer, asking.halt_reason(), Status.LIMIT_NO_SOLUTION)
             if not rows:
                 return _ended(asking, answer, StopReason.PROVEN, Status.OPTIMAL, answer.x)
             for row in rows:

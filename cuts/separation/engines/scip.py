@@ -40,10 +40,12 @@ def run(asking: Asking, limits: Limits, fractional: bool) -> Ended:
     """One search, with the separators as a constraint that SCIP knows nothing else of."""
 
     def prepare(model: Any, x: list[Any]) -> None:
+        import pyscipopt
+
         for name, value in RESTRAINED.items():
             if name not in limits.options:
                 model.setParam(name, value)
-        handler = _handler(_Separation(asking, x))
+        handler = _handler(_Separation(asking, x, pyscipopt.SCIP_STAGE.SOLVING))
         model.includeConshdlr(
             handler, "separators", "rows that are found while the model is solved",
             sepapriority=0, enfopriority=LAST, chckpriority=LAST, sepafreq=1 if fractional else -1,
@@ -58,8 +60,8 @@ def run(asking: Asking, limits: Limits, fractional: bool) -> Ended:
 
 
 def _stop(asking: Asking, claim: Claim) -> StopReason:
-    if asking.error is not None or asking.is_full:
-        return StopReason.ROUND_LIMIT
+    if asking.stop is not None:
+        return asking.stop
     if claim.status is Status.INTERRUPTED:
         return StopReason.INTERRUPTED
     if claim.status in (Status.OPTIMAL, Status.INFEASIBLE):
@@ -74,8 +76,8 @@ class _Separation:
     Rows that are found at a point of a heuristic cannot be added there, and wait for the next LP.
     """
 
-    def __init__(self, asking: Asking, x: list[Any]) -> None:
-        self.asking, self.x = asking, x
+    def __init__(self, asking: Asking, x: list[Any], solving: int) -> None:
+        self.asking, self.x, self.solving = asking, x, solving
         self.waiting: list[FoundRow] = []
 
     def accepts(self, model: Any, solution: Any) -> bool:
@@ -106,14 +108,19 @@ class _Separation:
     def _asked(self, model: Any, point: Array) -> list[FoundRow] | None:
         if not np.isfinite(point).all():
             return []
-        node = model.getCurrentNode()
-        bound = float(model.getDualbound())
-        known = bound if abs(bound) < model.infinity() else -math.inf
         try:
-            return self.asking.at(point, known, None if node is None else int(node.getNumber()))
+            return self.asking.at(point, *self._place(model), again=True)
         except HaltError:
             model.interruptSolve()
             return None
+
+    def _place(self, model: Any) -> tuple[float | None, int | None]:
+        """Bound and number of the node; points are checked before and after the search too."""
+        if model.getStage() != self.solving:
+            return None, None
+        node, bound = model.getCurrentNode(), float(model.getDualbound())
+        known = bound if abs(bound) < model.infinity() else None
+        return known, None if node is None else int(node.getNumber())
 
     def _point(self, model: Any, solution: Any) -> Array:
         return np.array([model.getSolVal(solution, variable) for variable in self.x])

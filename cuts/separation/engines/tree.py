@@ -150,7 +150,7 @@ class _Search:
             except HaltError:
                 box = node.low, node.high
                 self.tree.push(OpenNode(node.number, *box, self.value, self.known))
-                return StopReason.ROUND_LIMIT
+                return self.asking.halt_reason()
             self.known, self.value = None, math.inf
         return StopReason.PROVEN if self.tree.worst >= self.target else StopReason.NUMERICAL
 
@@ -184,7 +184,8 @@ class _Search:
         if whole:
             self.best.offer(x, bound, number)
         elif self.fractional and rounds < ROUNDS:
-            self.asking.at(x, bound, number)
+            # An interior-point method may leave its relaxation's rows by more than a little.
+            self.asking.at(x, bound, number, again=True)
         elif self.nodes % EVERY == 1 and not rounds:
             self.best.offer(rounded(self.rows, x, self.asking.base.integer), bound, number)
         if len(self.asking.rows) == count:
