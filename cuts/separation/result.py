@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from tightmargin.cuts.separation.asking import SeparationStep
 from tightmargin.cuts.separation.found_rows import FoundRow
-from tightmargin.number_words import count_text
+from tightmargin.number_words import count_text, number_text, with_bound
 from tightmargin.printing import Page
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Certificate, Status
@@ -83,17 +82,17 @@ class SeparationResult(Framed):
     def _page(self) -> Page:
         rows = count_text(len(self.rows), "row")
         nodes = "" if self.nodes is None else f"{count_text(self.nodes, 'node')}, "
-        page = search_page(
-            f"SeparationResult, {self.engine}: {self.model_name}",
-            float("nan") if self.objective is None else self.objective,
-            self.bound,
-            ended=f"{self.stop}: {self.message}",
-            effort=f"{rows}, {nodes}asked {self.asked} times, {self.seconds:.2g} s",
-            parts=".values, .rows, .trace, .to_frame(), .add_to(model)",
-        )
-        verdict = str(self.certificate.verdict)
-        facts = [*page.facts[:1], ("verdict", verdict), *page.facts[1:]]
-        return Page(page.title, facts)
+        found = f"none accepted, proven bound {number_text(self.bound)}" if self.bound else "none"
+        if self.objective is not None:
+            found = with_bound(self.objective, self.bound)
+        facts = [
+            ("objective", found),
+            ("verdict", f"{self.verdict}: {self.certificate.reason}".removesuffix(": ")),
+            ("ended", f"{self.stop}: {self.message}".replace("_", " ")),
+            ("took", f"{rows}, {nodes}asked {self.asked} times, {self.seconds:.2g} s"),
+            ("next", ".values, .rows, .trace, .to_frame(), .add_to(model)"),
+        ]
+        return Page(f"SeparationResult, {self.engine}: {self.model_name}", facts)
 
     @property
     def verdict(self) -> Verdict:

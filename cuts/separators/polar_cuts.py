@@ -27,6 +27,7 @@ from tightmargin.cuts.relaxation.relaxation import Found, Relaxation
 from tightmargin.cuts.search.run import given_weights
 from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.catalogue import Origin, origin_now
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Page, Readable
 from tightmargin.solvers.persistent.result import LiveResult
 
@@ -36,6 +37,13 @@ LEAST_DEPTH = 1e-6
 
 class StalledError(Exception):
     """A point is too short to be accepted, and no cut that removes it can be had."""
+
+
+class _Known(BestWeight):
+    """A weight that stays the one that was given: what is longer than it is for the engine."""
+
+    def record(self, weight: Array) -> None:
+        """Leave everything as it is."""
 
 
 def concavity(model: pyo.ConcreteModel, *, known: ArrayLike) -> PolarCuts:
@@ -107,7 +115,7 @@ def _separator(model: pyo.ConcreteModel, known: ArrayLike, strategy: str) -> Pol
     words = {name: origin.parameters[name] for name in ("nu", "class_balance", "intercept")}
     problem = polar_problem(origin.data, **words)
     (weight,) = given_weights(problem, np.atleast_2d(known), "known")
-    best = BestWeight(problem, GAMMA, weight / np.linalg.norm(weight), problem.value(weight))
+    best = _Known(problem, GAMMA, weight / np.linalg.norm(weight), problem.value(weight))
     relaxation = Relaxation(problem, best.value, "primal")
     faces = None
     if strategy == "literal":
