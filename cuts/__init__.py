@@ -14,22 +14,35 @@ from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.nu_path.cvar_profile import cvar_profile
 from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
+from tightmargin.cuts.separation.errors import SeparatorError
+from tightmargin.cuts.separation.result import SeparationResult
+from tightmargin.cuts.separation.separate import separate
+from tightmargin.cuts.separators.combinatorial_benders import combinatorial_benders
+from tightmargin.cuts.separators.conflicts import conflicts
+from tightmargin.cuts.separators.polar_cuts import concavity, facial
 from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 
 __all__ = [
     "Cut",
     "InvalidCutError",
+    "SeparationResult",
+    "SeparatorError",
     "branch_and_cut",
+    "combinatorial_benders",
+    "concavity",
     "concavity_cut",
+    "conflicts",
     "cutting_plane",
     "cvar_profile",
     "extended_nu_path",
+    "facial",
     "facial_cut",
     "hull_search",
     "lifted_cut",
     "load_cuts",
     "minimise_concave",
     "save_cuts",
+    "separate",
     "solve_lrcp",
     "tighten",
     "verify_cut",

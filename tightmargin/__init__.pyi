@@ -77,6 +77,7 @@ from .verbs import fit as fit
 from .verbs import load as load
 from .verbs import read_fitted as read_fitted
 from .verbs import rederive as rederive
+from .verbs import separate as separate
 from .verbs import show as show
 from .verbs import solve as solve
 from .verbs import solve_isolated as solve_isolated

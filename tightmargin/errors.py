@@ -1,6 +1,6 @@
 """What is raised: refusals before any solver starts, and results that are not certified."""
 
-from tightmargin.cuts import InvalidCutError
+from tightmargin.cuts import InvalidCutError, SeparatorError
 from tightmargin.experiments.estimators.certification import UncertifiedError, UncertifiedWarning
 from tightmargin.solvers import (
     DomainError,
@@ -19,6 +19,7 @@ __all__ = [
     "NumberError",
     "ProblemClassError",
     "RefusedError",
+    "SeparatorError",
     "SizeLimitError",
     "SolverNotInstalledError",
     "UncertifiedError",

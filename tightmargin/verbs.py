@@ -1,6 +1,6 @@
 """The verbs of the front door; importing them registers every method, those of cuts included."""
 
-from tightmargin.cuts import tighten
+from tightmargin.cuts import separate, tighten
 from tightmargin.experiments.data.specs import load
 from tightmargin.experiments.estimators.certification import UncertifiedError, UncertifiedWarning
 from tightmargin.experiments.estimators.certifying import certify_fitted
@@ -43,6 +43,7 @@ __all__ = [
     "load",
     "read_fitted",
     "rederive",
+    "separate",
     "show",
     "solve",
     "solve_isolated",

@@ -158,6 +158,12 @@ class Cut(Printed):
         title = self.name if name is None else name
         if model.find_component(title) is not None:
             raise ValueError(f"the model has a component {title}: give the cut another name")
+        constraint = pyo.Constraint(expr=self.relation(model, level))
+        model.add_component(title, constraint)
+        return constraint
+
+    def relation(self, model: pyo.ConcreteModel, level: Any = None) -> Any:
+        """The cut over the variables of a model, which is left as it is; see `add_to`."""
         body = pyo.quicksum(
             factor * variable
             for key, part in self.coefficients.items()
@@ -168,9 +174,7 @@ class Cut(Printed):
         )
         if level is None:
             level = level_of(model, self.origin.problem)
-        constraint = pyo.Constraint(expr=body <= self.rhs * level)
-        model.add_component(title, constraint)
-        return constraint
+        return body <= self.rhs * level
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionary; infinities as null."""

@@ -30,8 +30,8 @@ MORE = {
     ),
     "cuts": (
         "cut.cut", "cut.scaling", "cut.files", "generation.concavity", "generation.facial",
-        "outer_loop.trace", "outer_loop.result", "search.result", "nu_path.row", "nu_path.result",
-        "nu_path.chords",
+        "outer_loop.trace", "outer_loop.result", "separation.asking", "separation.found_rows",
+        "search.result", "nu_path.row", "nu_path.result", "nu_path.chords",
     ),
     "experiments": (
         "statistics.risk_bounds", "statistics.margin_errors",
@@ -105,7 +105,7 @@ TASKS = {
     "search": Task(
         "Searches and cuts",
         "Global searches, heuristics and cuts; `tm.solve` takes most searches as a `method`.",
-        (),
+        ("separate",),
         ("search", "cuts"),
     ),
     "plots": Task("Plots", "", (), ("plots",)),

@@ -50,7 +50,7 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     refuse_huge_bounds(name, form)
     implied = name == "gurobi" and any(is_implied(row) for row in form.quadratic)
     solver = gurobi_with_indicators() if implied else SolverFactory(INTERFACES[name])
-    _refuse_unknown_options(name, limits.options)
+    refuse_unknown_options(name, limits.options)
     options = _DEFAULTS[name] | dict(limits.options)
     if limits.seed is not None:
         options.setdefault(_SEED[name], limits.seed)
@@ -81,7 +81,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     return replace(claim, log=claim.log + finished.value.log)
 
 
-def _refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
+def refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for an option of SCIP or Gurobi that is none, or a value it cannot have."""
     if not options:
         return
     if name == "scip":

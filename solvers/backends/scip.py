@@ -8,6 +8,7 @@ which only that interface reads, still go there, without a log.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -45,8 +46,16 @@ _STATUS = {
 }
 
 
-def run(form: StandardForm, limits: Limits) -> Claim:
-    """Solve a model with rows of degree at most two."""
+def run(
+    form: StandardForm, limits: Limits, prepare: Callable[[Any, list[Any]], None] | None = None
+) -> Claim:
+    """Solve a model with rows of degree at most two.
+
+    Parameters
+    ----------
+    prepare : callable(model, variables), optional
+        Gets the model of SCIP with its variables, in the order of the columns, before it is solved.
+    """
     import pyscipopt
 
     refuse_huge_bounds("scip", form)
@@ -73,6 +82,8 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     _set_objective(model, form, x, pyscipopt.quicksum)
     _set_start(model, form, x)
     progress = _watched(model)
+    if prepare is not None:
+        prepare(model, x)
 
     def state() -> State:
         progress.nodes = model.getNNodes()  # a counter; no event tells of every node

@@ -5,14 +5,19 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.tree.derived import Step
 from tightmargin.solvers.proofs.tree.minorant import Minorant, SparseMultipliers
 from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, leaf_value
+
+Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +111,31 @@ class GrowingTree:
             low, high = low.copy(), high.copy()
             low[j] = high[j] = 1.0 - costly
         return number, low, high
+
+    def renumber(self, places: Index) -> None:
+        """Give the rows of all multipliers the numbers that they have now that others joined them.
+
+        Parameters
+        ----------
+        places : array
+            The new number of each row, by its old one.
+        """
+        moved: dict[int, SparseMultipliers] = {}
+
+        def of(given: SparseMultipliers) -> SparseMultipliers:
+            if id(given) not in moved:
+                moved[id(given)] = replace(given, rows=places[given.rows])
+            return moved[id(given)]
+
+        kept, open_nodes = self._certificates, self._heap
+        self._certificates = [of(certificate) for certificate in kept]
+        self._numbers = {id(found): k for k, found in enumerate(self._certificates)}
+        self._heap = [
+            (bound, tie, node if node.parent is None else replace(
+                node, parent=replace(node.parent, multipliers=of(node.parent.multipliers))
+            ))
+            for bound, tie, node in open_nodes
+        ]  # fmt: skip
 
     def proof(self, cutoff: float, rounds: Sequence[tuple[Step, ...]]) -> TreeProof:
         """The tree as it stands, open nodes with what their parents say of them."""

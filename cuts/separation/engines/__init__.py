@@ -1,0 +1,1 @@
+"""What solves a model and asks for rows on the way."""

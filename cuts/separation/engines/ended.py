@@ -1,0 +1,43 @@
+"""What an engine hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
+from tightmargin.solvers.result import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """Where a run ended.
+
+    Attributes
+    ----------
+    stop : StopReason
+        PROVEN says that the engine has nothing left to do.
+    status : Status
+        Of the point, as the engine says.
+    x : array (n,) or None
+        The best accepted point; where there is none, it is none.
+    claimed : float or None
+        The engine's own bound on the minimisation, its word.
+    duals : Multipliers or None
+        Of the model with all rows, at the last solve.
+    proof : LowerBound, Infeasible or None
+        Of the model with all rows, where the engine proves what it says.
+    """
+
+    stop: StopReason
+    status: Status
+    message: str
+    x: Array | None = None
+    claimed: float | None = None
+    duals: Multipliers | None = None
+    proof: LowerBound | Infeasible | None = None
+    version: str = ""
+    nodes: int | None = None
+    log: str = ""

@@ -1,0 +1,1 @@
+"""Separators of the library: functions that make what `separate` takes."""

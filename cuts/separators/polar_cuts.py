@@ -1,0 +1,182 @@
+"""Concavity and facial cuts of the extended nu-SVC as separators of its polytope.
+
+The model is extended_nu_svc_polar, where a longest w is looked for, with a linear objective in the
+place of the norm, so that any engine has a vertex to show. The cuts keep what is longer than a
+known weight: a point that long is accepted, and where nothing is left, none is longer. They are
+derived again before they enter, up to rounding: the verdict rests on that, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+
+from tightmargin.cuts.cut.cut import Cut
+from tightmargin.cuts.cut.model_rows import LEVEL_HELD, level_of
+from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
+from tightmargin.cuts.generation.separation import BestWeight, VertexCuts
+from tightmargin.cuts.generation.verification import verify_cut
+from tightmargin.cuts.relaxation.faces import FaceProgram
+from tightmargin.cuts.relaxation.pool import Pool
+from tightmargin.cuts.relaxation.relaxation import Found, Relaxation
+from tightmargin.cuts.search.run import given_weights
+from tightmargin.cuts.separators.proven_row import ProvenRow
+from tightmargin.formulations.catalogue import Origin, origin_now
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.printing import Page, Readable
+from tightmargin.solvers.persistent.result import LiveResult
+
+GAMMA = 1e-6  # by so much, relative, a weight must be longer than the known one to be accepted
+LEAST_DEPTH = 1e-6
+
+
+class StalledError(Exception):
+    """A point is too short to be accepted, and no cut that removes it can be had."""
+
+
+class _Known(BestWeight):
+    """A weight that stays the one that was given: what is longer than it is for the engine."""
+
+    def record(self, weight: Array) -> None:
+        """Leave everything as it is."""
+
+
+def concavity(model: pyo.ConcreteModel, *, known: ArrayLike) -> PolarCuts:
+    """The separator of concavity cuts of an extended_nu_svc_polar model, for `separate`.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Of extended_nu_svc_polar, with a linear objective in the place of its own.
+    known : array (k,)
+        A direction w, or (w, b) with a penalised intercept, of any length: what is not longer on
+        the boundary of the polytope than its multiple there may be cut off.
+
+    Raises
+    ------
+    ValueError
+        Another model, or no direction.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> best = tm.search.cutting_plane(data, nu=0.1).best.weight
+    >>> model = tm.extended_nu_svc_polar(data, nu=0.1)
+    >>> model.objective.deactivate()
+    >>> model.along = pyo.Objective(expr=-model.w[0] - model.w[1])
+    >>> tm.separate(model, tm.cuts.concavity(model, known=best)).status.value
+    'infeasible'
+    """
+    return _separator(model, known, "concavity")
+
+
+def facial(model: pyo.ConcreteModel, *, known: ArrayLike) -> PolarCuts:
+    """The separator of facial cuts, and of concavity cuts where no facial one can be had.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        As for `concavity`.
+    known : array (k,)
+        As for `concavity`.
+
+    Raises
+    ------
+    ValueError
+        Another model, or no direction.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> best = tm.search.cutting_plane(data, nu=0.1).best.weight
+    >>> model = tm.extended_nu_svc_polar(data, nu=0.1)
+    >>> model.objective.deactivate()
+    >>> model.along = pyo.Objective(expr=-model.w[0] - model.w[1])
+    >>> tm.separate(model, tm.cuts.facial(model, known=best)).status.value
+    'infeasible'
+    """
+    return _separator(model, known, "literal")
+
+
+def _separator(model: pyo.ConcreteModel, known: ArrayLike, strategy: str) -> PolarCuts:
+    built = getattr(model, "origin", None)
+    if not isinstance(built, Origin) or built.entry not in LEVEL_HELD:
+        raise ValueError(f"the model must be one of {' or '.join(LEVEL_HELD)}")
+    origin = origin_now(model)
+    words = {name: origin.parameters[name] for name in ("nu", "class_balance", "intercept")}
+    problem = polar_problem(origin.data, **words)
+    (weight,) = given_weights(problem, np.atleast_2d(known), "known")
+    best = _Known(problem, GAMMA, weight / np.linalg.norm(weight), problem.value(weight))
+    relaxation = Relaxation(problem, best.value, "primal")
+    faces = None
+    if strategy == "literal":
+        faces = FaceProgram(Relaxation(problem, best.value, "primal", rebuilds=False))
+    vertices = VertexCuts(
+        problem, strategy, "projected", LEAST_DEPTH, relaxation, Pool(relaxation), faces, best, None
+    )
+    name = "concavity" if strategy == "concavity" else "facial"
+    return PolarCuts(model, problem, vertices, name)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolarCuts(Readable):
+    """What `concavity` and `facial` make: a function of a point, with the cuts it has found.
+
+    Attributes
+    ----------
+    model : ConcreteModel
+    problem : PolarProblem
+    name : str
+    cuts : list of Cut
+    """
+
+    model: pyo.ConcreteModel
+    problem: PolarProblem
+    vertices: VertexCuts
+    name: str
+    cuts: list[Cut] = field(default_factory=list)
+    needs_vertices: ClassVar[bool] = True
+
+    def _page(self) -> Page:
+        return Page(f"Separator {self.name}: {len(self.cuts)} cuts of {self.problem._title()}", [])
+
+    def __call__(self, point: Any) -> list[ProvenRow]:
+        """A cut that removes a vertex; none where it is longer than the known weight.
+
+        Raises
+        ------
+        StalledError
+            It is shorter, and no cut can be had.
+        """
+        level = float(level_of(self.model, self.problem.fingerprint))
+        weight = self.problem.weight(point) / level
+        if float(np.linalg.norm(weight)) >= self.vertices.best.gamma:
+            return []
+        # In the space of weights nothing is asked of the live program's own answer.
+        cut, why = self.vertices.cut_at(Found(weight, cast(LiveResult, None)))
+        if cut is None:
+            raise StalledError(f"no cut removes a point that is too short ({why})")
+        cut = cut.numbered(len(self.cuts), len(self.cuts))
+        if not self.vertices.pool.add(cut):
+            raise StalledError(f"{cut.name} says what an earlier cut says")
+        if self.vertices.faces is not None:
+            self.vertices.faces.relaxation.add(cut)
+        earlier = tuple(self.cuts)
+        self.cuts.append(cut)
+        return [
+            ProvenRow(
+                cut.relation(self.model),
+                lambda: verify_cut(cut, self.problem, earlier),
+                math.inf,
+                exact=False,
+            )
+        ]

@@ -1,0 +1,357 @@
+"""What separators of the library prove: against enumeration, and against those who pretend."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references.brute_force import least, signed_rows, zero_one_optima
+from tests.references.polytope_corners import corners
+from tightmargin.cuts.separators.combinatorial_benders import CombinatorialBenders
+from tightmargin.cuts.separators.polar_cuts import StalledError
+from tightmargin.cuts.separators.proven_row import ProvenRow
+from tightmargin.solvers.proofs.verdict import Verdict
+
+
+def points(n: int = 8, seed: int = 0) -> tm.TrainingData:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1, -1)
+    return tm.TrainingData(rng.standard_normal((n, 2)) + 0.5 * y[:, None], y)
+
+
+def master(n: int, price: float = 1.0, **bounds: Any) -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel()
+    model.z = pyo.Var(range(n), domain=pyo.Binary)
+    model.norm2 = pyo.Var(bounds=(0, None))
+    model.objective = pyo.Objective(expr=model.norm2 + price * sum(model.z.values()))
+    return model
+
+
+# --- combinatorial Benders -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_rows_hold_at_every_point_of_the_problem(intercept: str) -> None:
+    """Asked at all z, with any norm: no row cuts off a z with the norm that it costs."""
+    data, n = points(), 8
+    model = master(n)
+    cuts = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept=intercept)
+    rows, price = signed_rows(data, intercept)
+    every = [np.array(z, dtype=float) for z in itertools.product((0.0, 1.0), repeat=n)]
+    costs = [
+        least(price, np.zeros(len(price)), rows[z < 0.5], np.ones(int((z < 0.5).sum())))
+        if (z < 0.5).any()
+        else 0.0
+        for z in every
+    ]
+    found = 0
+    for z, cost in zip(every, costs, strict=True):
+        for norm2 in (0.0, 0.5 * cost, cost * (1 + 1e-6) + 1e-6):
+            if not math.isfinite(norm2):
+                continue
+            given = cuts(_Values(model, z, norm2))
+            assert len(given) <= 1
+            if norm2 > cost:
+                assert given == [], "a point of the problem misses nothing"
+            for row in given:
+                found += 1
+                row.verify()
+                assert row.exact
+                body = _as_function(row, model)
+                kept = [body(other, value) for other, value in zip(every, costs, strict=True)]
+                assert min(kept) > -1e-6
+                assert body(z, norm2) < 0
+    assert found > 100
+
+
+class _Values(dict[str, Any]):
+    """z and norm2 by variable."""
+
+    def __init__(self, model: pyo.ConcreteModel, z: Any, norm2: float) -> None:
+        super().__init__(z=z, norm2=norm2)
+        self.model = model
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key if isinstance(key, str) else key.name)
+
+
+def _as_function(row: ProvenRow, model: pyo.ConcreteModel) -> Any:
+    """How far (z, norm2) is inside a row; a point that nothing keeps has any norm."""
+    constraint = pyo.Constraint(expr=row.relation)
+    constraint.construct()
+
+    def inside(z: Any, norm2: float) -> float:
+        if not math.isfinite(norm2):
+            return 0.0
+        for variable, value in zip(model.z.values(), z, strict=True):
+            variable.set_value(value)
+        model.norm2.set_value(norm2)
+        return float(constraint.slack()) / max(1.0, norm2)
+
+    return inside
+
+
+def test_a_row_whose_cost_is_raised_does_not_verify() -> None:
+    data = points()
+    model = master(8)
+    cuts = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept="penalised")
+    cost = cuts._cost(np.arange(5))
+    assert cost is not None
+    cuts._verify(cost)
+    with pytest.raises(tm.errors.InvalidCutError, match="is proven to cost"):
+        cuts._verify(replace(cost, rho=cost.rho * (1 + 1e-12)))
+    with pytest.raises(tm.errors.InvalidCutError, match="is proven to cost"):
+        cuts._verify(replace(cost, alpha=cost.alpha[::-1] ** 2))
+
+
+def test_points_that_nothing_keeps_are_told_from_points_that_cost_much() -> None:
+    """Points 1e-5 apart are kept by a norm of 4e10; a triangle around another point, by none."""
+    near = tm.TrainingData([[1.0], [1.0 + 1e-5]], [-1, 1])
+    model = master(2)
+    cuts = tm.cuts.combinatorial_benders(near, model.z, model.norm2, intercept="free")
+    cost = cuts._cost(np.arange(2))
+    assert cost is not None
+    assert cost.rho == pytest.approx(4e10, rel=1e-4)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        corners = rng.standard_normal((3, 2))
+        inside = rng.dirichlet(np.ones(3)) @ corners
+        around = tm.TrainingData(np.vstack([corners, inside]), [1, 1, 1, -1])
+        model = master(4)
+        cuts = tm.cuts.combinatorial_benders(around, model.z, model.norm2, intercept="free")
+        cost = cuts._cost(np.arange(4))
+        assert cost is not None
+        assert cost.rho == math.inf
+        assert tm.separate(model, cuts).objective == 1
+
+
+def test_only_the_librarys_own_separators_are_trusted() -> None:
+    """A function that says of itself that it proves everything is a claim all the same."""
+    data = points()
+    model = master(8)
+    true = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept="free")
+
+    class Pretender(CombinatorialBenders):
+        name = "pretender"
+
+        def __call__(self, point: Any) -> list[ProvenRow]:
+            return []
+
+        def completed(self, form: Any, x: Any) -> Any:
+            return x
+
+    lying = Pretender(data, model.z, model.norm2, "free")
+    found = tm.separate(model, lying)
+    assert found.objective == 0
+    assert found.verdict is Verdict.NOT_CERTIFIED
+    assert "the word of separator pretender" in found.certificate.reason
+    both = tm.separate(model, [true, lambda point: []])
+    assert both.verdict is Verdict.NOT_CERTIFIED
+    assert tm.separate(model, true).verdict is Verdict.CERTIFIED
+    forged = ProvenRow(model.z[0] >= 1, lambda: None)
+    assert tm.separate(model, [true, lambda p: [forged]]).verdict is Verdict.NOT_CERTIFIED
+
+
+def test_z_that_is_no_longer_binary_is_no_01_loss() -> None:
+    """Between 0 and 1 the rows of Benders need not hold."""
+    model = master(8)
+    cuts = tm.cuts.combinatorial_benders(points(), model.z, model.norm2, intercept="free")
+    for z in model.z.values():
+        z.domain = pyo.NonNegativeIntegers
+        z.setub(2)
+    found = tm.separate(model, cuts)
+    assert found.verdict is Verdict.NOT_CERTIFIED
+    assert "z is not binary" in found.certificate.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"z": "norm2"}, "z must be a variable with 8 elements"),
+        ({"norm2": "z"}, "norm2 must be a single variable"),
+        ({"intercept": "some"}, "intercept"),
+    ],
+)
+def test_what_is_no_master_is_refused(change: dict[str, str], words: str) -> None:
+    model = master(8)
+    given = {"z": model.z, "norm2": model.norm2, "intercept": "free"}
+    for name, other in change.items():
+        given[name] = other if name == "intercept" else getattr(model, other)
+    with pytest.raises(ValueError, match=words):
+        tm.cuts.combinatorial_benders(points(), **given)
+    relaxed = pyo.ConcreteModel()
+    relaxed.z, relaxed.norm2 = pyo.Var(range(8), bounds=(0, 1)), pyo.Var()
+    with pytest.raises(ValueError, match="z must be binary"):
+        tm.cuts.combinatorial_benders(points(), relaxed.z, relaxed.norm2, intercept="free")
+    weighted = tm.TrainingData(points().X, points().y, sample_weight=np.arange(1.0, 9.0))
+    with pytest.raises(ValueError, match="weight"):
+        tm.cuts.combinatorial_benders(weighted, model.z, model.norm2, intercept="free")
+
+
+# --- conflicts -----------------------------------------------------------------------------------
+
+
+def loss(data: tm.TrainingData, price: float = 0.7) -> pyo.ConcreteModel:
+    return tm.zero_one_big_m(data, penalty=price, big_m=50.0, intercept="penalised")
+
+
+@pytest.mark.parametrize("engine", ["branch-and-bound", "scip"])
+def test_conflicts_of_an_edited_model_keep_what_is_below_the_cutoff(engine: str) -> None:
+    """Every z whose cost is at most the cutoff meets every row: by enumeration, with the edit."""
+    data = points(9, seed=4)
+    rows, price = signed_rows(data, "penalised")
+    model = loss(data)
+    model.mine = pyo.Constraint(expr=model.w[0] >= 0.3)
+    beside = np.vstack([rows, [1.0, 0.0, 0.0]])
+    costs = {}
+    for z in itertools.product((0, 1), repeat=9):
+        kept = [i for i in range(9) if not z[i]] + [9]
+        right = np.r_[np.ones(len(kept) - 1), 0.3]
+        costs[z] = 0.7 * sum(z) + least(price, np.zeros(3), beside[kept], right)
+    optimum = min(costs.values())
+    cutoff = optimum * 1.05
+    cuts = tm.cuts.conflicts(model, model.z, cutoff=cutoff)
+    found = tm.separate(model, cuts, engine=engine, fractional=True)
+    assert len(found.rows) >= 1
+    for row in found.rows:
+        assert row.exact
+        members = [str(v) for v in model.z.values()]
+        named = [k for k, name in enumerate(members) if f"{name} " in f"{row.relation} "]
+        assert named
+        assert all(any(z[k] for k in named) for z, cost in costs.items() if cost <= cutoff)
+    assert found.objective == pytest.approx(optimum, rel=1e-6)
+    assert found.verdict is Verdict.CERTIFIED, found.certificate.reason
+
+
+def test_a_cutoff_below_the_optimum_is_a_bound_and_never_infeasible() -> None:
+    data = points(8, seed=2)
+    (optimum,) = zero_one_optima(data, [0.7], "penalised")
+    model = loss(data)
+    cuts = tm.cuts.conflicts(model, model.z, cutoff=0.9 * optimum)
+    found = tm.separate(model, cuts, fractional=True)
+    assert found.bound is not None
+    assert found.bound <= optimum
+    assert found.verdict is not Verdict.CERTIFIED
+    assert found.status != "infeasible"
+
+
+def test_a_model_that_was_changed_since_is_not_what_conflicts_speak_of() -> None:
+    data = points(8, seed=2)
+    (optimum,) = zero_one_optima(data, [0.7], "penalised")
+    model = loss(data)
+    cuts = tm.cuts.conflicts(model, model.z, cutoff=optimum * 1.01)
+    model.penalty.set_value(0.1)  # cheaper points, which the conflicts know nothing of
+    found = tm.separate(model, cuts, fractional=True)
+    assert found.verdict is Verdict.NOT_CERTIFIED
+    assert "not the one that conflicts were asked for" in found.certificate.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"cutoff": math.inf}, "cutoff must be"), ({"z": "w"}, "z must be binary")],
+)
+def test_what_conflicts_are_not_for(given: dict[str, Any], words: str) -> None:
+    model = loss(points())
+    z = getattr(model, given.get("z", "z"))
+    with pytest.raises(ValueError, match=words):
+        tm.cuts.conflicts(model, z, cutoff=given.get("cutoff", 1.0))
+    with pytest.raises(ValueError, match="must be a variable of the model"):
+        tm.cuts.conflicts(loss(points()), z, cutoff=1.0)
+
+
+# --- concavity and facial cuts in a live linear program ------------------------------------------
+
+
+def along(data: tm.TrainingData, nu: float) -> pyo.ConcreteModel:
+    model = tm.extended_nu_svc_polar(data, nu=nu)
+    model.objective.deactivate()
+    model.along = pyo.Objective(expr=-model.w[0] - model.w[1])
+    return model
+
+
+def _or_stalled(model: pyo.ConcreteModel, cuts: Any, engine: str) -> tm.cuts.SeparationResult:
+    """The result, also of a run that ended at a vertex as long as the known one."""
+    try:
+        return tm.separate(model, cuts, engine=engine)
+    except tm.errors.SeparatorError as error:
+        if not isinstance(error.__cause__, StalledError):
+            raise
+        return error.result
+
+
+@pytest.mark.parametrize("engine", ["live", "highs"])
+@pytest.mark.parametrize("kind", ["concavity", "facial"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_cuts_in_a_live_program_leave_nothing_longer_than_the_optimum(
+    engine: str, kind: str, seed: int
+) -> None:
+    data = tm.data.outlier_data("clustered", n=14, d=2, sigma=0.5, seed=seed)
+    best = tm.search.hull_search(data, nu=0.15)
+    model = along(data, 0.15)
+    cuts = getattr(tm.cuts, kind)(model, known=best.best.weight)
+    found = tm.separate(model, cuts, engine=engine)
+    assert found.status == "infeasible", found.message
+    assert found.verdict is Verdict.NOT_CERTIFIED, "their proof is one up to rounding"
+    # A direction that is worse leaves a longer vertex, or runs into one of its own length.
+    for known in ([1.0, -0.3], [0.2, 1.0]):
+        model = along(data, 0.15)
+        cuts = getattr(tm.cuts, kind)(model, known=known)
+        gamma = cuts.vertices.best.gamma
+        found = _or_stalled(model, cuts, engine)
+        for cut in cuts.cuts:
+            for corner in corners(data, 0.15, cuts.problem.hulls.caps):
+                if np.linalg.norm(corner) > gamma * (1 + 1e-7):
+                    at = cuts.problem.split(corner)
+                    assert cut.violation(at) <= 1e-7 * cut.size_at(at)
+        if found.objective is not None:
+            assert np.linalg.norm(found.values["w"]) >= gamma
+
+
+def test_a_debug_point_finds_a_cut_that_loses_an_optimum() -> None:
+    """What is cut below a length that is not known is what the debug point has."""
+    data = tm.data.outlier_data("clustered", n=14, d=2, sigma=0.5, seed=2)
+    best = tm.search.hull_search(data, nu=0.15).best
+    problem = tm.cuts.concavity(along(data, 0.15), known=best.weight).problem
+    corner = problem.onto_boundary(best.weight)
+    model = along(data, 0.15)
+    cuts = tm.cuts.concavity(model, known=best.weight)
+    cuts.vertices.best.value *= 0.5  # twice the length
+    inside = {name: part * (1 - 1e-9) for name, part in problem.point(corner).items()}
+    with pytest.raises(tm.errors.InvalidCutError, match="cuts off the debug point"):
+        tm.separate(model, cuts, debug=inside)
+
+
+def test_cuts_of_a_finished_loop_may_be_returned_as_they_are() -> None:
+    """Each is verified by nobody here, and counts as the word of the function."""
+    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    loop = tm.search.cutting_plane(data, nu=0.1)
+    model = along(data, 0.1)
+
+    def stored(point: Any) -> list[Any]:
+        return [cut for cut in loop.cuts if cut.violation({"w": point["w"]}) > 1e-6]
+
+    found = tm.separate(model, stored)
+    assert len(found.rows) >= 1
+    assert {row.verify for row in found.rows} == {None}
+    for row, step in zip(found.rows, found.trace, strict=True):
+        assert step.separator == "stored"
+        assert step.row == row.name
+
+
+def test_engines_without_vertices_are_refused_by_name() -> None:
+    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    model = along(data, 0.1)
+    cuts = tm.cuts.concavity(model, known=[1.0, 0.0])
+    with pytest.raises(ValueError, match=r"separator concavity .* take engine=live or highs"):
+        tm.separate(model, cuts, engine="scip")
+    with pytest.raises(ValueError, match="must be one of extended_nu_svc_polar"):
+        tm.cuts.concavity(tm.c_svc(data, C=1.0), known=[1.0, 0.0])
+    with pytest.raises(ValueError, match="known"):
+        tm.cuts.facial(model, known=[1.0, 0.0, 0.0])
