@@ -162,7 +162,7 @@ class PolarCuts(Readable):
         if float(np.linalg.norm(weight)) >= self.vertices.best.gamma:
             return []
         # In the space of weights nothing is asked of the live program's own answer.
-        cut, why = self.vertices.cut_at(Found(weight, cast(LiveResult, None)))
+        cut, why = self.vertices.cut_at(Found(weight, cast(LiveResult, None)), len(self.cuts))
         if cut is None:
             raise StalledError(f"no cut removes a point that is too short ({why})")
         cut = cut.numbered(len(self.cuts), len(self.cuts))
