@@ -32,7 +32,9 @@ from tightmargin.solvers.proofs.exact_sums.residuals import (
 from tightmargin.solvers.proofs.exact_sums.steps import ENCLOSED_LIMIT, Step, step_of
 from tightmargin.solvers.proofs.implied_limits import Reach
 
-FEW = 20  # multipliers with room for each equation
+# Multipliers with room for each equation, as far as a factorisation of so many entries allows, and
+# in any case; all of them are tried after those only within CELLS of entries.
+FEW, FEWEST, CELLS = 20, 3, 5_000_000
 FEW_ENTRIES = 5_000
 # As many entries are computed exactly within a few tenths of a second.
 ENTRY_LIMIT = 5_000_000
@@ -258,8 +260,10 @@ def _moved(
     ):
         inside = np.flatnonzero((room > least) & (high > low)[:linear])
         # Those with most room are enough, as a rule, and a factorisation of all takes far longer.
-        most = inside[np.argsort(-weight[inside], kind="stable")[: FEW * len(wrong)]]
-        for chosen in (most, inside) if len(most) < len(inside) else (inside,):
+        count = max(FEWEST * len(wrong), min(FEW * len(wrong), CELLS // len(wrong)))
+        most = inside[np.argsort(-weight[inside], kind="stable")[:count]]
+        more = len(most) < len(inside) and len(inside) * len(wrong) <= FEW * CELLS
+        for chosen in (most, inside) if more else (most,):
             weights = np.concatenate([weight[chosen], np.zeros(len(bends))])
             numbers = np.concatenate([chosen, bends])
             step = step_of(block[numbers].toarray(), weights, numbers, right, spread)

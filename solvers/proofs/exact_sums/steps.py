@@ -15,8 +15,8 @@ from tightmargin.solvers.exact_arithmetic import dyadic, scaled, solve_exactly
 from tightmargin.solvers.proofs.exact_sums.enclosed_solution import enclosed_solution
 
 # Equations that are solved in whole numbers; beyond that in floating point, up to those that take a
-# few hundredths of a second.
-FREE_LIMIT, ENCLOSED_LIMIT = 24, 150
+# few tenths of a second.
+FREE_LIMIT, ENCLOSED_LIMIT = 24, 1000
 # Moves of another size lose more than their last places.
 TINY, HUGE = Fraction(2) ** -900, Fraction(2) ** 900
 
