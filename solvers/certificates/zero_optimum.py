@@ -24,7 +24,8 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 # Rounding a point to these fractions of 1 finds what it is near, if that is simple.
 _GRIDS = (1.0, 2.0, 2.0**10, 2.0**20)
-TERM_LIMIT = 200_000
+# Entries that are read for each of many candidates, and for the few that solve the equations.
+TERM_LIMIT, LARGEST = 200_000, 10_000_000
 # Of the natural size of the objective: there a bound of exactly 0 is tried.
 NEARLY_ZERO = 1e-6
 
@@ -60,9 +61,10 @@ def zero_bound(subject: Subject, z: Array, cutoff: float) -> LowerBound | None:
 
 def zero_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
     """An exactly feasible point of objective 0, constant left out; None if none is near."""
-    if form.nonlinear or form.objective.Q.nnz + form.matrix.nnz > TERM_LIMIT:
+    terms = form.objective.Q.nnz + form.matrix.nnz
+    if form.nonlinear or terms > LARGEST:
         return None
-    for candidate in _candidates(form, x):
+    for candidate in _candidates(form, x) if terms <= TERM_LIMIT else ():
         if form.objective.varying(candidate) == 0:
             found = proven_point(form, candidate)
             if found is not None and found.varying <= 0:
