@@ -20,6 +20,7 @@ import numpy as np
 
 from tightmargin.cuts.bound_tightening.result import Tightened
 from tightmargin.cuts.bound_tightening.tighten import sdp_pays, tighten
+from tightmargin.cuts.edited_sphere.method import METHOD as BRANCH_AND_CUT
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.model_directions import (
     lower_at_nu_bar,
@@ -62,7 +63,7 @@ from tightmargin.solvers.result import Status
 Searched: TypeAlias = SearchResult | CuttingPlaneResult
 
 SEARCHED = ("extended_nu_svc", REVERSE, POLAR, CVAR)
-BRANCH_AND_CUT, CUTTING_PLANE, HULL, LOCAL = "branch-and-cut", "cutting-plane", "hull", "local"
+CUTTING_PLANE, HULL, LOCAL = "cutting-plane", "hull", "local"
 TOLERANCE = GAP_TOLERANCE / 2  # the other half is for what a change of units rounds away
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 NU_BAR = "nu_bar from below in exact arithmetic, and the largest slope of the optimum in nu"

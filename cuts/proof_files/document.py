@@ -21,12 +21,12 @@ from tightmargin.cuts.proof_files.directions import (
     Roles,
     directions_of,
 )
-from tightmargin.cuts.proof_files.rational_sphere import on_sphere
 from tightmargin.formulations.nu.extended_checks import weight_of
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
+from tightmargin.solvers.exact_points.rational_sphere import on_sphere
 from tightmargin.solvers.methods import DIRECT
 from tightmargin.solvers.proof_files.checker import Model, ProofError, number
 from tightmargin.solvers.proof_files.model_document import (

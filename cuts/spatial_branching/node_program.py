@@ -109,7 +109,7 @@ class BoxLP:
         self.size = largest_entry(hulls)
         self.rows = Rows(np.zeros((0, k)), np.zeros(0))
         self.solves = 0
-        self._whole, self._part = _new_highs(seed), _new_highs(seed)
+        self._whole, self._part = new_highs(seed), new_highs(seed)
         self._narrow = worthwhile(hulls)
         place = np.zeros(n, dtype=np.int32)
         for g, group in enumerate(hulls.groups):
@@ -298,7 +298,8 @@ class BoxLP:
         return (level + rest + rounding) / along * (1 + 1e-12)
 
 
-def _new_highs(seed: int) -> Any:
+def new_highs(seed: int) -> Any:
+    """HiGHS with the options of all nodes' programs."""
     import highspy
 
     lp = highspy.Highs()

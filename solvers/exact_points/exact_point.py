@@ -4,7 +4,7 @@ Candidates are tried from cheap to dear, and each is put to the kernel, which al
 is feasible; what is wrong here costs a verdict and never makes a false one. Every candidate has its
 equations solved on columns with room and its missed rows made up by columns of their own:
 
-    the point itself
+    the point itself, and where one row holds a norm the point moved onto that sphere
     the point scaled up or down by little: margins that are missed, norms that are exceeded
     a step towards a point strictly inside, the optimum of the model with tighter rows
     the same within the face that all points lie in, where rows imply equations
@@ -15,7 +15,9 @@ and the shortest step that is feasible counts.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.exact_points.equations import Equations, equations_of
 from tightmargin.solvers.exact_points.one_sided_columns import with_rows_met
 from tightmargin.solvers.exact_points.priced_columns import with_priced_lowered
+from tightmargin.solvers.exact_points.rational_sphere import norm_held
 from tightmargin.solvers.exact_points.squared_columns import with_squares_lowered
 from tightmargin.solvers.exact_points.tightened import Tightened
 from tightmargin.solvers.execution.limits import Limits
@@ -80,6 +83,15 @@ class Search:
             self.best = found
         return found.varying
 
+    def tried_with(self, x: Array, exact: Mapping[int, Fraction]) -> None:
+        """Put a candidate with some rational coordinates to the kernel, its rows met."""
+        x = x.copy()
+        for column, number in exact.items():
+            x[column] = float(number)
+        found = proven_point(self.model, with_rows_met(self.form, x, exact, clearly=False), exact)
+        if found is not None and (self.best is None or found.varying < self.best.varying):
+            self.best = found
+
     def settled(self, share: float) -> bool:
         """Whether a point is known that costs no more than a share of the objective."""
         if self.best is None:
@@ -118,6 +130,9 @@ def _near_by(search: Search, x: Array) -> None:
     form = search.form
     if not _misses_squares(form, x):
         search.tried(x, clearly=True)
+    held = None if search.settled(CHEAP) else norm_held(form, x)
+    if held is not None:
+        search.tried_with(x, held)
     if form.quadratic and not search.settled(CHEAP):
         _onto_quadratics(search, x)
     if not search.settled(CHEAP):

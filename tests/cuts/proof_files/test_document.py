@@ -17,11 +17,11 @@ from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.mutations import holder, is_number, other_number, places
 from tests.solvers.proof_files.test_checker import changed, rejected
 from tightmargin.cuts.proof_files import document as document_of_family
-from tightmargin.cuts.proof_files.rational_sphere import on_sphere
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.exact_points.rational_sphere import on_sphere
 from tightmargin.solvers.proof_files import checker
 
 Document = dict[str, Any]

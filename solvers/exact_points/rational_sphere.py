@@ -1,4 +1,8 @@
-"""Rational points of spheres."""
+"""Rational points of spheres, and of models that hold a norm.
+
+A row sum_j w_j^2 = s has hardly ever a solution in doubles, and where s or s / 2 is a square a
+rational one next to any direction.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,24 @@ from fractions import Fraction
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+
+def norm_held(form: StandardForm, x: Array) -> dict[int, Fraction] | None:
+    """Columns of the one row q sum_j x_j^2 = s of a form, moved onto it from a point (n,).
+
+    None where there is no such row, or more than one, or no rational point is known.
+    """
+    held = [row for row in form.quadratic if row.lower == row.upper]
+    if len(held) != 1:
+        return None
+    body, factor = held[0].body, Fraction(held[0].body.v[0])
+    squares = len(body.v) == len(body.index) and (body.i == body.j).all()
+    if not squares or body.a.any() or (body.v != body.v[0]).any() or not x[body.index].any():
+        return None
+    square = (Fraction(held[0].lower) - Fraction(body.constant)) / factor
+    found = on_sphere(x[body.index], square) if square > 0 else None
+    return None if found is None else dict(zip(body.index.tolist(), found, strict=True))
 
 
 def on_sphere(weight: Array, square: Fraction) -> list[Fraction] | None:

@@ -1,0 +1,382 @@
+"""Edited extended nu-SVCs: every direction of the plane, SCIP, and bounds from any multipliers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.repn import generate_standard_repn
+from scipy.optimize import linprog
+
+import tightmargin as tm
+from tests.references.polytope_corners import gauss
+from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
+from tightmargin.cuts.edited_sphere.search import edited_search
+from tightmargin.cuts.edited_sphere.statements import side_rows, violation
+from tightmargin.cuts.search.run import in_unit
+from tightmargin.cuts.spatial_branching.node_bound import (
+    Multipliers,
+    Rows,
+    SideRows,
+    largest_entry,
+    proven_bound,
+)
+from tightmargin.formulations.catalogue import origin_now
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.nu.weights import loss_weights
+from tightmargin.solvers.edits.variables import Added
+from tightmargin.solvers.exact_points.rational_sphere import norm_held
+from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+Edit = Callable[[pyo.ConcreteModel], None]
+DATA = gauss(3, 20, 2)
+ANGLES = np.linspace(0, 2 * np.pi, 2001)
+
+
+def of_row(build: Callable[[pyo.ConcreteModel], Any]) -> Edit:
+    def edit(model: pyo.ConcreteModel) -> None:
+        model.more = pyo.Constraint(expr=build(model))
+
+    return edit
+
+
+def fixed(name: str, value: float) -> Edit:
+    def edit(model: pyo.ConcreteModel) -> None:
+        model.find_component(name).fix(value)
+
+    return edit
+
+
+EDITS: dict[str, Edit] = {
+    "w above": of_row(lambda m: m.w[0] <= 0.5),
+    "w off": of_row(lambda m: m.w[0] <= -0.25),
+    "a sector": of_row(lambda m: m.w[0] + 2 * m.w[1] <= -1.3),
+    "two rows": of_row(lambda m: (0.1, m.w[0] - m.w[1], 0.4)),
+    "rho": of_row(lambda m: m.rho <= -0.05),
+    "xi": of_row(lambda m: sum(m.xi[i] for i in m.xi) <= 5.0),
+    "one xi": of_row(lambda m: m.xi[3] + 0.1 * m.w[0] <= 0.02),
+    "rho and xi": of_row(lambda m: 2 * m.rho + m.xi[1] - m.xi[2] + m.w[1] <= 0.3),
+    "w fixed": fixed("w[0]", 0.6),
+    "rho fixed": fixed("rho", 0.1),
+}
+OF_B: dict[str, Edit] = {
+    "b": of_row(lambda m: m.b + 0.5 * m.w[1] >= 0.1),
+    "b fixed": fixed("b", 0.25),
+    "b and rho": of_row(lambda m: m.b - m.rho + m.xi[0] <= -0.2),
+}
+MODES = ("free", "penalised", "none")
+CASES = [(mode, name) for mode in MODES for name in (*EDITS, *(OF_B if mode != "none" else ()))]
+
+
+def nu_of(mode: str, share: float = 0.5, data: TrainingData = DATA) -> float:
+    return share * nu_range(data, intercept=mode).nu_bar
+
+
+def edited(name: str, mode: str, data: TrainingData = DATA, **words: Any) -> pyo.ConcreteModel:
+    model = tm.extended_nu_svc(data, nu=nu_of(mode, data=data), intercept=mode, **words)
+    (EDITS | OF_B)[name](model)
+    return model
+
+
+def least(model: pyo.ConcreteModel, w: np.ndarray) -> float:
+    """The optimum over (b, rho, xi) at a given w, by a linear program written out here."""
+    origin = model.origin
+    data, n, d = origin.data, origin.data.n, origin.data.d
+    free = origin.parameters["intercept"] == "free"
+    place = {"b": 0, "rho": 1} | {f"xi[{i}]": 2 + i for i in range(n)}
+    margins = np.column_stack([-data.y, np.ones(n), -np.eye(n)])
+    rows, sides = list(margins), list(data.y * (data.X @ w))
+    for row in model.component_data_objects(pyo.Constraint):
+        if row.parent_component().name not in ("more",):
+            continue
+        repn = generate_standard_repn(row.body, compute_values=False)
+        own, constant = np.zeros(n + 2), float(pyo.value(repn.constant))
+        for number, variable in zip(repn.linear_coefs, repn.linear_vars, strict=True):
+            if variable.parent_component().name == "w":
+                constant += float(number) * w[variable.index()]
+            else:
+                own[place[variable.name]] += float(number)
+        for sign, end in ((1, row.upper), (-1, row.lower)):
+            if end is not None:
+                rows.append(sign * own)
+                sides.append(sign * (float(pyo.value(end)) - constant))
+    ends: list[Any] = [(None, None) if free else (0.0, 0.0), (None, None), *[(0.0, None)] * n]
+    for variable in model.component_data_objects(pyo.Var):
+        if variable.fixed and variable.name in place:
+            ends[place[variable.name]] = (variable.value, variable.value)
+    costs = np.r_[0.0, -origin.parameters["nu"], np.full(n, 1 / n)]
+    assert len(w) == d
+    found = linprog(costs, A_ub=np.array(rows), b_ub=np.array(sides), bounds=ends, method="highs")
+    return float(found.fun) if found.status == 0 else math.inf
+
+
+def scanned(model: pyo.ConcreteModel, directions: np.ndarray) -> float:
+    """Least value over directions, most of which the unedited h rules out without a program."""
+    origin = model.origin
+    problem = polar_problem(
+        origin.data, nu=origin.parameters["nu"], intercept=origin.parameters["intercept"]
+    )
+    values = np.array([support_value(problem.hulls, w) for w in directions])
+    best = math.inf
+    for k in np.argsort(values):
+        if values[k] >= best:
+            break
+        best = min(best, least(model, directions[k]))
+    return best
+
+
+# --- the optimum ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "name"), [case for case in CASES if case[0] != "penalised"])
+def test_the_optimum_is_that_of_every_direction(mode: str, name: str) -> None:
+    model = edited(name, mode)
+    result = tm.solve(model)
+    assert result.certificate.facts["engine"] == "branch_and_cut"
+    assert result.certificate.verdict.closed
+    circle = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
+    if name == "w fixed":
+        circle = np.array([[0.6, 0.8], [0.6, -0.8]])
+    else:  # the best direction, to which the grid adds its neighbours
+        circle = np.vstack([circle, result.values["w"] / np.linalg.norm(result.values["w"])])
+    best = scanned(model, circle)
+    bound = result.certificate.bound
+    assert bound is not None
+    assert bound <= best * (1 + 1e-9)
+    assert result.objective == pytest.approx(best, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [*(("penalised", name) for name in (*EDITS, *OF_B)), ("free", "w above")]
+)
+def test_the_optimum_is_that_of_scip(mode: str, name: str) -> None:
+    model = edited(name, mode)
+    own = tm.solve(model)
+    other = tm.solve(edited(name, mode), "scip")
+    assert own.certificate.verdict.closed
+    assert own.objective == pytest.approx(other.objective, rel=5e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_rows_in_three_dimensions_agree_with_scip(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = gauss(seed, 22, 3)
+    a, c = rng.standard_normal(3), float(rng.uniform(-0.4, 0.4))
+    g = rng.uniform(-1, 1, 22) * (seed % 2)
+    beta = float(rng.uniform(-1, 1)) * (seed % 3 == 0)
+
+    def build() -> pyo.ConcreteModel:
+        model = tm.extended_nu_svc(data, nu=nu_of("free", 0.6, data))
+        body = sum(a[j] * model.w[j] for j in range(3)) + beta * (model.b + model.rho)
+        model.more = pyo.Constraint(expr=body <= c)
+        if seed % 2:
+            model.other = pyo.Constraint(expr=sum(g[i] * model.xi[i] for i in range(22)) <= 1.0)
+        return model
+
+    own, other = tm.solve(build()), tm.solve(build(), "scip", time_limit=20.0)
+    assert own.certificate.verdict.closed
+    assert other.objective is not None
+    assert own.objective <= other.objective * (1 + 2e-6)
+    assert own.objective == pytest.approx(other.objective, rel=5e-6)
+
+
+def test_a_point_inside_the_rows_is_exact_and_the_verdict_certified() -> None:
+    for name in ("w above", "w off", "two rows", "rho", "xi"):
+        result = tm.solve(edited(name, "free"))
+        assert result.certificate.verdict is Verdict.CERTIFIED, name
+        assert result.certificate.primal_residual == 0.0
+        assert "every node bounded from its multipliers" in result.certificate.bound_method
+    # A fixed w leaves a sphere without a rational point that is known.
+    result = tm.solve(edited("w fixed", "free"))
+    assert result.certificate.verdict is Verdict.WITHIN_TOLERANCE
+
+
+def test_the_scale_of_perez_cruz_is_another_unit() -> None:
+    plain = tm.solve(edited("w off", "free"))
+    model = tm.extended_nu_svc(DATA, nu=nu_of("free"), scale="perez_cruz")
+    model.more = pyo.Constraint(expr=model.w[0] <= -0.25 * math.sqrt(2))
+    scaled = tm.solve(model)
+    assert scaled.certificate.verdict.closed
+    assert scaled.objective == pytest.approx(DATA.n * math.sqrt(2) * plain.objective, rel=2e-6)
+
+
+def test_a_row_that_all_keep_changes_nothing() -> None:
+    model = tm.extended_nu_svc(DATA, nu=nu_of("free"))
+    expected = tm.solve(model).objective
+    model.more = pyo.Constraint(expr=model.w[0] + model.w[1] <= 10.0)
+    result = tm.solve(model, method="branch-and-cut")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_scaled_and_moved_points_have_the_same_verdict() -> None:
+    plain = tm.solve(edited("w off", "free"))
+    for scale, shift in ((1e4, 0.0), (1e-4, 0.0), (1.0, 1e3)):
+        data = TrainingData(DATA.X * scale + shift, DATA.y)
+        model = tm.extended_nu_svc(data, nu=nu_of("free"))
+        model.more = pyo.Constraint(expr=model.w[0] <= -0.25)
+        result = tm.solve(model)
+        assert result.certificate.verdict.closed
+        assert result.objective == pytest.approx(plain.objective * scale, rel=2e-6)
+
+
+# --- what has no point, and what is refused -------------------------------------------------------
+
+
+def test_rows_that_leave_nothing_are_not_proven_to_have_an_optimum() -> None:
+    model = tm.extended_nu_svc(DATA, nu=nu_of("free"))
+    model.more = pyo.Constraint(expr=model.w[0] >= 1.5)
+    result = tm.solve(model, method="branch-and-cut")
+    assert result.objective is None
+    assert not result.certificate.verdict.closed
+    assert "no point that keeps the rows was found" in result.message
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (of_row(lambda m: m.w[0] * m.w[1] <= 0.1), "quadratic"),
+        (lambda m: setattr(m.w[0], "domain", pyo.Integers), "integer"),
+        (lambda m: m.margin[0].deactivate(), "margin"),
+        (of_row(lambda m: m.w[0] <= 1e101), "beyond"),
+    ],
+)
+def test_other_edits_are_refused_by_name(edit: Edit, words: str) -> None:
+    model = tm.extended_nu_svc(DATA, nu=nu_of("free"))
+    edit(model)
+    with pytest.raises(ValueError, match=rf"branch-and-cut does not take this edit: .*{words}"):
+        tm.solve(model, method="branch-and-cut")
+
+
+def test_above_nu_bar_an_edit_is_for_others() -> None:
+    model = tm.extended_nu_svc(DATA, nu=1.1 * nu_range(DATA).nu_bar)
+    model.more = pyo.Constraint(expr=model.w[0] <= 0.1)
+    with pytest.raises(ValueError, match="at nu_bar and above"):
+        tm.solve(model, method="branch-and-cut")
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+def read(model: pyo.ConcreteModel, *added: Added) -> tuple[PolarProblem, SideRows]:
+    origin = origin_now(model)
+    words = {word: origin.parameters[word] for word in ("nu", "intercept")}
+    problem = polar_problem(origin.data, **words)
+    rows = side_rows(origin, problem, added)
+    assert isinstance(rows, SideRows)
+    return problem, rows
+
+
+ROWS = (
+    Added("one", ("row", (("w[0]", 1.0), ("b", 0.5), ("xi[3]", 0.25)), (), -np.inf, 0.3)),
+    Added("two", ("row", (("rho", -1.0), ("xi[1]", -0.5), ("w[1]", 0.1)), (), -0.9, 0.4)),
+)
+
+
+def test_any_multipliers_bound_every_point_from_below() -> None:
+    """Random multipliers, and points that are sampled: no bound is above one of them."""
+    rng = np.random.default_rng(0)
+    problem, side = read(tm.extended_nu_svc(DATA, nu=nu_of("free")), *ROWS)
+    hulls, unit = in_unit(problem.hulls)
+    caps = loss_weights(DATA, "uniform")
+    points = []
+    while len(points) < 3000:
+        w = rng.standard_normal(2)
+        w /= np.linalg.norm(w)
+        b, rho = rng.uniform(-0.5, 0.5, 2)
+        xi = np.maximum(0.0, rho - hulls.signed @ w - hulls.y * b) + 0.1 * rng.exponential(1, 20)
+        at = {"w": w, "b": np.array(b), "rho": np.array(rho), "xi": xi}
+        if (violation(side, at) <= 0).all():
+            points.append((w, float(caps @ xi) - hulls.nu * rho))
+    weights = np.array([w for w, _ in points])
+    values = np.array([value for _, value in points])
+    none = Rows(np.zeros((0, 2)), np.zeros(0))
+    finite = 0
+    for _ in range(300):
+        ends = np.sort(rng.uniform(-1, 1, (2, 2)), axis=0)
+        lower, upper = ends
+        inside = ((weights >= lower) & (weights <= upper)).all(axis=1)
+        beside = rng.uniform(0, 0.02 if rng.random() < 0.5 else 0.3, len(side.most))
+        found = Multipliers(
+            rng.uniform(0, 2, 20) * caps, float(rng.uniform(0, 1)), np.zeros(0), beside
+        )
+        bound = proven_bound(hulls, largest_entry(hulls), found, (lower, upper), none, 1.0, side)
+        finite += bool(np.isfinite(bound.value) and inside.any())
+        assert not inside.any() or bound.value <= values[inside].min()
+    assert finite > 30
+    assert unit > 0
+
+
+def test_multipliers_that_leave_no_mass_prove_nothing() -> None:
+    problem, side = read(tm.extended_nu_svc(DATA, nu=nu_of("free")), *ROWS)
+    hulls, _ = in_unit(problem.hulls)
+    none, box = Rows(np.zeros((0, 2)), np.zeros(0)), (-np.ones(2), np.ones(2))
+    caps = hulls.caps
+    for beside in (np.array([0.0, 0.0, 1e3]), np.array([0.0, 0.0, 50.0]), np.full(3, np.nan)):
+        found = Multipliers(caps.copy(), 0.0, np.zeros(0), beside)
+        bound = proven_bound(hulls, largest_entry(hulls), found, box, none, 1.0, side)
+        assert bound.value == -np.inf
+
+
+def test_the_rows_are_those_of_the_data() -> None:
+    """In centred points and units the same as in the model's own variables."""
+    data = TrainingData(DATA.X * 7 + np.array([30.0, -5.0]), DATA.y)
+    problem, side = read(tm.extended_nu_svc(data, nu=nu_of("free")), *ROWS)
+    _, unit = in_unit(problem.hulls)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        w, b, rho = rng.standard_normal(2), *rng.standard_normal(2)
+        w, xi = w / np.linalg.norm(w), rng.exponential(1, 20)
+        at = {
+            "w": w, "b": np.array((b + w @ problem.shift) / unit), "rho": np.array(rho / unit),
+            "xi": xi / unit,
+        }  # fmt: skip
+        missed = violation(side, at)
+        one = w[0] + 0.5 * b + 0.25 * xi[3] - 0.3
+        two = -rho - 0.5 * xi[1] + 0.1 * w[1]
+        expected = np.array([one, two - 0.4, -0.9 - two])
+        assert (np.sign(missed) == np.sign(expected)).all()
+        scale = np.abs(missed / expected)
+        assert scale == pytest.approx(np.array([scale[0], scale[1], scale[1]]), rel=1e-9)
+
+
+def test_a_search_stopped_early_keeps_a_true_bound() -> None:
+    data = gauss(7, 60, 4)
+    model = tm.extended_nu_svc(data, nu=nu_of("free", 0.5, data))
+    problem, side = read(model, Added("w[0]", ("upper", "w[0]", -0.2)))
+    whole = edited_search(problem, side, tolerance=1e-6, time_limit=60.0, seed=0)
+    early = edited_search(problem, side, tolerance=1e-6, time_limit=1e-3, seed=0)
+    assert whole.proven
+    assert not early.proven
+    assert early.bound <= whole.best.objective
+    assert whole.best.weight[0] <= -0.2
+
+
+# --- exact points ---------------------------------------------------------------------------------
+
+
+def test_the_norm_row_is_met_by_rational_numbers() -> None:
+    form = standard_form(edited("w above", "free"))
+    x = np.zeros(form.n)
+    columns, _ = form.columns.of(edited("w above", "free").w)
+    found = None
+    for direction in ([0.3, 0.7], [-1.0, 1e-3]):
+        x[:] = 0.0
+        row = form.quadratic[0]
+        x[row.body.index] = direction
+        found = norm_held(form, x)
+        assert found is not None
+        assert sum(number**2 for number in found.values()) == Fraction(1)
+        near = np.array([float(found[j]) for j in row.body.index.tolist()])
+        assert near == pytest.approx(np.array(direction) / np.linalg.norm(direction), abs=1e-12)
+    assert len(columns) == 2
+    x[:] = 0.0
+    assert norm_held(form, x) is None
