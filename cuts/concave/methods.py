@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from tightmargin.cuts.concave.inner_hull import MOST_DIMENSIONS, image_dimension
 from tightmargin.cuts.concave.outcome import (
     BRANCH_AND_CUT,
     CUTTING_PLANE,
+    INNER_HULL,
     by_boxes,
     by_cuts,
+    by_hull,
     outcome_of,
 )
 from tightmargin.cuts.concave.reading import read_concave
 from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.model_methods.registry import ModelMethod, register_model_method
 
 NODE_LIMIT, CUT_LIMIT = "node_limit", "cut_limit"
@@ -66,12 +70,32 @@ def cutting_plane(case: Case) -> Outcome:
     ValueError
         A cut limit that is none.
     """
-    _refuse_limit(case, CUT_LIMIT)
+    refuse_limit(case.limits, CUT_LIMIT)
     return outcome_of(case, by_cuts)
 
 
-def _refuse_limit(case: Case, name: str) -> None:
-    number = case.limits.options.get(name)
+def refusal_of_hull(case: Case) -> str:
+    """Why vertices are not enumerated: rows that are not linear, or too many dimensions."""
+    refused = refusal(case)
+    if refused:
+        return refused
+    program = read_concave(case.form)
+    if len(program.constants):
+        return "a reverse convex row makes other points than vertices"
+    dimension = image_dimension(program)
+    if dimension > MOST_DIMENSIONS:
+        return f"it has {dimension} concave directions, more than {MOST_DIMENSIONS}"
+    return ""
+
+
+def inner_hull(case: Case) -> Outcome:
+    """Vertices by Qhull, and branch and cut from the best of them."""
+    return outcome_of(case, by_hull)
+
+
+def refuse_limit(limits: Limits, name: str) -> None:
+    """Raise ValueError for a limit that is no whole number of at least 1."""
+    number = limits.options.get(name)
     if number is not None and (type(number) is not int or number < 1):
         raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
 
@@ -84,7 +108,7 @@ def branch_and_cut(case: Case) -> Outcome:
     ValueError
         A node limit that is none.
     """
-    _refuse_limit(case, NODE_LIMIT)
+    refuse_limit(case.limits, NODE_LIMIT)
     return outcome_of(case, by_boxes)
 
 
@@ -105,5 +129,13 @@ register_model_method(
         "concavity cuts until nothing is left of the polytope, for few variables",
         refuses=refusal_of_cuts,
         options=(CUT_LIMIT,),
+    )
+)
+register_model_method(
+    ModelMethod(
+        INNER_HULL,
+        inner_hull,
+        "vertices by Qhull over few concave directions, and branch and cut for the proof",
+        refuses=refusal_of_hull,
     )
 )

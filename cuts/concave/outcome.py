@@ -10,6 +10,7 @@ from typing import Any
 
 from tightmargin.cuts.concave.box_search import BoxSearch, Found
 from tightmargin.cuts.concave.cutting_plane import CutLoop
+from tightmargin.cuts.concave.inner_hull import enumerate_image, proving_search, seconds_left
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import RootBox, root_box
 from tightmargin.formulations.data.arrays import Array
@@ -25,7 +26,7 @@ from tightmargin.solvers.proofs.cover.box_cover import cover_bound
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.result import Status
 
-BRANCH_AND_CUT, CUTTING_PLANE = "branch-and-cut", "cutting-plane"
+BRANCH_AND_CUT, CUTTING_PLANE, INNER_HULL = "branch-and-cut", "cutting-plane", "inner-hull"
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,3 +149,21 @@ def by_cuts(case: Case, program: ConcaveProgram, root: RootBox) -> Answer:
         best.x if known else None, best.point, bound, stop, CUTTING_PLANE,
         count_text(len(loop.cuts), "cut"), facts,
     )  # fmt: skip
+
+
+def by_hull(case: Case, program: ConcaveProgram, root: RootBox) -> Answer:
+    """Vertices by Qhull, and branch and cut from the best of them."""
+    limits = case.limits
+    end = math.inf if limits.time_limit is None else time.perf_counter() + limits.time_limit
+    hull = enumerate_image(program, end)
+    search = proving_search(
+        program, root, hull, absolute_gap=limits.absolute_gap, seed=limits.seed or 0
+    )
+    answer = answer_of_boxes(program, root, search.run(time_limit=seconds_left(end)))
+    ended = str(hull.stop).replace("_", " ")
+    work = (
+        f"{count_text(hull.count, 'vertex', 'vertices')} by Qhull ({ended}), and {answer.work} of "
+        "branch and cut for the proof"
+    )
+    facts = {**answer.facts, "vertices": hull.count, "enumeration": str(hull.stop)}
+    return replace(answer, engine=INNER_HULL, work=work, facts=facts)

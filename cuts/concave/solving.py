@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.cuts.concave.outcome import BRANCH_AND_CUT
+from tightmargin.cuts.concave.assumed_concave import (
+    ASSUMPTION,
+    AssumedConcave,
+    ConcaveClaim,
+    cut_until_nothing,
+    words_of,
+)
+from tightmargin.cuts.concave.methods import CUT_LIMIT, MOST_CUT_COLUMNS, refuse_limit
+from tightmargin.cuts.concave.outcome import BRANCH_AND_CUT, CUTTING_PLANE
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.backends.options import unknown_option
+from tightmargin.solvers.canonical_form.named_values import load_values, named_values
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 
 def minimise_concave(
     model: pyo.ConcreteModel,
+    objective: Callable[[Array], float] | None = None,
+    gradient: Callable[[Array], ArrayLike] | None = None,
     *,
+    variables: Any = None,
     method: str = BRANCH_AND_CUT,
     time_limit: float | None = None,
     seed: int | None = None,
     absolute_gap: float = 0.0,
     options: Mapping[str, Any] | None = None,
-) -> SolveResult:
+) -> SolveResult | ConcaveClaim:
     """Minimise a concave quadratic function, or maximise a convex one, over a polytope.
 
     The same as ``solve(model, method=...)``, for models with linear rows and bounds and
@@ -32,10 +49,20 @@ def minimise_concave(
 
     What it costs depends on the rank of Q, not on the number of variables that are only linear.
 
+    With `objective` and `gradient` the function is one of Python, over a bounded polytope. That it
+    is concave is then an assumption, and what is found a claim that names it, never a certificate.
+
     Parameters
     ----------
     model : ConcreteModel
         Continuous variables, with bounds or without; values of the result are loaded into it.
+        Without an objective where a function is given.
+    objective : callable(array (k,)) -> float, optional
+        A concave function of the values of `variables`.
+    gradient : callable(array (k,)) -> array (k,), optional
+        Its gradient, or a supergradient.
+    variables : Var or sequence of variables, optional
+        What the function is of, in its order.
     method : str
         "branch-and-cut" by default; every word that `solve` takes for such a model.
     time_limit : float, optional
@@ -45,13 +72,14 @@ def minimise_concave(
     absolute_gap : float
         In the units of the objective: a proven gap of so much is closed too.
     options : mapping, optional
-        ``node_limit`` of branch and cut.
+        ``node_limit`` of branch and cut, ``cut_limit`` of the cutting plane, which is what a
+        function gets.
 
     Returns
     -------
-    SolveResult
+    SolveResult or ConcaveClaim
         CERTIFIED where point and bound are proven and the gap is closed; unbounded and infeasible
-        models are proven to be so.
+        models are proven to be so. A ConcaveClaim for a function of Python.
 
     Raises
     ------
@@ -73,6 +101,12 @@ def minimise_concave(
     >>> result.objective, result.certificate.verdict.value
     (-6.0, 'CERTIFIED')
     """
+    if objective is not None or gradient is not None or variables is not None:
+        refuse_other_objects("minimise_concave", model)
+        return _claimed(
+            model, objective, gradient, variables, method=method,
+            limits=checked_limits(time_limit, None, seed, False, options, absolute_gap),
+        )  # fmt: skip
     program = _read("minimise_concave", model)
     if len(program.constants):
         name = program.form.quadratic[0].data.name
@@ -145,3 +179,53 @@ def solve_lrcp(
 def _read(asked: str, model: pyo.ConcreteModel) -> ConcaveProgram:
     refuse_other_objects(asked, model)
     return read_concave(standard_form(model))
+
+
+def _claimed(
+    model: pyo.ConcreteModel,
+    objective: Any,
+    gradient: Any,
+    variables: Any,
+    *,
+    method: str,
+    limits: Limits,
+) -> ConcaveClaim:
+    """The minimum of a function that is taken to be concave."""
+    for name, given in (("objective", objective), ("gradient", gradient)):
+        if not callable(given):
+            raise TypeError(f"{name} must be a function of an array, got {given!r}")
+    if variables is None:
+        raise ValueError("variables: say of which variables the objective is a function")
+    if method not in (BRANCH_AND_CUT, CUTTING_PLANE):
+        raise ValueError(f"method {method} takes no function: it gets {CUTTING_PLANE}")
+    for name in limits.options:
+        if name != CUT_LIMIT:
+            raise unknown_option(f"method {CUTTING_PLANE}", name, (CUT_LIMIT,))
+    refuse_limit(limits, CUT_LIMIT)
+    if list(model.component_data_objects(pyo.Objective, active=True)):
+        raise ValueError("the model has an objective of its own beside the function: deactivate it")
+    form = standard_form(model)
+    if form.integer.any() or form.quadratic or form.psd or form.nonlinear:
+        raise ValueError("a function is minimised over linear rows and continuous variables only")
+    if form.n > MOST_CUT_COLUMNS:
+        raise ValueError(f"the model has {form.n} variables, more than {MOST_CUT_COLUMNS}")
+    assumed = AssumedConcave(objective, gradient, _places(form, variables))
+    x, value, bound, cuts, stop = cut_until_nothing(
+        form, assumed, seed=limits.seed or 0, time_limit=limits.time_limit,
+        absolute_gap=limits.absolute_gap, cut_limit=limits.options.get(CUT_LIMIT),
+    )  # fmt: skip
+    load_values(form, x)
+    values = named_values(model, form, x)
+    return ConcaveClaim(values, value, bound, ASSUMPTION, cuts, stop, words_of(stop, cuts))
+
+
+def _places(form: StandardForm, variables: Any) -> NDArray[np.int64]:
+    """Columns of variables, in their order."""
+    indexed = getattr(variables, "is_indexed", lambda: False)()
+    listed = list(variables.values()) if indexed else variables
+    listed = [listed] if hasattr(listed, "is_variable_type") else list(listed)
+    known = {id(column): j for j, column in enumerate(form.columns)}
+    for variable in listed:
+        if id(variable) not in known:
+            raise ValueError(f"variables: {variable} is in no row of the model, or fixed")
+    return np.array([known[id(variable)] for variable in listed], dtype=np.int64)
