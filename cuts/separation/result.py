@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tightmargin.cuts.separation.asking import SeparationStep
 from tightmargin.cuts.separation.found_rows import FoundRow
-from tightmargin.number_words import count_text, number_text, with_bound
+from tightmargin.number_words import count_text, number_text, short, with_bound
 from tightmargin.printing import Page
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.tables import Framed
@@ -49,6 +49,7 @@ class SeparationResult(Framed):
     seconds : float
     message : str
     log : str
+    model_name : str
 
     Examples
     --------
@@ -87,12 +88,12 @@ class SeparationResult(Framed):
             found = with_bound(self.objective, self.bound)
         facts = [
             ("objective", found),
-            ("verdict", f"{self.verdict}: {self.certificate.reason}".removesuffix(": ")),
-            ("ended", f"{self.stop}: {self.message}".replace("_", " ")),
+            ("verdict", short(f"{self.verdict}: {self.certificate.reason}".removesuffix(": "), 70)),
+            ("ended", short(f"{self.stop}: {self.message}".replace("_", " "), 70)),
             ("took", f"{rows}, {nodes}asked {self.asked} times, {self.seconds:.2g} s"),
             ("next", ".values, .rows, .trace, .to_frame(), .add_to(model)"),
         ]
-        return Page(f"SeparationResult, {self.engine}: {self.model_name}", facts)
+        return Page(short(f"SeparationResult, {self.engine}: {self.model_name}", 70), facts)
 
     @property
     def verdict(self) -> Verdict:

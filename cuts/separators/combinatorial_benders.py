@@ -34,7 +34,7 @@ from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.zero_one.conflicts import hard_margin_weights, proven_norm
-from tightmargin.printing import Page, Printed
+from tightmargin.printing import Page, Readable
 from tightmargin.solvers.exact_arithmetic import rounded_up, solve_exactly
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -98,35 +98,26 @@ class _Cost:
     rho: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CombinatorialBenders(Printed):
-    """What `combinatorial_benders` makes: a function of a point, and what it proves.
+class CombinatorialBenders(Readable):
+    """What `combinatorial_benders` makes: a function of a point, and what it proves."""
 
-    Attributes
-    ----------
-    data : TrainingData
-    z, norm2 : Pyomo variables
-    intercept : str
-    """
-
-    data: TrainingData
-    z: Any
-    norm2: Any
-    intercept: str
     name = "combinatorial_benders"
     problem = "the 0-1 loss: a hyperplane of squared norm <= t keeps every point with z = 0"
 
+    def __init__(self, data: TrainingData, z: Any, norm2: Any, intercept: str) -> None:
+        self._data, self._z, self._norm2, self._intercept = data, z, norm2, intercept
+
     def _page(self) -> Page:
-        facts = [("points", str(self.data.n)), ("intercept", self.intercept)]
-        return Page(f"Separator {self.name}: {self.problem}", facts)
+        facts = [("points", str(self._data.n)), ("intercept", self._intercept)]
+        return Page(f"Separator {self.name}", facts)
 
     def __call__(self, point: Any) -> list[ProvenRow]:
         """The row of the points that are kept at a point, if it misses that; else none."""
-        z, level = np.asarray(point[self.z]), float(point[self.norm2])
+        z, level = np.asarray(point[self._z]), float(point[self._norm2])
         cost = self._cost(np.flatnonzero(z < 0.5))
         if cost is None:
             return []
-        given = np.array(list(self.z.values()), dtype=object)[cost.points]
+        given = np.array(list(self._z.values()), dtype=object)[cost.points]
         missing, share = pyo.quicksum(given.tolist()), 1 - float(z[cost.points].sum())
         if cost.rho == math.inf:
             return [ProvenRow(missing >= 1, lambda: self._verify(cost))]
@@ -135,21 +126,21 @@ class CombinatorialBenders(Printed):
         stated = replace(cost, rho=least if level < least * share else cost.rho)
         if level >= stated.rho * share:
             return []
-        relation = self.norm2 >= stated.rho * (1 - missing)
+        relation = self._norm2 >= stated.rho * (1 - missing)
         return [ProvenRow(relation, lambda: self._verify(stated))]
 
     @property
     def _plenty(self) -> float:
         """A norm beyond which numbers in rows only get large."""
-        return PLENTY / float((self.data.X**2).sum(axis=1).max(initial=1e-300))
+        return PLENTY / float((self._data.X**2).sum(axis=1).max(initial=1e-300))
 
     def _cost(self, kept: Index) -> _Cost | None:
         """What keeping some points costs at least; None where that may be nothing."""
         if not len(kept):
             return None
-        alpha = hard_margin_weights(self.data, kept.tolist(), self.intercept)
+        alpha = hard_margin_weights(self._data, kept.tolist(), self._intercept)
         points, alpha = kept[alpha > 0], alpha[alpha > 0]
-        rho = proven_norm(self.data, points.tolist(), alpha, self.intercept)
+        rho = proven_norm(self._data, points.tolist(), alpha, self._intercept)
         if not rho > 0:
             return None
         if rho > self._plenty and self._never_kept(points):
@@ -158,8 +149,8 @@ class CombinatorialBenders(Printed):
 
     def _never_kept(self, points: Index) -> bool:
         """Whether alpha > 0 with sum alpha_i y_i (x_i, 1) = 0 are found in rational numbers."""
-        mode = "none" if self.intercept == "none" else "penalised"
-        signed = self.data.y[points, None] * augmented(self.data, mode)[points]
+        mode = "none" if self._intercept == "none" else "penalised"
+        signed = self._data.y[points, None] * augmented(self._data, mode)[points]
         if len(points) < 2 or len(points) - 1 > signed.shape[1]:
             return False
         system, right = [], []
@@ -180,7 +171,7 @@ class CombinatorialBenders(Printed):
         InvalidCutError
             It is less than what the row says.
         """
-        proven = proven_norm(self.data, cost.points.tolist(), cost.alpha, self.intercept)
+        proven = proven_norm(self._data, cost.points.tolist(), cost.alpha, self._intercept)
         if proven < cost.rho and self._never_kept(cost.points):
             proven = math.inf
         if not proven >= cost.rho:
@@ -193,7 +184,7 @@ class CombinatorialBenders(Printed):
 
     def refusal(self, form: StandardForm) -> str:
         """Why its rows need not hold: z that is not binary in the model as it was read."""
-        at, _ = form.columns.of(self.z)
+        at, _ = form.columns.of(self._z)
         free = at[at >= 0]
         binary = form.integer[free] & (form.lower[free] >= 0) & (form.upper[free] <= 1)
         return "" if binary.all() else "z is not binary in the model"
@@ -203,12 +194,12 @@ class CombinatorialBenders(Printed):
 
         Kept points are kept, and the norm is at most t, in rational numbers.
         """
-        at, held = form.columns.of(self.z)
+        at, held = form.columns.of(self._z)
         z = np.where(at >= 0, x[at], held)
         if (np.abs(z - np.round(z)) > 0).any():
             return None
         norm2 = self._norm_of_hyperplane(np.flatnonzero(z == 0))
-        (place,), (given,) = form.columns.of(self.norm2)
+        (place,), (given,) = form.columns.of(self._norm2)
         if norm2 is None:
             return None
         if place < 0:
@@ -219,14 +210,14 @@ class CombinatorialBenders(Printed):
 
     def _norm_of_hyperplane(self, kept: Index) -> Fraction | None:
         """Squared norm of a hyperplane that keeps some points exactly; None without one."""
-        data = self.data
+        data = self._data
         labels = data.y[kept]
-        if not len(kept) or (self.intercept == "free" and len(np.unique(labels)) == 1):
+        if not len(kept) or (self._intercept == "free" and len(np.unique(labels)) == 1):
             return Fraction(0)
-        alpha = hard_margin_weights(data, kept.tolist(), self.intercept)
-        mode = "penalised" if self.intercept == "penalised" else "none"
+        alpha = hard_margin_weights(data, kept.tolist(), self._intercept)
+        mode = "penalised" if self._intercept == "penalised" else "none"
         points = augmented(data, mode)[kept]
-        if self.intercept == "free":
+        if self._intercept == "free":
             first = labels > 0
             if not (alpha[first].any() and alpha[~first].any()):
                 return None
@@ -235,7 +226,7 @@ class CombinatorialBenders(Printed):
         rows = [[Fraction(number) for number in row] for row in points.tolist()]
         w = [Fraction(number) for number in direction.tolist()]
         scores = [sum(map(Fraction.__mul__, row, w), Fraction(0)) for row in rows]
-        if self.intercept == "free":
+        if self._intercept == "free":
             above = min(s for s, y in zip(scores, labels, strict=True) if y > 0)
             below = max(s for s, y in zip(scores, labels, strict=True) if y < 0)
             margin = (above - below) / 2

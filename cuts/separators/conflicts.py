@@ -13,7 +13,6 @@ from the data.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from tightmargin.cuts.cut.cut import InvalidCutError
 from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.number_words import number_text
 from tightmargin.printing import Page, Readable
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
 from tightmargin.solvers.proofs.subject import Subject
@@ -84,39 +84,30 @@ def conflicts(model: pyo.ConcreteModel, z: Any, *, cutoff: float) -> Conflicts:
     return Conflicts(z, float(cutoff), form, rows)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Conflicts(Readable):
-    """What `conflicts` makes: a function of a point, and what it proves.
+    """What `conflicts` makes: a function of a point, and what it proves."""
 
-    Attributes
-    ----------
-    z : Pyomo variable
-    cutoff : float
-    form : StandardForm
-        The model when this was made.
-    """
-
-    z: Any
-    cutoff: float
-    form: StandardForm
-    rows: Rows
     name = "conflicts"
     problem = "the model as it stands"
 
+    def __init__(self, z: Any, cutoff: float, form: StandardForm, rows: Rows) -> None:
+        self._z, self._cutoff, self._form, self._rows = z, cutoff, form, rows
+
     def _page(self) -> Page:
-        return Page("Separator conflicts", [("cutoff", f"{self.cutoff:.9g}")])
+        facts = [("variables", f"{len(self._z)} of {self._z.name}")]
+        return Page(f"Separator {self.name} up to {number_text(self._cutoff)}", facts)
 
     @cached_property
     def _solver(self) -> NodeSolver:
-        return NodeSolver(self.rows, np.ones(len(self.rows.conic.b), dtype=bool))
+        return NodeSolver(self._rows, np.ones(len(self._rows.conic.b), dtype=bool))
 
     @cached_property
     def _columns(self) -> Index:
-        return self.form.columns.of(self.z)[0]
+        return self._form.columns.of(self._z)[0]
 
     def __call__(self, point: Any) -> list[ProvenRow]:
         """A conflict that a point misses, if one is found among its smallest z; else none."""
-        z = np.asarray(point[self.z], dtype=np.float64)
+        z = np.asarray(point[self._z], dtype=np.float64)
         order = [int(i) for i in np.argsort(z, kind="stable") if self._columns[i] >= 0]
         found = self._shortest(order)
         if found is None:
@@ -124,9 +115,9 @@ class Conflicts(Readable):
         points, multipliers = self._least(found)
         if float(z[points].sum()) >= 1 - VIOLATED:
             return []
-        given = list(self.z.values())
+        given = list(self._z.values())
         relation = pyo.quicksum(given[i] for i in points) >= 1
-        return [ProvenRow(relation, lambda: self._verify(points, multipliers), self.cutoff)]
+        return [ProvenRow(relation, lambda: self._verify(points, multipliers), self._cutoff)]
 
     def _shortest(self, order: list[int]) -> list[int] | None:
         """Shortest beginning that cannot be 0, by bisection; None where all can."""
@@ -160,19 +151,19 @@ class Conflicts(Readable):
         return found.multipliers
 
     def _box(self, points: list[int]) -> tuple[Array, Array]:
-        high = self.rows.high.copy()
+        high = self._rows.high.copy()
         high[self._columns[points]] = 0.0
-        return self.rows.low, high
+        return self._rows.low, high
 
     def _closes(self, multipliers: SparseMultipliers, low: Array, high: Array) -> bool:
-        found = minorant(self.rows, multipliers, box=(low, high))
+        found = minorant(self._rows, multipliers, box=(low, high))
         if found is None:
             return False
         least = found.least(low, high)
         if multipliers.mu == 0:
             return least > 0
-        room = OUTWARD * max(1.0, abs(self.cutoff), abs(self.form.objective.constant))
-        limit = self.cutoff - self.form.objective.constant + room
+        room = OUTWARD * max(1.0, abs(self._cutoff), abs(self._form.objective.constant))
+        limit = self._cutoff - self._form.objective.constant + room
         return multipliers.mu == 1 and least > limit
 
     def _verify(self, points: list[int], multipliers: SparseMultipliers) -> None:
@@ -184,26 +175,26 @@ class Conflicts(Readable):
             They do not prove the box to be dearer than the cutoff.
         """
         if not self._closes(multipliers, *self._box(points)):
-            names = ", ".join(self.form.columns.name(int(self._columns[i])) for i in points)
+            names = ", ".join(self._form.columns.name(int(self._columns[i])) for i in points)
             raise InvalidCutError(
                 f"conflicts: the multipliers do not prove that {names} cannot all be 0 below "
-                f"{self.cutoff!r}"
+                f"{self._cutoff!r}"
             )
 
     # --- what it proves of a point ----------------------------------------------------------------
 
     def refusal(self, form: StandardForm) -> str:
         """Why its rows need not hold: the model was changed since."""
-        same = form.n == self.form.n and np.array_equal(form.integer, self.form.integer)
+        same = form.n == self._form.n and np.array_equal(form.integer, self._form.integer)
         if same:
             parts = ("lower", "upper", "row_lower", "row_upper")
-            pairs = [(getattr(form, part), getattr(self.form, part)) for part in parts]
-            pairs += [(form.objective.a, self.form.objective.a)]
+            pairs = [(getattr(form, part), getattr(self._form, part)) for part in parts]
+            pairs += [(form.objective.a, self._form.objective.a)]
             same = all(np.array_equal(own, other) for own, other in pairs)
-        same = same and not (form.A != self.form.A).nnz
-        same = same and not (form.objective.Q != self.form.objective.Q).nnz
-        same = same and form.objective.constant == self.form.objective.constant
-        if not same or form.quadratic or self.form.quadratic or form.psd:
+        same = same and not (form.A != self._form.A).nnz
+        same = same and not (form.objective.Q != self._form.objective.Q).nnz
+        same = same and form.objective.constant == self._form.objective.constant
+        if not same or form.quadratic or self._form.quadratic or form.psd:
             return "the model is not the one that conflicts were asked for, or it has curved rows"
         return ""
 

@@ -9,8 +9,7 @@ derived again before they enter, up to rounding: the verdict rests on that, and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 import pyomo.environ as pyo
@@ -28,6 +27,7 @@ from tightmargin.cuts.search.run import given_weights
 from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Readable
 from tightmargin.solvers.persistent.result import LiveResult
 
@@ -127,27 +127,29 @@ def _separator(model: pyo.ConcreteModel, known: ArrayLike, strategy: str) -> Pol
     return PolarCuts(model, problem, vertices, name)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class PolarCuts(Readable):
     """What `concavity` and `facial` make: a function of a point, with the cuts it has found.
 
     Attributes
     ----------
-    model : ConcreteModel
-    problem : PolarProblem
     name : str
     cuts : list of Cut
+    gamma : float
+        Length of a weight that is accepted, at objective 1.
     """
 
-    model: pyo.ConcreteModel
-    problem: PolarProblem
-    vertices: VertexCuts
-    name: str
-    cuts: list[Cut] = field(default_factory=list)
-    needs_vertices: ClassVar[bool] = True
+    needs_vertices = True
+
+    def __init__(
+        self, model: pyo.ConcreteModel, problem: PolarProblem, vertices: VertexCuts, name: str
+    ) -> None:
+        self._model, self._problem, self._vertices, self.name = model, problem, vertices, name
+        self.cuts: list[Cut] = []
+        self.gamma = vertices.best.gamma
 
     def _page(self) -> Page:
-        return Page(f"Separator {self.name}: {len(self.cuts)} cuts of {self.problem._title()}", [])
+        facts = [("found", count_text(len(self.cuts), "cut")), ("next", ".cuts")]
+        return Page(f"Separator {self.name} of the {self._problem._title()}", facts)
 
     def __call__(self, point: Any) -> list[ProvenRow]:
         """A cut that removes a vertex; none where it is longer than the known weight.
@@ -157,25 +159,25 @@ class PolarCuts(Readable):
         StalledError
             It is shorter, and no cut can be had.
         """
-        level = float(level_of(self.model, self.problem.fingerprint))
-        weight = self.problem.weight(point) / level
-        if float(np.linalg.norm(weight)) >= self.vertices.best.gamma:
+        level = float(level_of(self._model, self._problem.fingerprint))
+        weight = self._problem.weight(point) / level
+        if float(np.linalg.norm(weight)) >= self.gamma:
             return []
         # In the space of weights nothing is asked of the live program's own answer.
-        cut, why = self.vertices.cut_at(Found(weight, cast(LiveResult, None)), len(self.cuts))
+        cut, why = self._vertices.cut_at(Found(weight, cast(LiveResult, None)), len(self.cuts))
         if cut is None:
             raise StalledError(f"no cut removes a point that is too short ({why})")
         cut = cut.numbered(len(self.cuts), len(self.cuts))
-        if not self.vertices.pool.add(cut):
+        if not self._vertices.pool.add(cut):
             raise StalledError(f"{cut.name} says what an earlier cut says")
-        if self.vertices.faces is not None:
-            self.vertices.faces.relaxation.add(cut)
+        if self._vertices.faces is not None:
+            self._vertices.faces.relaxation.add(cut)
         earlier = tuple(self.cuts)
         self.cuts.append(cut)
         return [
             ProvenRow(
-                cut.relation(self.model),
-                lambda: verify_cut(cut, self.problem, earlier),
+                cut.relation(self._model),
+                lambda: verify_cut(cut, self._problem, earlier),
                 math.inf,
                 exact=False,
             )

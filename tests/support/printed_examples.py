@@ -42,6 +42,7 @@ def returned() -> Iterator[Any]:
     data = points()
     yield tm.data.read_points("sklearn:iris", named)
     yield from (_data_objects(data), _solved(data), _compared(data), _edited(data))
+    yield _separated(points(8))
     yield from (_searches(data), _paths(data), _theory(data), _drawn_and_studied())
     yield _read_by_solvers(data)
     yield from (_without_optimum(), _tree(data))
@@ -111,6 +112,22 @@ def _searches(data: tm.TrainingData) -> Any:
         found,
         bounds,
         tm.cuts.with_conflicts(bounds.bounds, data, **words),
+    )
+
+
+def _separated(data: tm.TrainingData) -> Any:
+    master = pyo.ConcreteModel()
+    master.z, master.norm2 = pyo.Var(range(data.n), domain=pyo.Binary), pyo.Var(bounds=(0, None))
+    master.objective = pyo.Objective(expr=master.norm2 + pyo.quicksum(master.z.values()))
+    benders = tm.cuts.combinatorial_benders(data, master.z, master.norm2, intercept="free")
+    loss = tm.zero_one_big_m(data, penalty=PENALTY, big_m=10.0, intercept="penalised")
+    polar = tm.extended_nu_svc_polar(points(), nu=NU)
+    concavity = tm.cuts.concavity(polar, known=np.array([1.0, 0.0]))
+    return (
+        tm.separate(master, benders),
+        benders,
+        tm.cuts.conflicts(loss, loss.z, cutoff=5.0),
+        concavity,
     )
 
 

@@ -303,12 +303,12 @@ def test_cuts_in_a_live_program_leave_nothing_longer_than_the_optimum(
     for known in ([1.0, -0.3], [0.2, 1.0]):
         model = along(data, 0.15)
         cuts = getattr(tm.cuts, kind)(model, known=known)
-        gamma = cuts.vertices.best.gamma
+        gamma = cuts.gamma
         found = _or_stalled(model, cuts, engine)
         for cut in cuts.cuts:
-            for corner in corners(data, 0.15, cuts.problem.hulls.caps):
+            for corner in corners(data, 0.15, cuts._problem.hulls.caps):
                 if np.linalg.norm(corner) > gamma * (1 + 1e-7):
-                    at = cuts.problem.split(corner)
+                    at = cuts._problem.split(corner)
                     assert cut.violation(at) <= 1e-7 * cut.size_at(at)
         if found.objective is not None:
             assert np.linalg.norm(found.values["w"]) >= gamma
@@ -318,11 +318,12 @@ def test_a_debug_point_finds_a_cut_that_loses_an_optimum() -> None:
     """What is cut below a length that is not known is what the debug point has."""
     data = tm.data.outlier_data("clustered", n=14, d=2, sigma=0.5, seed=2)
     best = tm.search.hull_search(data, nu=0.15).best
-    problem = tm.cuts.concavity(along(data, 0.15), known=best.weight).problem
+    problem = tm.cuts.concavity(along(data, 0.15), known=best.weight)._problem
     corner = problem.onto_boundary(best.weight)
     model = along(data, 0.15)
     cuts = tm.cuts.concavity(model, known=best.weight)
-    cuts.vertices.best.value *= 0.5  # twice the length
+    cuts._vertices.best.value *= 0.5  # twice the length
+    cuts.gamma *= 2
     inside = {name: part * (1 - 1e-9) for name, part in problem.point(corner).items()}
     with pytest.raises(tm.errors.InvalidCutError, match="cuts off the debug point"):
         tm.separate(model, cuts, debug=inside)
