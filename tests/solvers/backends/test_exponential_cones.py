@@ -80,7 +80,7 @@ CLOSED_FORMS: list[tuple[Edit, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("edit", "optimum"), CLOSED_FORMS, ids=lambda part: str(part))
+@pytest.mark.parametrize(("edit", "optimum"), CLOSED_FORMS)
 def test_a_convex_term_is_solved_and_claimed(edit: Edit, optimum: float) -> None:
     found = tm.solve(two(edit))
     assert found.solver == "clarabel"
