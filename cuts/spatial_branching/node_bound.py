@@ -116,16 +116,27 @@ class Bound:
 
 
 def within_prices(hulls: ReducedHulls, side: SideRows, sigma: Array) -> Array:
-    """Multipliers (m,) of rows besides made smaller, until no cap of a point falls below 0.
+    """Multipliers (m,) of rows besides made smaller by one factor, until shares go with them.
 
-    A row that a slack xi_i relaxes at its price has a multiplier that leaves the point no cap, or
-    a rounding less.
+    Each cap stays above 0 and each mass between 0 and the sum of its group's caps. Multipliers of
+    a program lie on the edge of that, or a rounding beyond, where a slack is there for the row
+    alone or a whole class is in the tail. With none of them all of it holds.
     """
     sigma = np.maximum(sigma, 0.0)
-    lost = -(sigma @ side.of_xi)
-    lowered = lost > 0
-    least = float((hulls.caps[lowered] / lost[lowered]).min(initial=np.inf))
-    return sigma * (least * (1 - ROOM)) if least < 1 + ROOM else sigma
+    change = sigma @ side.of_xi
+    rho, b = float(sigma @ side.of_rho), float(sigma @ side.of_b)
+    # Numbers that are to stay above 0, and how much of them goes.
+    held, lost = [hulls.caps], [-change]
+    for group in hulls.groups:
+        sign = float(hulls.y[group.members[0]]) if hulls.free else 0.0
+        falls = (rho - sign * b) / len(hulls.groups)
+        total, more = float(group.caps.sum()), float(change[group.members].sum())
+        held.append(np.array([group.mass, total - group.mass]) - ROOM * (group.mass + total))
+        lost.append(np.array([falls, -more - falls]))
+    have, goes = np.concatenate(held), np.concatenate(lost)
+    falling = goes > 0
+    least = float((have[falling] / goes[falling]).min(initial=np.inf))
+    return sigma * max(least * (1 - ROOM), 0.0) if least < 1 + ROOM else sigma
 
 
 def hulls_beside(

@@ -35,13 +35,14 @@ def optimum(data: TrainingData, nu: float) -> float:
 
 
 def assert_stalled(found: CuttingPlaneResult, words: str, expected: float) -> None:
-    assert found.stop is StopReason.STALLED
-    assert not found.proven
-    assert found.proof == ""
+    """The loop says why it stalls, and boxes prove what it leaves; cuts have no part in that."""
     assert words in found.message
-    assert "no progress" in found.message
+    assert "no progress; branch and cut went on" in found.message
+    assert found.nodes > 0
+    assert found.proven
+    assert "branch and cut over boxes" in found.proof
     assert 0 < found.bound <= expected * (1 + 1e-9)
-    assert found.best.objective >= expected * (1 - 1e-9)
+    assert found.best.objective == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -86,7 +87,7 @@ def test_row_24_copies_of_every_point_are_solved_or_stopped_with_a_reason(
     expected = optimum(base, nu)
     assert found.bound <= expected * (1 + 1e-9)
     assert found.best.objective >= expected * (1 - 1e-9)
-    assert found.stop in (StopReason.PROVEN, StopReason.STALLED, StopReason.NUMERICAL)
+    assert found.stop in (StopReason.PROVEN, StopReason.TIME_LIMIT)
     assert found.message
     if found.proven:
         assert found.best.objective == pytest.approx(expected, rel=1e-9)

@@ -279,7 +279,7 @@ def test_a_row_that_is_none_of_the_problem_is_refused_only_with_the_problem() ->
     lifted = loop("lifted").cuts[0]
     foreign = replace(lifted, origin=replace(lifted.origin, problem=other.fingerprint))
     verify_cut(foreign)
-    with pytest.raises(InvalidCutError, match="not the one that it names"):
+    with pytest.raises(InvalidCutError, match="about other variables"):
         verify_cut(foreign, other)
 
 
