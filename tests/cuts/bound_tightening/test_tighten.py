@@ -186,7 +186,7 @@ def test_a_cutoff_at_the_optimum_is_refused_because_it_cuts_the_optimum_off(
         )
         began = tightening_work.time.perf_counter()
         work = tightening_work.Work(
-            data, penalty, "penalised", hyperplane, start, True, began, None, None
+            data, penalty, "penalised", hyperplane, start, True, began, None, print
         )
         return work.run("both", 2).bounds
 
