@@ -24,7 +24,7 @@ from tightmargin.solvers.result import Status
 METHOD = "branch-and-cut"
 ENTRIES = ("extended_nu_svc",)
 POINTS, DIMENSIONS = 500, 6  # up to which "auto" leaves an edited model to the search
-SECONDS = 30.0  # without a time limit: what is proven by then counts
+SECONDS = 15.0  # without a time limit: what is proven by then counts
 TOLERANCE = GAP_TOLERANCE / 2  # the other half is for what a change of units rounds away
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 WORDS = "every added row, bound and fixing is one of (w, b, rho, xi), and kept by each node"

@@ -46,6 +46,7 @@ class SideProgram(BoxLP):
         costs[self._rho] = -hulls.nu
         costs[self._xi : self._xi + n] = hulls.caps
         costs[self._xi + n :] = LARGEST
+        self._costs = costs
         lower, upper = np.full(width, -np.inf), np.full(width, np.inf)
         lower[self._xi :] = 0.0
         self._lp.passModel(
@@ -70,8 +71,10 @@ class SideProgram(BoxLP):
         )
         return Solved(bound, x[: self.k])
 
-    def best_levels(self, weight: Array, most: Array) -> dict[str, Array] | None:
-        """The best (w, b, rho, xi) for a weight (k,); None where rows are missed.
+    def best_levels(self, weight: Array, most: Array) -> tuple[dict[str, Array] | None, float]:
+        """The best (w, b, rho, xi) for a weight (k,), None where rows are missed; with its price.
+
+        That is the objective and what is paid for missed rows.
 
         Parameters
         ----------
@@ -81,10 +84,10 @@ class SideProgram(BoxLP):
         self._sides(np.where(self.side.has_levels, most, self.side.most))
         x, _ = self._answer(weight, weight, np.zeros(self.k), -np.inf)
         self._sides(self.side.most)
-        return self._point(x)
+        return self._point(x), float(self._costs @ x)
 
     def step(self, weight: Array, reach: float, most: Array) -> Array | None:
-        """A weight with the least objective near one of norm 1, on the plane that touches there.
+        """A weight of the least price near one of norm 1, on the plane that touches there.
 
         Parameters
         ----------
@@ -96,7 +99,7 @@ class SideProgram(BoxLP):
         self._sides(most)
         x, _ = self._answer(weight - reach, weight + reach, weight, 1.0)
         self._sides(self.side.most)
-        return None if self._point(x) is None else x[: self.k]
+        return x[: self.k] if np.isfinite(x).all() else None
 
     def _sides(self, most: Array) -> None:
         for j, side in enumerate(most.tolist()):

@@ -3,8 +3,8 @@
 The nodes' programs keep the rows, and bounds come from their multipliers (node_bound.py). Every w
 with an objective below a level has an h(w) below it, so that what is known of h, the box at the
 root, holds here too. Points come from a sequence of linear programs on planes that touch the
-sphere: the row <v, w> >= 1 for ||w||^2 = 1 about v is missed by the square of a step, and steps
-are made shorter.
+sphere: the row <v, w> >= 1 for ||w||^2 = 1 about v is off by the square of a step, and steps that
+do not help are made shorter.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 
 STARTS = 8
 STEPS = 60
-REACHES = (0.3, 1e-9)  # of a step on a touching plane: the first, and one that ends it
-# By so much points keep rows that are no equations: room for exact coordinates, and of rows with
-# b, rho or xi for the tolerance of the programs.
+REACHES = (0.3, 1e-9)  # of a step on a touching plane: the longest, and one that ends it
+SHORTER = 0.25
+# By so much points keep rows that are no equations: room for exact coordinates, and in a second
+# attempt, of rows with b, rho or xi, for the tolerance of the programs.
 INWARD, INWARD_OF_LEVELS = 1e-11, 3e-9
 KEEPS = 1e-10  # equations may be missed by so much
-SEEKS_EVERY = 16  # nodes
+SEEKS_EVERY = 128  # nodes
 BEYOND = 1e3  # of the largest h: what no point is asked to be better than, where there is none
 NONE_FOUND = "no point that keeps the rows was found"
 
@@ -55,8 +56,10 @@ class EditedSearch(BoxSearch):
 
     def _program(self) -> BoxLP:
         self.sides = SideProgram(self.hulls, self.side, self.seed)
-        of_levels = np.where(self.side.has_levels, INWARD_OF_LEVELS, INWARD)
-        self.inward = self.side.most - np.where(self.side.equal, 0.0, of_levels)
+        levels = np.where(self.side.has_levels, INWARD_OF_LEVELS, INWARD)
+        self.inward = [
+            self.side.most - np.where(self.side.equal, 0.0, by) for by in (INWARD, levels)
+        ]
         largest = self.hulls.nu * float(np.linalg.norm(self.hulls.signed, axis=1).max())
         # No h is larger; what is no better than that is not looked for.
         self.goal = largest * (1 + 1e-6) if self.side.about_weights else largest * BEYOND
@@ -83,8 +86,11 @@ class EditedSearch(BoxSearch):
 
     def _offer(self, weight: Array) -> bool:
         """Take a weight of norm 1 with its best levels as the incumbent if it is better."""
+        return any(self._take(weight, most) for most in self.inward)
+
+    def _take(self, weight: Array, most: Array) -> bool:
         self.evaluations += 1
-        at = self.sides.best_levels(weight, self.inward)
+        at, _ = self.sides.best_levels(weight, most)
         if at is None:
             return False
         scores = self.hulls.signed @ weight + self.hulls.y * float(at["b"])
@@ -99,27 +105,27 @@ class EditedSearch(BoxSearch):
         return True
 
     def _seek(self, weight: Array) -> None:
-        """Steps on touching planes from a weight of any length, shorter where they do not help."""
+        """Steps on touching planes, taken where they make the price of all missed rows less."""
+        most = self.inward[0]
         weight = self._onto(weight)
-        best, reach = math.inf, REACHES[0]
+        price, reach = self.sides.best_levels(weight, most)[1], REACHES[0]
         for _ in range(STEPS):
             self.check_limits()
-            found = self.sides.step(weight, reach, self.inward)
-            if found is None:
-                if reach >= 2.0 or best < math.inf:
-                    return
-                reach *= 4
-                continue
+            found = self.sides.step(weight, reach, most)
+            if found is None or not found.any():
+                return
             new = self._onto(found)
-            moved = float(np.abs(new - weight).max())
-            at = self.sides.best_levels(new, self.inward)
-            value = math.inf if at is None else self._objective(at)
-            weight = new
-            if value < best * (1 - BETTER):
-                best = value
+            # The sphere bends away from the plane by the square of the step, and what that makes
+            # of rows is taken back by a step of that length.
+            bend = 2 * float(np.abs(new - weight).max()) ** 2
+            back = self.sides.step(new, bend, most) if bend > 0 else None
+            new = new if back is None or not back.any() else self._onto(back)
+            other = self.sides.best_levels(new, most)[1]
+            if other < price - BETTER * abs(price):
+                weight, price, reach = new, other, min(2 * reach, REACHES[0])
             else:
-                reach *= 0.25
-            if reach < REACHES[1] or moved < REACHES[1]:
+                reach *= SHORTER
+            if reach < REACHES[1]:
                 break
         if self._offer(weight):
             self._note()

@@ -97,7 +97,9 @@ class _Read:
             np.array([same for _, _, same in self.halves], dtype=bool),
         )  # fmt: skip
         for j, (terms, side, _) in enumerate(self.halves):
-            found.most[j] = np.nextafter(side / self.radius, np.inf) if self.radius != 1 else side
+            found.most[j] = side
+            if self.radius != 1:
+                found.most[j] = side / self.radius + 4 * EPS * abs(side)
             self._put(found, j, terms, unit)
             row = np.r_[found.of_weight[j], found.of_b[j], found.of_rho[j], found.of_xi[j]]
             scale = math.ldexp(1.0, 1 - math.frexp(float(np.abs(row).max()))[1])

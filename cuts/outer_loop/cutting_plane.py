@@ -4,15 +4,16 @@ Each round looks for a local solution, the longest weight along itself on what t
 of P, and cuts it off; when the linear relaxation has no point left, nothing is longer than gamma
 and the best point is optimal. As printed the algorithm leaves open what is done at a vertex that
 only cuts make, adds inhomogeneous cuts to a program normalised by <w_ref, w> = 1, and ends when "no
-face remains", for which it has no test; see cuts/relaxation/relaxation.py and
-cuts/generation/facial.py.
+face remains", for which it has no test; see cuts/relaxation/relaxation.py,
+cuts/generation/facial.py and, for such a test, cuts/generation/remaining_faces.py.
 
 Where rounding leaves the cuts no way on, as in a polytope that is a needle, branch and cut over
 boxes goes on from the best point, and the result says so.
 
     strategy "concavity"   a concavity cut at every vertex
     strategy "literal"     concavity cuts at corners of P, facial cuts at its proper faces, and a
-                           concavity cut wherever no facial cut can be had
+                           concavity cut wherever no facial cut can be had; `no_face_left` is where
+                           it stops, and what follows proves that nothing is left
 """
 
 from __future__ import annotations

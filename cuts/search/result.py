@@ -63,7 +63,7 @@ class SearchResult(Framed, Drawn):
         Nodes or rounds; linear programs; evaluations of the objective by sorting.
     cuts : tuple of Cut
         Global cuts that were used, those at corners with more ties than general position has left
-        out: there `Cut.verify_cut` may take another cone.
+        out.
     tolerance, absolute : float
         Gap that counts as closed: relative, and as a share of the size of the data.
     """

@@ -23,8 +23,10 @@ from tightmargin.cuts.spatial_branching.node_bound import (
     Multipliers,
     Rows,
     SideRows,
+    hulls_beside,
     largest_entry,
     proven_bound,
+    within_prices,
 )
 from tightmargin.formulations.catalogue import origin_now
 from tightmargin.formulations.data.training_data import TrainingData
@@ -315,15 +317,31 @@ def test_any_multipliers_bound_every_point_from_below() -> None:
     assert unit > 0
 
 
-def test_multipliers_that_leave_no_mass_prove_nothing() -> None:
+def test_multipliers_that_leave_no_mass_are_scaled_until_they_do() -> None:
     problem, side = read(tm.extended_nu_svc(DATA, nu=nu_of("free")), *ROWS)
     hulls, _ = in_unit(problem.hulls)
+    for beside in (np.array([0.0, 0.0, 1e3]), np.array([0.0, 50.0, 0.0]), np.array([7.0, 0, 90])):
+        assert hulls_beside(hulls, side, beside) is None
+        scaled = within_prices(hulls, side, beside)
+        assert hulls_beside(hulls, side, scaled) is not None
+        # No smaller than they must be: a little more of them leaves nothing again.
+        assert hulls_beside(hulls, side, scaled * 1.001) is None
+        assert scaled[beside > 0] / beside[beside > 0] == pytest.approx(scaled.max() / beside.max())
     none, box = Rows(np.zeros((0, 2)), np.zeros(0)), (-np.ones(2), np.ones(2))
-    caps = hulls.caps
-    for beside in (np.array([0.0, 0.0, 1e3]), np.array([0.0, 0.0, 50.0]), np.full(3, np.nan)):
-        found = Multipliers(caps.copy(), 0.0, np.zeros(0), beside)
-        bound = proven_bound(hulls, largest_entry(hulls), found, box, none, 1.0, side)
+    for numbers in (np.full(3, np.nan), np.full(3, np.inf)):
+        found = Multipliers(hulls.caps.copy(), 0.0, np.zeros(0), numbers)
+        with np.errstate(invalid="ignore"):
+            bound = proven_bound(hulls, largest_entry(hulls), found, box, none, 1.0, side)
         assert bound.value == -np.inf
+
+
+def test_a_whole_class_in_the_tail_has_a_bound() -> None:
+    """A high rho asks for slacks of all points: each share is then its cap, and none has room."""
+    model = tm.extended_nu_svc(DATA, nu=nu_of("free"))
+    model.more = pyo.Constraint(expr=model.rho >= 30.0)
+    result = tm.solve(model)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(tm.solve(model, "scip").objective, rel=1e-6)
 
 
 def test_the_rows_are_those_of_the_data() -> None:
