@@ -110,8 +110,12 @@ def judged_answer(case: Case, answer: Answer) -> tuple[Claim, Certified]:
 
 def _without_box(root: RootBox, found: Certified | None) -> str:
     if found is None:
-        return "a direction in which the model is concave has no limit, and nothing is proven"
-    return "the rows have no point in common" if root.empty else "a direction has no limit"
+        return "something that the objective depends on has no limit, and nothing is proven"
+    return (
+        "the rows have no point in common"
+        if root.empty
+        else "something that the objective depends on has no limit"
+    )
 
 
 def by_boxes(case: Case, program: ConcaveProgram, root: RootBox) -> Answer:

@@ -25,17 +25,22 @@ class RootBox:
         What the kernel makes of them.
     empty : bool
         Whether HiGHS says that there is no point.
+    falls : bool
+        Whether HiGHS says that the linear part of the objective has no least value.
     """
 
     limits: tuple[LinearLimit, ...]
     columns: tuple[Array, Array]
     directions: tuple[Array, Array]
     empty: bool = False
+    falls: bool = False
 
     @property
     def is_bounded(self) -> bool:
-        """Whether all directions are."""
-        return bool(np.isfinite(self.directions[0]).all() and np.isfinite(self.directions[1]).all())
+        """Whether all directions are, and the linear part of the objective from below."""
+        return not self.falls and bool(
+            np.isfinite(self.directions[0]).all() and np.isfinite(self.directions[1]).all()
+        )
 
 
 def root_box(program: ConcaveProgram) -> RootBox:
@@ -56,6 +61,9 @@ def root_box(program: ConcaveProgram) -> RootBox:
         asked += [(False, j, 1) for j in open_low.tolist()]
         asked += [(False, j, -1) for j in open_high.tolist()]
     limits, places = [], np.arange(n, dtype=np.int32)
+    lp.changeColsCost(n, places, program.linear[0])
+    lp.run()
+    falls = lp.getModelStatus().name in ("kUnbounded", "kUnboundedOrInfeasible")
     for of_direction, number, sign in asked:
         along = V[:, number] if of_direction else np.eye(1, n, number).ravel()
         lp.changeColsCost(n, places, sign * along)
@@ -66,4 +74,4 @@ def root_box(program: ConcaveProgram) -> RootBox:
         rows = np.flatnonzero(y)
         limits.append(LinearLimit(of_direction, number, sign, rows, y[rows]))
     found = tuple(limits)
-    return RootBox(found, *proven_limits(form, V, found))
+    return RootBox(found, *proven_limits(form, V, found), falls=falls)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.printing import Printed
+from tightmargin.solvers.proofs.cover.exact_leaves import exact_leaf
 from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers, LeafBounds, leaf_bounds
 from tightmargin.solvers.proofs.cover.linear_limits import LinearLimit, proven_limits
 from tightmargin.solvers.proofs.cover.squares import Directions, Squares, squares_of
@@ -85,10 +86,20 @@ def cover_bound(form: StandardForm, cover: BoxCover) -> LowerBound | Infeasible 
         return None
     choice, low, high = leaves
     bounds = _in_parts(form, squares, cover.multipliers, columns)
+    open_columns = not (np.isfinite(columns[0]).all() and np.isfinite(columns[1]).all())
+    excess = squares.excess_within(np.maximum(np.abs(columns[0]), np.abs(columns[1])))
     value = math.inf
     for start in range(0, len(choice), TOGETHER):
         part = slice(start, start + TOGETHER)
-        value = min(value, float(bounds.over(choice[part], low[part], high[part]).min()))
+        found = bounds.over(choice[part], low[part], high[part])
+        for k in np.flatnonzero(found == -np.inf).tolist() if open_columns else ():
+            box = low[part][k], high[part][k]
+            found[k] = exact_leaf(
+                form, squares, cover.multipliers, int(choice[part][k]), box, excess
+            )
+            if found[k] == -np.inf:
+                return None
+        value = min(value, float(found.min()))
     words = f"{METHOD}, {count_text(len(choice), 'leaf', 'leaves')}{relaxed(form)}"
     if value == math.inf:
         return Infeasible(subject=form, words=words, seal=SEAL)

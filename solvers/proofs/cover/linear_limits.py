@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,17 +81,22 @@ def linear_least(form: StandardForm, along: Array, limit: LinearLimit) -> float:
         form, objective=Quadratic(sp.csr_matrix((n, n)), along, 0.0), sense=1,
         integer=np.zeros(n, dtype=bool), quadratic=(), psd=(), nonlinear=(),
     )  # fmt: skip
-    left = along - form.A.T @ y
-    size = np.abs(along) + abs(form.A).T @ np.abs(y)
-    nothing = np.abs(left) <= NEARLY_NOTHING * size
-    one_sided = nothing & (np.isfinite(form.lower) != np.isfinite(form.upper))
+    found = exact_least(program, y)
+    return -math.inf if found is None else rounded_down(found)
+
+
+def exact_least(program: StandardForm, y: Array) -> Fraction | None:
+    """The least value of a linear program that multipliers prove; None where they prove nothing."""
+    cost, A = program.objective.a, program.A
+    nothing = np.abs(cost - A.T @ y) <= NEARLY_NOTHING * (np.abs(cost) + abs(A).T @ np.abs(y))
+    one_sided = nothing & (np.isfinite(program.lower) != np.isfinite(program.upper))
     looser = replace(
         program,
-        lower=np.where(one_sided, -np.inf, form.lower),
-        upper=np.where(one_sided, np.inf, form.upper),
+        lower=np.where(one_sided, -np.inf, program.lower),
+        upper=np.where(one_sided, np.inf, program.upper),
     )
     for tried in (looser, program) if one_sided.any() else (program,):
         found = exact_lp_value(tried, y)
         if found is not None:
-            return rounded_down(found)
-    return -math.inf
+            return found
+    return None

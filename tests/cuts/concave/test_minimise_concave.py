@@ -95,6 +95,29 @@ def test_many_variables_that_the_squares_do_not_see() -> None:
     assert result.certificate.facts["nodes"] < 20
 
 
+def epigraph_model() -> pyo.ConcreteModel:
+    """min 0.7 t - x^2 with t >= 3 x and t >= -x/3 - 0.1, and a free y that nothing bounds."""
+    model = pyo.ConcreteModel()
+    model.x, model.t, model.y = pyo.Var(bounds=(-1, 2)), pyo.Var(), pyo.Var()
+    model.steep = pyo.Constraint(expr=model.t >= 3 * model.x)
+    model.flat = pyo.Constraint(expr=model.t >= -model.x / 3 - 0.1)
+    model.free = pyo.Constraint(expr=model.y + model.x >= model.t / 7)
+    model.goal = pyo.Objective(expr=0.7 * model.t - model.x**2)
+    return model
+
+
+def test_linear_variables_without_any_limit() -> None:
+    """For each x the least t is on a row; -x^2 bends down, so that x is at an end or a kink."""
+    kink = -0.1 / (3 + 1 / 3)
+    truth = min(0.7 * max(3 * x, -x / 3 - 0.1) - x * x for x in (-1.0, kink, 2.0))
+    check(tm.cuts.minimise_concave(epigraph_model()), truth)
+    other = epigraph_model()
+    other.goal.deactivate()
+    other.falls = pyo.Objective(expr=-0.7 * other.t - other.x**2)
+    result = tm.cuts.minimise_concave(other)
+    assert (result.status, result.certificate.bound) == (Status.UNBOUNDED, None)
+
+
 def test_a_convex_function_is_maximised() -> None:
     model = linear_model(Polytope(np.array([[1.0, 1.0]]), np.array([3.0]), 2.0))
     model.goal = pyo.Objective(

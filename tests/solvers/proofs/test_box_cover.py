@@ -216,6 +216,28 @@ def test_a_little_convexity_is_counted() -> None:
             assert found.varying >= truth - 3 * e - 1e-6
 
 
+@pytest.mark.parametrize("size", [1e-14, 1e-9, 1e-3, 1.0])
+def test_multipliers_that_lie_over_columns_without_limits(size: float) -> None:
+    """min t - x^2 with t >= 0.3 x and t >= -x - 0.1 for x in [-1, 2]: -3.4 at x = 2."""
+    model = pyo.ConcreteModel()
+    model.x, model.t = pyo.Var(bounds=(-1, 2)), pyo.Var()
+    model.steep = pyo.Constraint(expr=model.t >= 0.3 * model.x)
+    model.flat = pyo.Constraint(expr=model.t >= -model.x - 0.1)
+    model.goal = pyo.Objective(expr=model.t - model.x**2)
+    form, cover = searched(model)
+    honest = cover_bound(form, cover)
+    assert isinstance(honest, LowerBound)
+    assert -3.4 * (1 + 1e-6) <= honest.varying <= -3.4 * (1 - 1e-15)
+    rng, given = np.random.default_rng(2), cover.multipliers
+    for _ in range(20):
+        rows = given.rows.copy()
+        rows.data = rows.data + size * rng.normal(size=len(rows.data))
+        slopes = given.slopes + size * rng.normal(size=given.slopes.shape)
+        for other in (changed(cover, "rows", rows), changed(cover, "slopes", slopes),
+                      changed(cover, "mu", 1 - given.mu)):  # fmt: skip
+            assert is_true(cover_bound(form, other), -3.4)
+
+
 def test_squares_are_refused_where_numbers_would_be_lost() -> None:
     form, cover, _ = CASES[0]
     given = cover.directions
