@@ -31,6 +31,8 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint
 TOLERANCE = gap.CLOSED / 2  # the other half is for what exact points and roundings cost
 STARTS = 4  # random vertices for each direction
 OFTEN, SELDOM = 50, 16  # boxes whose minimiser starts a local search: the first ones, and every
+EXTENTS = 2  # directions of a box that are bounded so, those with most to gain
+
 WORTH_A_SOLVE = 0.2  # of the width of a box: a piece cut off that is worth solving it again
 PARTED = 0.05  # of the width: a piece inside that is worth two boxes
 MIDDLE = 0.5  # a split is between the minimiser and the middle
@@ -220,6 +222,9 @@ class BoxSearch:
             self.closed = min(self.closed, bound)
             return
         node, low, high, inside = self._shrunk(node, low, high, prices, choice)
+        if math.isfinite(self.value):
+            inside = {}
+            node, low, high = self._tightened(node, low, high, prices, x)
         width = box.high - box.low
         with np.errstate(invalid="ignore", divide="ignore"):
             gone = np.where(width > 0, (high - low) / width, 1.0)
@@ -271,6 +276,20 @@ class BoxSearch:
                 continue
             self._close(closed, choice, bound)
         return node, low, high, inside
+
+    def _tightened(
+        self, node: int, low: Array, high: Array, prices: Prices, x: Array
+    ) -> tuple[int, Array, Array]:
+        """The box without what the extents of directions show to be closed."""
+        z = np.clip(self.program.directions.vectors.T @ x, low, high)
+        missing = prices.weights * (z - low) * (high - z)
+        axes = np.argsort(-missing, kind="stable")[:EXTENTS].tolist()
+        for prices in self.nodes.extents(low, high, self.target, axes):
+            if not pieces(prices, low, high, self.target):
+                continue
+            choice = self.cover.known(prices)
+            node, low, high, _ = self._shrunk(node, low, high, prices, choice)
+        return node, low, high
 
     def _close(self, node: int, choice: int, bound: float) -> None:
         """Note a piece that the multipliers close: its bound is the target."""

@@ -11,6 +11,7 @@ here, and by the kernel once more with every rounding counted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ OPTIONS: dict[str, Any] = {
     "primal_feasibility_tolerance": 1e-9,
     "dual_feasibility_tolerance": 1e-9,
 }
+NO_PRICE = 1e-9  # of the largest multiplier: an objective priced so low bounds nothing
 EXACT_LATER = 1e-9  # of its terms: what of a reduced cost the kernel makes 0 where it has to
 
 
@@ -121,7 +123,8 @@ class NodeProgram:
         # 1 stands in every place whose coefficient changes from box to box.
         reverse = sp.hstack([sp.csr_matrix(program.linear[1:]), sp.csr_matrix(self.P[1:] != 0)])
         rows = sp.hstack([form.A, sp.csr_matrix((self.m, self.r))])
-        matrix = sp.vstack([rows, links, reverse.astype(float)], format="csc")
+        goal = sp.csr_matrix(np.concatenate([program.linear[0], self.P[0] != 0]))
+        matrix = sp.vstack([rows, links, reverse.astype(float), goal], format="csc")
         zeros, endless = np.zeros(self.r), np.full(self.r, np.inf)
         self._lp = new_highs()
         pass_rows(
@@ -130,32 +133,62 @@ class NodeProgram:
             np.concatenate([program.linear[0], zeros]),
             (np.concatenate([form.lower, -endless]), np.concatenate([form.upper, endless])),
             (
-                np.concatenate([form.row_lower, zeros, np.full(self.K, -np.inf)]),
-                np.concatenate([form.row_upper, zeros, np.full(self.K, np.inf)]),
+                np.concatenate([form.row_lower, zeros, np.full(self.K + 1, -np.inf)]),
+                np.concatenate([form.row_upper, zeros, np.full(self.K + 1, np.inf)]),
             ),
         )
         self._places = np.arange(self.n, self.n + self.r, dtype=np.int32)
+        self._others = np.arange(self.n, dtype=np.int32)
         self._changing = [(k, j) for k in range(self.K) for j in np.flatnonzero(self.P[1 + k])]
 
     def solve(self, low: Array, high: Array) -> Solved:
         """The program of a box."""
-        lp, middle = self._lp, low + high
+        lp = self._lp
+        self._into(low, high)
+        lp.changeColsCost(self.r, self._places, -self.P[0] * (low + high))
+        status = self._run()
+        if status == "kOptimal":
+            found = lp.getSolution()
+            dual = np.array(found.row_dual)[:-1]
+            return Solved(np.array(found.col_value)[: self.n], self.priced(1.0, dual))
+        if status == "kInfeasible":
+            return Solved(None, self._farkas(low, high))
+        return Solved(None, None)
+
+    def extents(
+        self, low: Array, high: Array, target: float, axes: Iterable[int]
+    ) -> Iterator[Prices]:
+        """Multipliers for the least and the largest z_j where the secants are below a target.
+
+        They price the objective too, so that they bound it in every box; where they prove that z_j
+        does not reach an end of this one, they close the piece of it that is there.
+        """
+        lp, goal = self._lp, self.m + self.r + self.K
+        self._into(low, high)
+        for j in np.flatnonzero(self.P[0]).tolist():
+            lp.changeCoeff(goal, self.n + j, float(-self.P[0, j] * (low[j] + high[j])))
+        lp.changeRowBounds(goal, -np.inf, target - float(self.P[0] @ (low * high)))
+        lp.changeColsCost(self.n, self._others, np.zeros(self.n))
+        for j in axes:
+            for sign in (1.0, -1.0):
+                lp.changeColsCost(self.r, self._places, sign * np.eye(1, self.r, j).ravel())
+                if self._run() != "kOptimal":
+                    continue
+                dual = np.array(lp.getSolution().row_dual)
+                if dual[-1] < -NO_PRICE * float(np.abs(dual).max()):
+                    yield self.priced(1.0, dual[:-1] / -dual[-1])
+        lp.changeRowBounds(goal, -np.inf, np.inf)
+        lp.changeColsCost(self.n, self._others, self.program.linear[0])
+
+    def _into(self, low: Array, high: Array) -> None:
+        """Bounds and secant rows of a box."""
+        lp, middle, first = self._lp, low + high, self.m + self.r
         lp.changeColsBounds(self.r, self._places, low, high)
-        lp.changeColsCost(self.r, self._places, -self.P[0] * middle)
-        first = self.m + self.r
         for k, j in self._changing:
             lp.changeCoeff(first + k, self.n + int(j), float(self.P[1 + k, j] * middle[j]))
         for k in range(self.K):
             side = float(self.P[1 + k] @ (low * high)) - float(self.program.constants[k])
             lp.changeRowBounds(first + k, side, np.inf)
-        status = self._run()
-        if status == "kOptimal":
-            found = lp.getSolution()
-            dual = np.array(found.row_dual)
-            return Solved(np.array(found.col_value)[: self.n], self.priced(1.0, dual))
-        if status == "kInfeasible":
-            return Solved(None, self._farkas(low, high))
-        return Solved(None, None)
 
     def _run(self) -> str:
         self.solves += 1
@@ -197,7 +230,7 @@ class NodeProgram:
         if not known:
             return None
         for sign in (1.0, -1.0):
-            found = self.priced(0.0, sign * np.asarray(ray[0], dtype=np.float64))
+            found = self.priced(0.0, sign * np.asarray(ray[0], dtype=np.float64)[:-1])
             if found.bound(low, high) > 0:
                 return found
         return None

@@ -45,7 +45,16 @@ def returned() -> Iterator[Any]:
     yield _separated(points(8))
     yield from (_searches(data), _paths(data), _theory(data), _drawn_and_studied())
     yield _read_by_solvers(data)
-    yield from (_without_optimum(), _tree(data))
+    yield from (_without_optimum(), _tree(data), _concave())
+
+
+def _concave() -> Any:
+    """What is said of a function that was taken to be concave."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), bounds=(-1, 2))
+    model.row = pyo.Constraint(expr=model.x[0] + model.x[1] <= 2)
+    words = {"variables": model.x}
+    return tm.cuts.minimise_concave(model, lambda x: -float(x @ x), lambda x: -2 * x, **words)
 
 
 def _data_objects(data: tm.TrainingData) -> Any:
