@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +34,7 @@ STARTS = 4  # random vertices for each direction
 OFTEN, SELDOM = 50, 16  # boxes whose minimiser starts a local search: the first ones, and every
 EXTENTS = 2  # directions of a box that are bounded so, those with most to gain
 
+CUT_OFF = 1e-6  # of the width: a minimiser so far outside is no place to split at
 WORTH_A_SOLVE = 0.2  # of the width of a box: a piece cut off that is worth solving it again
 PARTED = 0.05  # of the width: a piece inside that is worth two boxes
 MIDDLE = 0.5  # a split is between the minimiser and the middle
@@ -224,7 +226,10 @@ class BoxSearch:
         node, low, high, inside = self._shrunk(node, low, high, prices, choice)
         if math.isfinite(self.value):
             inside = {}
-            node, low, high = self._tightened(node, low, high, prices, x)
+            left = self._tightened(node, low, high, prices, x)
+            if left is None:
+                return
+            node, low, high = left
         width = box.high - box.low
         with np.errstate(invalid="ignore", divide="ignore"):
             gone = np.where(width > 0, (high - low) / width, 1.0)
@@ -265,10 +270,10 @@ class BoxSearch:
             if piece.start <= low[j] and piece.end >= high[j]:
                 continue  # the whole box: the bound is at the target but for rounding
             if piece.start <= low[j]:
-                closed, node = self.cover.split(node, j, piece.end, choice)
+                closed, node = self.cover.split(node, j, piece.end, self.cover.choice[node])
                 low[j] = piece.end
             elif piece.end >= high[j]:
-                node, closed = self.cover.split(node, j, piece.start, choice)
+                node, closed = self.cover.split(node, j, piece.start, self.cover.choice[node])
                 high[j] = piece.start
             else:
                 if piece.end - piece.start > PARTED * (high[j] - low[j]):
@@ -279,16 +284,20 @@ class BoxSearch:
 
     def _tightened(
         self, node: int, low: Array, high: Array, prices: Prices, x: Array
-    ) -> tuple[int, Array, Array]:
-        """The box without what the extents of directions show to be closed."""
+    ) -> tuple[int, Array, Array] | None:
+        """The box without what the extents of directions close; None where that is all of it."""
         z = np.clip(self.program.directions.vectors.T @ x, low, high)
         missing = prices.weights * (z - low) * (high - z)
         axes = np.argsort(-missing, kind="stable")[:EXTENTS].tolist()
-        for prices in self.nodes.extents(low, high, self.target, axes):
-            if not pieces(prices, low, high, self.target):
-                continue
-            choice = self.cover.known(prices)
-            node, low, high, _ = self._shrunk(node, low, high, prices, choice)
+        with closing(self.nodes.extents(low, high, self.target, axes)) as extents:
+            for prices in extents:
+                if prices.bound(low, high) >= self.target:
+                    self._close(node, self.cover.known(prices), self.target)
+                    return None
+                if not pieces(prices, low, high, self.target):
+                    continue
+                choice = self.cover.known(prices)
+                node, low, high, _ = self._shrunk(node, low, high, prices, choice)
         return node, low, high
 
     def _close(self, node: int, choice: int, bound: float) -> None:
@@ -307,14 +316,20 @@ class BoxSearch:
         if not missing.sum() > NOTHING * abs(self.value if math.isfinite(self.value) else 1.0):
             # A row without a price is met by its secants, and perhaps not by its squares.
             missing = self._missed(x) @ self.nodes.P[1:] * apart
+        was = self.program.directions.vectors.T @ x
+        if (np.abs(was - z) > CUT_OFF * width).any():
+            missing = (
+                self.nodes.P.max(axis=0) * width**2
+            )  # the minimiser is not in the box any more
         j = int(np.argmax(missing))
         if not missing[j] > 0 or self._is_thin(box, j):
             self.closed = min(self.closed, box.bound)
             return
         if j in inside:
             piece = inside[j]
-            below, rest = self.cover.split(box.node, j, piece.start, choice)
-            closed, above = self.cover.split(rest, j, piece.end, choice)
+            own = self.cover.choice[box.node]
+            below, rest = self.cover.split(box.node, j, piece.start, own)
+            closed, above = self.cover.split(rest, j, piece.end, own)
             self._close(closed, choice, box.bound)
             self._push(box, j, below, above, piece.start, piece.end)
             return

@@ -11,7 +11,7 @@ here, and by the kernel once more with every rounding counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,7 +157,7 @@ class NodeProgram:
 
     def extents(
         self, low: Array, high: Array, target: float, axes: Iterable[int]
-    ) -> Iterator[Prices]:
+    ) -> Generator[Prices, None, None]:
         """Multipliers for the least and the largest z_j where the secants are below a target.
 
         They price the objective too, so that they bound it in every box; where they prove that z_j
@@ -169,16 +169,19 @@ class NodeProgram:
             lp.changeCoeff(goal, self.n + j, float(-self.P[0, j] * (low[j] + high[j])))
         lp.changeRowBounds(goal, -np.inf, target - float(self.P[0] @ (low * high)))
         lp.changeColsCost(self.n, self._others, np.zeros(self.n))
-        for j in axes:
-            for sign in (1.0, -1.0):
-                lp.changeColsCost(self.r, self._places, sign * np.eye(1, self.r, j).ravel())
-                if self._run() != "kOptimal":
-                    continue
-                dual = np.array(lp.getSolution().row_dual)
-                if dual[-1] < -NO_PRICE * float(np.abs(dual).max()):
-                    yield self.priced(1.0, dual[:-1] / -dual[-1])
-        lp.changeRowBounds(goal, -np.inf, np.inf)
-        lp.changeColsCost(self.n, self._others, self.program.linear[0])
+        try:
+            for j in axes:
+                for sign in (1.0, -1.0):
+                    one = sign * np.eye(1, self.r, j).ravel()
+                    lp.changeColsCost(self.r, self._places, one)
+                    if self._run() != "kOptimal":
+                        continue
+                    dual = np.array(lp.getSolution().row_dual)
+                    if dual[-1] < -NO_PRICE * float(np.abs(dual).max()):
+                        yield self.priced(1.0, dual[:-1] / -dual[-1])
+        finally:
+            lp.changeRowBounds(goal, -np.inf, np.inf)
+            lp.changeColsCost(self.n, self._others, self.program.linear[0])
 
     def _into(self, low: Array, high: Array) -> None:
         """Bounds and secant rows of a box."""
