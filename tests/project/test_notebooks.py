@@ -60,6 +60,11 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         {"k = 2  #": "k = 3  #", "epsilon = 0.2": "epsilon = 0.0"},
         r"optimum 8\.197\d, CERTIFIED by branch(.|\n)*optimum 8\.813\d, CERTIFIED",
     ),
+    "two of the cuts": (
+        "07_cuts_for_a_problem_of_your_own", "01 03 05 09 11",
+        {"taken = len(run.cuts)": "taken = 2"},
+        r"2 cuts: bound  -5\d\.\d+, gap 3\d\.\d%\n$",
+    ),
     "one feature, and an M that is large enough": (
         "08_what_an_edit_does", "01 03 10 21 23 25",
         {
