@@ -14,6 +14,7 @@
 | the least CVaR over nu | | profile_figure, save_profile |
 | what relaxes, restates or dualises what | | catalogue_figure |
 | what the cuts of a run in the plane remove | | cut_figure, save_cuts |
+| what concavity cuts remove of a polygon | draw_polygon | polygon_figure, save_polygon |
 | the conic estimator over its penalty or budget | | conic_path_figure, save_conic_path |
 | the rigorous SVM over its capacity | | rsvm_path_figure, save_rsvm_path |
 | class probabilities and how reliable they are | | probability_figure, save_probabilities |
@@ -21,7 +22,8 @@
 | how fast stochastic gradient descent comes | | sgd_figure, save_sgd |
 
 What they need beside the axes: bound_trace reads the trace of a search, performance_profile turns
-costs into profiles; new_figure, tidy, shared_legend and LOOKS make pictures of your own alike.
+costs into profiles, polygon_cuts cuts a polygon; new_figure, tidy, shared_legend and LOOKS make
+pictures of your own alike.
 """
 
 from tightmargin.experiments.plots.bounds import (
@@ -52,6 +54,16 @@ from tightmargin.experiments.plots.performance_profile import (
     save_solver_profile,
 )
 from tightmargin.experiments.plots.pictures import picture
+from tightmargin.experiments.plots.polygon_pictures.cuts import (
+    PolygonCut,
+    PolygonCuts,
+    polygon_cuts,
+)
+from tightmargin.experiments.plots.polygon_pictures.figure import (
+    draw_polygon,
+    polygon_figure,
+    save_polygon,
+)
 from tightmargin.experiments.plots.probability_plots.binary import (
     probability_figure,
     save_probabilities,
@@ -73,6 +85,8 @@ __all__ = [
     "SUFFIXES",
     "BoundTrace",
     "Look",
+    "PolygonCut",
+    "PolygonCuts",
     "Profile",
     "Timing",
     "bound_figure",
@@ -84,6 +98,7 @@ __all__ = [
     "draw_boundary",
     "draw_bounds",
     "draw_losses",
+    "draw_polygon",
     "draw_profile",
     "draw_regions",
     "draw_timings",
@@ -92,6 +107,8 @@ __all__ = [
     "new_figure",
     "performance_profile",
     "picture",
+    "polygon_cuts",
+    "polygon_figure",
     "probability_figure",
     "profile_figure",
     "rsvm_path_figure",
@@ -100,6 +117,7 @@ __all__ = [
     "save_cuts",
     "save_figure",
     "save_machine",
+    "save_polygon",
     "save_probabilities",
     "save_profile",
     "save_rsvm_path",

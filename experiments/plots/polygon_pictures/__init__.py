@@ -1,0 +1,1 @@
+"""Pictures of concavity cuts over any polygon."""

@@ -1,0 +1,142 @@
+"""Pictures of concavity cuts over polygons: their geometry against brute force, marks and words."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from scipy.spatial import ConvexHull
+
+import tightmargin as tm
+from tests.references.concave_truth import least_concave, vertices
+from tests.support.concave_models import concave_model, random_polytope, semidefinite
+from tests.support.figure_checks import faults_of
+from tightmargin.experiments.plots.polygon_pictures.cuts import PolygonCuts
+from tightmargin.formulations.data.arrays import Array
+
+
+def square() -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), bounds=(-1, 2))
+    model.goal = pyo.Objective(expr=-(model.x[0] ** 2) - model.x[1] ** 2)
+    return model
+
+
+def area(polygon: Array) -> float:
+    return float(ConvexHull(polygon).volume) if len(polygon) else 0.0
+
+
+def random_run(seed: int) -> tuple[PolygonCuts, Array, float]:
+    """A run, the corners by brute force, and the least value at them."""
+    rng = np.random.default_rng([31, seed])
+    polytope = random_polytope(rng, 2, 8)
+    Q, c = semidefinite(rng, 2, 2), rng.normal(size=2)
+    truth = least_concave(*polytope.rows, lambda x: float(c @ x - x @ Q @ x))
+    run = tm.plots.polygon_cuts(concave_model(polytope, Q, c))
+    return run, np.array(list(vertices(*polytope.rows))), truth
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_corners_and_optimum_are_those_of_brute_force(seed: int) -> None:
+    run, every, truth = random_run(seed)
+    assert area(run.rests[0]) == pytest.approx(area(every))
+    distance = np.linalg.norm(run.rests[0][:, None] - every, axis=2)
+    assert distance.min(axis=0).max() < 1e-7
+    assert distance.min(axis=1).max() < 1e-7
+    assert float(run.values(run.best[None])[0]) == pytest.approx(truth)
+    assert run.proven
+    assert len(run.rests[-1]) == 0
+    assert run.level == pytest.approx(truth, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_a_cut_removes_is_not_below_the_level(seed: int) -> None:
+    run, _, _ = random_run(seed)
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-3, 3, (4000, 2))
+    points = points[(points @ run.rows.T >= run.sides).all(axis=1)]
+    size = 1e-6 * (1 + abs(run.level))
+    for cut in run.cuts:
+        assert cut.normal @ cut.vertex < cut.side
+        np.testing.assert_allclose(cut.ends @ cut.normal, cut.side, rtol=1e-6, atol=1e-9)
+        removed = points @ cut.normal < cut.side
+        assert (run.values(points[removed]) >= run.level - size).all()
+        points = points[~removed]
+    assert len(points) == 0, "each point is removed by some cut"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sides_are_left_until_none_is(seed: int) -> None:
+    run, _, _ = random_run(seed)
+    lengths = [
+        float(np.linalg.norm(part[:, 1] - part[:, 0], axis=1).sum())
+        for part in map(run.segments, range(len(run.cuts) + 1))
+    ]
+    around = run.rests[0] - np.roll(run.rests[0], 1, axis=0)
+    assert lengths[0] == pytest.approx(float(np.linalg.norm(around, axis=1).sum()))
+    assert all(b <= a + 1e-9 for a, b in itertools.pairwise(lengths))
+    assert lengths[-1] == 0
+
+
+def test_a_run_that_is_stopped_shows_what_is_left() -> None:
+    run = tm.plots.polygon_cuts(square(), cut_limit=1)
+    assert not run.proven
+    assert 0 < area(run.rests[1]) < area(run.rests[0]) == pytest.approx(9.0)
+    (axes,) = tm.plots.polygon_figure(run).axes
+    words = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "what is left of the sides" in words
+    assert not any("proven" in word for word in words)
+
+
+def test_the_picture_is_readable_and_can_be_saved(tmp_path: Path) -> None:
+    run, _, _ = random_run(1)
+    figure = tm.plots.polygon_figure(run, "A polygon of eight random rows")
+    FigureCanvasAgg(figure).draw()
+    assert faults_of(figure) == []
+    (axes,) = figure.axes
+    (star,) = [line for line in axes.lines if line.get_marker() == "*"]
+    np.testing.assert_array_equal(star.get_xydata()[0], run.best)
+    words = " ".join(text.get_text() for text in axes.get_legend().get_texts())
+    assert "proven optimal" in words
+    tm.plots.save_polygon(run, tmp_path / "polygon.png")
+    assert (tmp_path / "polygon.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_other_numbers_of_cuts_are_refused() -> None:
+    run = tm.plots.polygon_cuts(square())
+    axes = tm.plots.new_figure().subplots()
+    for after in (-1, len(run.cuts) + 1):
+        with pytest.raises(ValueError, match="after="):
+            tm.plots.draw_polygon(axes, run, after)
+    with pytest.raises(ValueError, match="cut_limit"):
+        tm.plots.polygon_cuts(square(), cut_limit=0)
+
+
+def test_what_is_no_polygon_is_refused_by_name() -> None:
+    model = square()
+    model.flat = pyo.Constraint(expr=model.x[0] + model.x[1] == 1)
+    with pytest.raises(ValueError, match="no inside"):
+        tm.plots.polygon_cuts(model)
+    model = square()
+    model.none = pyo.Constraint(expr=model.x[0] + model.x[1] >= 9)
+    with pytest.raises(ValueError, match="empty"):
+        tm.plots.polygon_cuts(model)
+    model = square()
+    model.x[0].setub(None)
+    with pytest.raises(ValueError, match="no end"):
+        tm.plots.polygon_cuts(model)
+    model = square()
+    model.y = pyo.Var(bounds=(0, 1))
+    model.row = pyo.Constraint(expr=model.y <= model.x[0])
+    with pytest.raises(ValueError, match="3 variables"):
+        tm.plots.polygon_cuts(model)
+    model = square()
+    model.ball = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 >= 1)
+    with pytest.raises(ValueError, match="row ball is quadratic"):
+        tm.plots.polygon_cuts(model)
+    with pytest.raises(TypeError):
+        tm.plots.polygon_cuts([[0.0, 1.0]])  # type: ignore[arg-type]
