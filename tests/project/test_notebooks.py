@@ -60,6 +60,14 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         {"k = 2  #": "k = 3  #", "epsilon = 0.2": "epsilon = 0.0"},
         r"optimum 8\.197\d, CERTIFIED by branch(.|\n)*optimum 8\.813\d, CERTIFIED",
     ),
+    "a cheaper point, and another one that is kept": (
+        "07_one_separator_every_engine", "01 03 05 06 10 11",
+        {
+            "price = 3.0  # of a point": "price = 1.0  # of a point",
+            "must = int(given_up[0])": "must = int(given_up[-1])",
+        },
+        r"branch-and-bound +optimum (\d\.\d{4})(.|\n)*big-M model +optimum \1\d*, CERTIFIED",
+    ),
     "one feature, and an M that is large enough": (
         "08_what_an_edit_does", "01 03 10 21 23 25",
         {

@@ -49,7 +49,7 @@ def benders_of(model: pyo.ConcreteModel, data: tm.TrainingData) -> Callable[[Any
         missing = sum(model.z[int(i)] for i in support)
         if found.status == "infeasible":
             return [missing >= 1]
-        return [model.norm2 >= 2 * found.objective * (1 - missing)]
+        return [model.norm2 >= 2 * found.bound * (1 - missing)]
 
     return benders
 
