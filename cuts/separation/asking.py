@@ -10,10 +10,11 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from tightmargin.cuts.cut.cut import InvalidCutError
+from tightmargin.cuts.cut.cut import Cut, InvalidCutError
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.found_rows import FoundRow, read_row, with_rows
 from tightmargin.cuts.separation.point import Point
+from tightmargin.cuts.separators.given_cuts import GivenCuts
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.certificates.case import Case
@@ -88,7 +89,7 @@ class Asking:
         self.stop: StopReason | None = None  # why nobody is asked any more
         self.words = ""
         self.asked, self.rounds = 0, 0
-        self._form = form
+        self._form, self._cuts = form, GivenCuts(model)
         self._began = time.perf_counter()
 
     @property
@@ -182,9 +183,13 @@ class Asking:
         """The rows among those given that the point misses, checked."""
         missed: list[FoundRow] = []
         for thing in given:
+            if isinstance(thing, Cut):
+                self._cuts.add(thing)
+        for thing in given:
             try:
                 number = len(self.rows) + len(missed)
-                row = read_row(thing, self.model, self.base, name, number)
+                known = self._cuts.row(thing) if isinstance(thing, Cut) else thing
+                row = read_row(known, self.model, self.base, name, number)
                 if not self.misses(row, x):
                     continue
                 self._check(row)

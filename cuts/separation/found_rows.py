@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pyomo.core.expr.relational_expr import RelationalExpression
 from pyomo.core.expr.visitor import identify_variables
 
-from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
@@ -90,7 +89,7 @@ def read_row(
 
     Parameters
     ----------
-    given : relational expression, Cut or ProvenRow
+    given : relational expression or ProvenRow
     number : int
         Its place among all rows that were found, from 0 on.
 
@@ -107,8 +106,6 @@ def read_row(
     if isinstance(given, ProvenRow):
         verify, cutoff, exact = given.verify, given.cutoff, given.exact
         relation = given.relation
-    elif isinstance(given, Cut):
-        relation = given.relation(model)
     if not isinstance(relation, RelationalExpression):
         told = f"is {relation!r}: two numbers were compared, and no variable is left in it"
         if not isinstance(relation, bool | np.bool_):

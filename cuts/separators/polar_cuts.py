@@ -17,15 +17,16 @@ from numpy.typing import ArrayLike
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.model_rows import LEVEL_HELD, level_of
-from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
+from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.separation import BestWeight, VertexCuts
 from tightmargin.cuts.generation.verification import verify_cut
 from tightmargin.cuts.relaxation.faces import FaceProgram
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import Found, Relaxation
 from tightmargin.cuts.search.run import given_weights
+from tightmargin.cuts.separators.given_cuts import polar_problem_of
 from tightmargin.cuts.separators.proven_row import ProvenRow
-from tightmargin.formulations.catalogue import Origin, origin_now
+from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Readable
@@ -111,9 +112,8 @@ def _separator(model: pyo.ConcreteModel, known: ArrayLike, strategy: str) -> Pol
     built = getattr(model, "origin", None)
     if not isinstance(built, Origin) or built.entry not in LEVEL_HELD:
         raise ValueError(f"the model must be one of {' or '.join(LEVEL_HELD)}")
-    origin = origin_now(model)
-    words = {name: origin.parameters[name] for name in ("nu", "class_balance", "intercept")}
-    problem = polar_problem(origin.data, **words)
+    problem = polar_problem_of(model)
+    assert problem is not None
     (weight,) = given_weights(problem, np.atleast_2d(known), "known")
     best = _Known(problem, GAMMA, weight / np.linalg.norm(weight), problem.value(weight))
     relaxation = Relaxation(problem, best.value, "primal")

@@ -329,21 +329,22 @@ def test_a_debug_point_finds_a_cut_that_loses_an_optimum() -> None:
         tm.separate(model, cuts, debug=inside)
 
 
-def test_cuts_of_a_finished_loop_may_be_returned_as_they_are() -> None:
-    """Each is verified by nobody here, and counts as the word of the function."""
-    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
-    loop = tm.search.cutting_plane(data, nu=0.1)
-    model = along(data, 0.1)
-
-    def stored(point: Any) -> list[Any]:
-        return [cut for cut in loop.cuts if cut.violation({"w": point["w"]}) > 1e-6]
-
-    found = tm.separate(model, stored)
-    assert len(found.rows) >= 1
-    assert {row.verify for row in found.rows} == {None}
-    for row, step in zip(found.rows, found.trace, strict=True):
-        assert step.separator == "stored"
-        assert step.row == row.name
+def test_cuts_of_a_finished_loop_are_derived_again_before_they_enter() -> None:
+    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=4)
+    loop = tm.search.cutting_plane(data, nu=0.15)
+    assert any(cut.origin.parents for cut in loop.cuts)
+    found = tm.separate(along(data, 0.15), lambda point: loop.cuts)
+    assert found.status == "infeasible"
+    assert 1 <= len(found.rows) <= len(loop.cuts)
+    assert all(row.verify is not None and not row.exact for row in found.rows)
+    steep = [replace(cut, rhs=cut.rhs - 0.1) for cut in loop.cuts]
+    with pytest.raises(tm.errors.InvalidCutError, match="does not follow from its origin"):
+        tm.separate(along(data, 0.15), lambda point: steep)
+    orphans = [cut for cut in loop.cuts if cut.origin.parents]
+    with pytest.raises(tm.errors.InvalidCutError, match="needs the cuts"):
+        tm.separate(along(data, 0.15), lambda point: orphans)
+    with pytest.raises(ValueError, match="other data, nu, weights or intercept"):
+        tm.separate(along(data, 0.14), lambda point: loop.cuts)
 
 
 def test_engines_without_vertices_are_refused_by_name() -> None:
