@@ -81,7 +81,7 @@ def test_the_librarys_benders_cuts_are_certified(engine: str, intercept: str) ->
     needs(engine)
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        n = 8 + 2 * seed
+        n = 8 + seed
         X = rng.standard_normal((n, 2)) + 0.7 * np.sign(np.arange(n) % 2 - 0.5)[:, None]
         X[1] = X[0]
         data = tm.TrainingData(X, np.where(np.arange(n) % 2, 1, -1))
