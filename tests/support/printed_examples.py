@@ -49,12 +49,14 @@ def returned() -> Iterator[Any]:
 
 
 def _concave() -> Any:
-    """What is said of a function that was taken to be concave."""
+    """A claim for a function that was taken to be concave, and cuts of a polygon."""
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(2), bounds=(-1, 2))
     model.row = pyo.Constraint(expr=model.x[0] + model.x[1] <= 2)
     words = {"variables": model.x}
-    return tm.cuts.minimise_concave(model, lambda x: -float(x @ x), lambda x: -2 * x, **words)
+    claim = tm.cuts.minimise_concave(model, lambda x: -float(x @ x), lambda x: -2 * x, **words)
+    model.goal = pyo.Objective(expr=-(model.x[0] ** 2) - model.x[1] ** 2)
+    return claim, tm.plots.polygon_cuts(model)
 
 
 def _data_objects(data: tm.TrainingData) -> Any:

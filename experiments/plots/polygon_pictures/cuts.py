@@ -78,7 +78,8 @@ class PolygonCuts(Printed):
         tolerance.
     proven : bool
         Whether the kernel has checked every cut, and that nothing is left.
-    program : ConcaveProgram
+    square, line, constant : array (2, 2), array (2,), float
+        The objective x'(square)x + line'x + constant.
 
     Examples
     --------
@@ -100,14 +101,14 @@ class PolygonCuts(Printed):
     best: Array
     level: float
     proven: bool
-    program: ConcaveProgram
+    square: Array
+    line: Array
+    constant: float
 
     def values(self, points: Array) -> Array:
         """The objective (m,) at points (m, 2)."""
-        part = self.program.directions
-        squares = (points @ part.vectors) ** 2 @ part.weights[0]
-        constant = self.program.form.objective.constant
-        return np.asarray(points @ self.program.linear[0] - squares + constant)
+        squares = ((points @ self.square) * points).sum(axis=1)
+        return np.asarray(squares + points @ self.line + self.constant)
 
     def segments(self, after: int) -> Array:
         """Ends (s, 2, 2) of what so many cuts leave of the sides of the polygon."""
@@ -178,7 +179,8 @@ def polygon_cuts(model: pyo.ConcreteModel, *, cut_limit: int = 50, seed: int = 0
     return PolygonCuts(
         (form.columns.name(0), form.columns.name(1)), loop.rows.rows[known], loop.rows.sides[known],
         tuple(_drawn(loop, cut) for cut in loop.cuts), tuple(rests), np.asarray(loop.incumbents.x),
-        loop.incumbents.target + constant, loop.proven() is not None, program,
+        loop.incumbents.target + constant, loop.proven() is not None,
+        form.objective.Q.toarray(), form.objective.a, constant,
     )  # fmt: skip
 
 
