@@ -2,6 +2,9 @@
 
 Nothing here proves that the function is concave, so that what comes out is a claim that names the
 assumption, and never a certificate. Pairs of points that refute it raise an error.
+
+A cut is as deep as the function stays above the level along the edges, beyond the polytope too: one
+that is concave over the polytope alone, and large outside, would get cuts that lose its minimum.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.proofs.cover.squares import Directions
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-ASSUMPTION = "the function is concave over the polytope, which nobody has proven"
+ASSUMPTION = "the function is concave, beyond the polytope too (unproven)"
 STARTS = 20
 TRIES = 20
 MOST_CUTS = 1500

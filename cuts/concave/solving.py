@@ -58,7 +58,8 @@ def minimise_concave(
         Continuous variables, with bounds or without; values of the result are loaded into it.
         Without an objective where a function is given.
     objective : callable(array (k,)) -> float, optional
-        A concave function of the values of `variables`.
+        A concave function of the values of `variables`, beyond the polytope too: the ends of the
+        steps along its edges lie there.
     gradient : callable(array (k,)) -> array (k,), optional
         Its gradient, or a supergradient.
     variables : Var or sequence of variables, optional
