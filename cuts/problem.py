@@ -92,8 +92,9 @@ def cut_at(problem: ConcaveProblem, cone: Cone, level: float) -> tuple[Array, fl
 def simplicial_cone(rows: Array, sides: Array, x: Array) -> Cone | None:
     """The cone of n independent rows a'x >= b among those that are tight at a point."""
     n = len(x)
-    size = np.abs(rows) @ np.abs(x) + np.abs(sides)
-    tight = np.flatnonzero(np.abs(rows @ x - sides) <= TIGHT * np.maximum(size, 1e-300))
+    size, some = np.abs(rows) @ np.abs(x) + np.abs(sides), rows.any(axis=1)
+    near = np.abs(rows @ x - sides) <= TIGHT * np.maximum(size, 1e-300)
+    tight = np.flatnonzero(near & some)  # a row without coefficients is tight everywhere
     if len(tight) < n:
         return None
     unit = rows[tight] / np.linalg.norm(rows[tight], axis=1, keepdims=True)

@@ -72,7 +72,9 @@ def outcome_of(case: Case, search: Search) -> Outcome:
         found = no_optimum(case, infeasible_too=root.empty, unbounded_too=not root.empty)
         claim = replace(claim, message=_without_box(root, found))
     if found is None and not root.is_bounded:
-        claim = replace(claim, status=Status.INFEASIBLE_OR_UNBOUNDED)
+        # A reverse convex row may need a direction without a limit, and the objective does not.
+        if root.empty or ((root.endless or root.falls) and not len(program.constants)):
+            claim = replace(claim, status=Status.INFEASIBLE_OR_UNBOUNDED)
         return Outcome(claim, certify(case, claim), "", time.perf_counter() - began)
     if found is not None:
         return Outcome(claim, found, "", time.perf_counter() - began)

@@ -27,6 +27,8 @@ class RootBox:
         Whether HiGHS says that there is no point.
     falls : bool
         Whether HiGHS says that the linear part of the objective has no least value.
+    endless : bool
+        Whether HiGHS says of a direction that it has no limit.
     """
 
     limits: tuple[LinearLimit, ...]
@@ -34,6 +36,7 @@ class RootBox:
     directions: tuple[Array, Array]
     empty: bool = False
     falls: bool = False
+    endless: bool = False
 
     @property
     def is_bounded(self) -> bool:
@@ -60,7 +63,7 @@ def root_box(program: ConcaveProgram) -> RootBox:
     if len(np.union1d(open_low, open_high)) <= MOST_COLUMNS:
         asked += [(False, j, 1) for j in open_low.tolist()]
         asked += [(False, j, -1) for j in open_high.tolist()]
-    limits, places = [], np.arange(n, dtype=np.int32)
+    limits, places, endless = [], np.arange(n, dtype=np.int32), False
     lp.changeColsCost(n, places, program.linear[0])
     lp.run()
     falls = lp.getModelStatus().name in ("kUnbounded", "kUnboundedOrInfeasible")
@@ -68,10 +71,12 @@ def root_box(program: ConcaveProgram) -> RootBox:
         along = V[:, number] if of_direction else np.eye(1, n, number).ravel()
         lp.changeColsCost(n, places, sign * along)
         lp.run()
-        if lp.getModelStatus().name != "kOptimal":
-            continue
+        status = lp.getModelStatus().name
+        endless |= of_direction and status in ("kUnbounded", "kUnboundedOrInfeasible")
         y = np.array(lp.getSolution().row_dual)
+        if status != "kOptimal":
+            y = np.zeros(len(form.rows))  # then the bounds of the variables are what is left
         rows = np.flatnonzero(y)
         limits.append(LinearLimit(of_direction, number, sign, rows, y[rows]))
     found = tuple(limits)
-    return RootBox(found, *proven_limits(form, V, found), falls=falls)
+    return RootBox(found, *proven_limits(form, V, found), falls=falls, endless=endless)

@@ -57,6 +57,10 @@ class BoxMultipliers:
     def fits(self, form: StandardForm, squares: Squares) -> bool:
         """Whether the shapes are those of a model, and the numbers doubles."""
         count, kept = len(self.mu), len(squares.constants)
+        try:
+            self.rows.check_format(full_check=True)
+        except ValueError:  # columns that are not there
+            return False
         shapes = (
             self.rows.shape == (count, len(form.rows))
             and self.reverse.shape == (count, kept)
@@ -158,13 +162,17 @@ def _cleaned(
     form: StandardForm, found: BoxMultipliers
 ) -> tuple[sp.csr_matrix, Array, Array, NDArray[np.bool_]]:
     """Multipliers without those that are tiny or of an infinite side, and which are of no use."""
-    Y = found.rows.copy()
+    # An entry that is there twice is summed here, so that all that is computed of it is of one
+    # number; in a new matrix, since the old one may say of itself that nothing is there twice.
+    given = found.rows
+    Y = sp.csr_matrix((given.data, given.indices, given.indptr), shape=given.shape, copy=True)
+    Y.sum_duplicates()
     side = np.where(Y.data > 0, form.row_lower[Y.indices], form.row_upper[Y.indices])
     Y.data = np.where(np.isfinite(side) & (np.abs(Y.data) >= SMALLEST), Y.data, 0.0)
     W = np.where(found.reverse >= SMALLEST, found.reverse, 0.0)
     T = np.where(np.abs(found.slopes) >= SMALLEST, found.slopes, 0.0)
     largest = [np.abs(part).max(axis=1, initial=0.0) for part in (found.reverse, found.slopes)]
-    of_rows = sp.csr_matrix((np.abs(found.rows.data), Y.indices, Y.indptr), shape=Y.shape)
+    of_rows = sp.csr_matrix((np.abs(given.data), given.indices, given.indptr), shape=given.shape)
     of_rows = np.asarray(of_rows.sum(axis=1)).ravel()
     size = np.maximum.reduce([*largest, of_rows])
     return Y, W, T, ~(size <= LARGEST)

@@ -189,3 +189,32 @@ def test_what_cuts_are_not_for_is_said() -> None:
     assert few.certificate.upper == -1.0
     with pytest.raises(ValueError, match="cut_limit"):
         tm.cuts.minimise_concave(model, method="cutting-plane", options={"cut_limit": -1})
+
+
+def test_rows_without_coefficients_are_no_part_of_a_cone() -> None:
+    """A fixed variable leaves one, and so does an objective that is 0."""
+    model = pyo.ConcreteModel()
+    model.x, model.z = pyo.Var(range(2), bounds=(0, 2)), pyo.Var()
+    model.z.fix(1.0)
+    model.row = pyo.Constraint(expr=model.z <= 1)
+    model.goal = pyo.Objective(expr=-(model.x[0] ** 2) - model.x[1] ** 2)
+    result = tm.solve(model, method="cutting-plane")
+    assert (result.objective, result.certificate.verdict) == (-8, Verdict.CERTIFIED)
+    model.goal.deactivate()
+    model.far = pyo.Constraint(expr=model.x[0] ** 2 + model.x[0] >= 3)
+    model.nothing = pyo.Objective(expr=0 * model.x[0])
+    assert tm.solve(model, method="cutting-plane").objective == 0
+
+
+@pytest.mark.parametrize("method", ["branch-and-cut", "cutting-plane", "inner-hull"])
+def test_a_row_of_large_numbers_takes_no_bound_away(method: str) -> None:
+    """max x^2 + x + 2 y over x in [0, 3], y in [-2, 0], in units of 1e8: 12 at (3, 0)."""
+    unit = 1e8
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(-3 * unit, 3 * unit)), pyo.Var(bounds=(-2 * unit, 0))
+    model.row = pyo.Constraint(expr=-1527505.592450371 * model.x <= 0)
+    goal = model.x**2 + unit * (model.x + 2 * model.y)
+    model.goal = pyo.Objective(expr=goal, sense=pyo.maximize)
+    result = tm.solve(model, method=method)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.message
+    assert result.objective == pytest.approx(12 * unit**2, rel=2e-6)

@@ -92,7 +92,7 @@ def test_a_function_of_python_gets_a_claim_that_names_its_assumption(n: int) -> 
     assert claim.objective == pytest.approx(truth, rel=1e-6)
     assert claim.bound is not None
     assert claim.bound <= truth + 1e-9 * abs(truth)
-    assert "nobody has proven" in claim.assumption
+    assert "beyond the polytope too (unproven)" in claim.assumption
     assert claim.stop is StopReason.FINISHED
     assert not hasattr(claim, "certificate")
 

@@ -77,3 +77,17 @@ def test_other_programs_are_refused() -> None:
     model.far = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 >= 1)
     with pytest.raises(ValueError, match="a quadratic objective"):
         tm.cuts.solve_lrcp(model)
+
+
+@pytest.mark.parametrize("method", ["branch-and-cut", "cutting-plane"])
+def test_an_unbounded_polytope_is_not_said_to_have_no_optimum(method: str) -> None:
+    """min x + y outside of the unit circle, x and y at least 0: the least is 1."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), bounds=(0, None))
+    model.far = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 >= 1)
+    model.goal = pyo.Objective(expr=model.x[0] + model.x[1])
+    result = tm.cuts.solve_lrcp(model, method=method)
+    assert result.status not in (
+        Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED
+    )  # fmt: skip
+    assert result.certificate.bound is None or result.certificate.bound <= 1

@@ -23,6 +23,7 @@ from tightmargin.cuts.concave.box_search import BoxSearch
 from tightmargin.cuts.concave.reading import read_concave
 from tightmargin.cuts.concave.root_box import root_box
 from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
+from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers
 from tightmargin.solvers.proofs.cover.squares import Directions, squares_of
 from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
 from tightmargin.solvers.proofs.verdict import Verdict
@@ -282,3 +283,35 @@ def test_units_never_make_a_false_verdict(what: str, power: int) -> None:
         assert certificate.bound <= truth * (1 - 1e-12)
     if abs(power) <= 20:
         assert certificate.verdict is Verdict.CERTIFIED, certificate.reason
+
+
+def test_an_entry_that_is_there_twice_is_one_number() -> None:
+    """Terms of 2^55 that cancel: their products with 0.1 cancel to something else."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 1))
+    model.row = pyo.Constraint(expr=(0, 0.1 * model.x, 0.1))
+    model.goal = pyo.Objective(expr=-(model.x**2))
+    form, cover = searched(model)
+    one = replace(
+        cover, axis=np.array([-1]), at=np.zeros(1), below=np.array([-1]), above=np.array([-1]),
+        choice=np.array([0]),
+    )  # fmt: skip
+    rng, apart = np.random.default_rng(0), 0
+    for _ in range(400):
+        large = 2.0 ** rng.integers(53, 62) * (1 + rng.random())
+        second, third = rng.normal(size=2) * large * 2.0**-52
+        numbers = np.array([large, second, -large, third])
+        rows = sp.csr_matrix((numbers, np.zeros(4, dtype=int), [0, 4]), shape=(1, 1))
+        slope = -float((rows @ form.A).toarray()[0, 0])
+        apart += abs(slope) > 1
+        multipliers = BoxMultipliers(np.ones(1), rows, np.zeros((1, 0)), np.array([[slope]]))
+        assert is_true(cover_bound(form, replace(one, multipliers=multipliers)), -1.0)
+    assert apart > 100
+
+
+def test_multipliers_of_rows_that_are_not_there_prove_nothing() -> None:
+    form, cover, _ = CASES[0]
+    for column in (len(form.rows), 10**6, -1):
+        rows = cover.multipliers.rows.copy()
+        rows.indices[0] = column
+        assert cover_bound(form, changed(cover, "rows", rows)) is None
