@@ -70,7 +70,7 @@ def enumerate_image(program: ConcaveProgram, end: float) -> Hull:
     if len(image.axes) <= 1:
         return Hull(image.best, len(points), StopReason.FINISHED)
     try:
-        return _grown(image, ConvexHull(points, incremental=True), end)
+        return _grown(image, ConvexHull(points), end)
     except QhullError:
         return Hull(image.best, len(points), StopReason.NUMERICAL)
 
@@ -126,7 +126,8 @@ def _grown(image: _Image, hull: ConvexHull, end: float) -> Hull:
         fresh = _apart(hull.points, beyond, BEYOND * width)
         if not len(fresh):
             return Hull(image.best, len(hull.vertices), StopReason.FINISHED)
-        hull.add_points(fresh)
+        # Built anew: where an incremental hull fails, Qhull ends the whole process.
+        hull = ConvexHull(np.vstack([hull.points, fresh]))
 
 
 def _apart(known: Array, fresh: list[Array], distance: float) -> Array:

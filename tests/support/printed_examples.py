@@ -111,6 +111,7 @@ def _searches(data: tm.TrainingData) -> Any:
     return (
         tm.search.branch_and_cut(data, nu=NU),
         tm.search.cutting_plane(data, nu=NU),
+        tm.search.cutting_plane(data, nu=NU, strategy="literal"),
         tm.search.hull_search(data, nu=NU),
         tm.search.conflict_search(data, **words),
         tm.search.decomposition(data, norm_bound=0.5),

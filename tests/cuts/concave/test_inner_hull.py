@@ -142,3 +142,17 @@ def test_arguments_of_a_function_are_checked_first() -> None:
     free = linear_model(Polytope(np.ones((1, 2)), np.ones(1), None))
     with pytest.raises(ValueError, match="empty, or unbounded"):
         tm.cuts.minimise_concave(free, f, lambda x: -2 * x, variables=free.x)
+
+
+def test_a_hull_on_which_qhull_fails_is_left_to_the_boxes() -> None:
+    """Points that end the process where they are added to a hull that is there."""
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(30, 5))
+    A /= np.linalg.norm(A, axis=1)[:, None]
+    polytope = Polytope(A, 1 + rng.random(30), 3.0)
+    Q, c = semidefinite(rng, 5, 5), rng.normal(size=5)
+    model = concave_model(polytope, Q, c)
+    found = tm.cuts.minimise_concave(model, method="inner-hull")
+    other = tm.cuts.minimise_concave(concave_model(polytope, Q, c), method="branch-and-cut")
+    assert found.certificate.verdict is Verdict.CERTIFIED, found.message
+    assert found.objective == pytest.approx(other.objective, rel=2e-6)
