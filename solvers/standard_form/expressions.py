@@ -31,11 +31,13 @@ from pyomo.repn import generate_standard_repn
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.linear_sums import LazyTerms, lazy_terms
+from tightmargin.number_words import short
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns
 
 Index = NDArray[np.int64]
 
+WIDTH = 60  # characters of an expression in a sentence
 _NUMBERS = (int, float, np.float64, np.int64)
 
 
@@ -80,9 +82,17 @@ def read(expression: Any, columns: Columns, owner: str) -> Polynomial | None:
     Raises
     ------
     NumberError
-        A coefficient or the constant is not finite; `owner` says whose.
+        A coefficient or the constant is not finite or no real number; `owner` says whose.
     """
-    found = _directly(expression, columns) or _through_pyomo(expression, columns)
+    try:
+        found = _directly(expression, columns) or _through_pyomo(expression, columns)
+    except NumberError:
+        raise
+    except (ArithmeticError, ValueError) as why:
+        raise NumberError(
+            f"{owner}: what stands there without a free variable is no finite real number"
+            f"{f' ({why})' if str(why) else ''}: look at its Params and fixed variables"
+        ) from why
     if found is not None:
         _refuse_bad_numbers(found, columns, owner)
         if found.products:
@@ -225,14 +235,24 @@ def number(e: Any) -> float:
     Raises
     ------
     NumberError
-        A Param in it has no value.
+        A Param in it has no value, or it has none that is a real number itself.
     """
     if e.__class__ in _NUMBERS:
         return float(e)
-    value = pyo.value(e, exception=False)
+    value = known_value(e)
     if value is None:
         refuse_missing_params(e)
-    return float(value)
+        raise NumberError(f"{short(str(e), WIDTH)} is no finite real number: look at its Params")
+    return value
+
+
+def known_value(e: Any) -> float | None:
+    """Present value of a constant expression; None where it has none that is a real number."""
+    try:
+        value = pyo.value(e, exception=False)
+    except (ArithmeticError, ValueError):  # which Pyomo lets through
+        return None
+    return None if value is None or isinstance(value, complex) else float(value)
 
 
 def refuse_missing_params(expression: Any) -> None:
@@ -248,15 +268,23 @@ def _through_pyomo(expression: Any, columns: Columns) -> Polynomial | None:
     if repn.nonlinear_expr is not None:
         return None
     products = [
-        (columns.column(x), columns.column(y), float(a))
+        (columns.column(x), columns.column(y), _real(a))
         for (x, y), a in zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True)
     ]
     return Polynomial(
-        float(pyo.value(repn.constant)),
+        _real(repn.constant),
         [columns.column(v) for v in repn.linear_vars],
-        [float(pyo.value(a)) for a in repn.linear_coefs],
+        [_real(a) for a in repn.linear_coefs],
         products,
     )
+
+
+def _real(a: Any) -> float:
+    """A number that Pyomo made of Params and fixed variables; a root of a negative one is none."""
+    value = known_value(a)
+    if value is None:
+        raise ArithmeticError(f"{a} is no real number")
+    return value
 
 
 _READERS: dict[type, Callable[[Any, float, Polynomial, Columns], None]] = {

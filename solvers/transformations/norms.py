@@ -17,10 +17,16 @@ from pyomo.core.expr.numeric_expr import (
     UnaryFunctionExpression,
 )
 from pyomo.core.expr.visitor import identify_variables
-from pyomo.repn import generate_standard_repn
 
 from tightmargin.solvers.canonical_form.squares import complete_squares
-from tightmargin.solvers.transformations.terms import is_affine, is_constant, parts_of, squares_of
+from tightmargin.solvers.standard_form.expressions import known_value
+from tightmargin.solvers.transformations.terms import (
+    is_affine,
+    is_constant,
+    parts_of,
+    repn_of,
+    squares_of,
+)
 
 
 def nodes_of(e: Any) -> Iterator[Any]:
@@ -72,7 +78,7 @@ def is_written_as_squares(e: Any) -> bool:
 
 def is_at_least_0(e: Any) -> bool:
     """Whether a constant expression has a value now, which is not below 0."""
-    value = None if e is None else pyo.value(e, exception=False)
+    value = None if e is None else known_value(e)
     return value is not None and value >= 0
 
 
@@ -96,8 +102,10 @@ def _flat(e: Any, factor: Any) -> Iterator[tuple[Any, Any]]:
 
 def _is_semidefinite(e: Any) -> bool:
     """Whether an expression is x'Qx with Q semidefinite, by elimination in rational numbers."""
-    repn = generate_standard_repn(e, quadratic=True)
-    if repn.nonlinear_expr is not None or repn.linear_vars or pyo.value(repn.constant) != 0:
+    repn = repn_of(e, quadratic=True)
+    if repn is None or repn.nonlinear_expr is not None:
+        return False
+    if repn.linear_vars or pyo.value(repn.constant) != 0:
         return False
     pairs = [(id(x), id(y)) for x, y in repn.quadratic_vars]
     at = {key: k for k, key in enumerate(dict.fromkeys(key for pair in pairs for key in pair))}

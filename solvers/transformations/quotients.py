@@ -20,6 +20,7 @@ from pyomo.common.modeling import unique_component_name
 from pyomo.core.expr.numeric_expr import DivisionExpression
 from pyomo.repn import generate_standard_repn
 
+from tightmargin.solvers.standard_form.expressions import known_value
 from tightmargin.solvers.transformations.terms import (
     is_affine,
     only_objective,
@@ -99,7 +100,7 @@ def _convex_quotients(e: Any, factor: Any, sense: int) -> list[_Quotient] | None
     found: list[_Quotient] = []
     squares = squares_of(numerator, factor)
     for coefficient, base in squares:
-        value = pyo.value(coefficient, exception=False)
+        value = known_value(coefficient)
         if base is None or value is None or not sense * value >= 0:
             return None
         found.append(_Quotient(coefficient, base, divisor))

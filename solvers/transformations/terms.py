@@ -78,4 +78,18 @@ def is_constant(e: Any) -> bool:
 
 def is_affine(e: Any) -> bool:
     """Whether an expression is affine in the variables that are not fixed."""
-    return e.is_variable_type() or generate_standard_repn(e, quadratic=False).is_linear()
+    if e.is_variable_type():
+        return True
+    repn = repn_of(e, quadratic=False)
+    return repn is not None and repn.is_linear()
+
+
+def repn_of(e: Any, *, quadratic: bool) -> Any:
+    """Pyomo's reading of an expression; None where fixed variables and Params leave no number.
+
+    log(-1), say: whoever reads the row or the objective as a whole says which one has it.
+    """
+    try:
+        return generate_standard_repn(e, quadratic=quadratic)
+    except (ArithmeticError, ValueError):
+        return None

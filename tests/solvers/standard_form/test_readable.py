@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -134,3 +135,43 @@ def test_hyperparameters_and_data_that_overflow_are_one_sentence(entry: str) -> 
     huge = tm.TrainingData(DATA.X * 1e250, DATA.y)
     with pytest.raises((NumberError, ValueError), match="overflow"):
         tm.solve(tm.build(entry, huge, **{word: 1.0}, **more))
+
+
+def constant_model(write: Callable[[Any], Any], fixed: float, where: str) -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var(bounds=(-5, 5))
+    m.x.fix(fixed)
+    m.p = pyo.Param(initialize=fixed, mutable=True)
+    if where == "row":
+        m.row = pyo.Constraint(expr=write(m) + m.y <= 3)
+        m.goal = pyo.Objective(expr=m.y**2)
+    else:
+        m.goal = pyo.Objective(expr=write(m) + m.y**2)
+    return m
+
+
+@pytest.mark.parametrize("where", ["row", "objective"])
+@pytest.mark.parametrize(
+    ("write", "fixed"),
+    [
+        (lambda m: pyo.log(m.x), -1.0),
+        (lambda m: pyo.log(m.p) * m.y, -1.0),
+        (lambda m: pyo.sqrt(m.x), -1.0),
+        (lambda m: m.x**0.5, -1.0),
+        (lambda m: m.p**0.5 * abs(m.y), -1.0),
+        (lambda m: abs(pyo.log(m.x) + m.y), -1.0),
+        (lambda m: pyo.sqrt(pyo.log(m.x) * m.y**2), -1.0),
+        (lambda m: 1 / m.x, 0.0),
+        (lambda m: pyo.exp(m.x), 1e3),
+        (lambda m: pyo.exp(m.p) * abs(m.y), 1e3),
+    ],
+)
+def test_numbers_that_do_not_exist_are_one_sentence(write: Any, fixed: float, where: str) -> None:
+    """What Pyomo raises in its place is a word of Python's, or an empty one."""
+    with pytest.raises(NumberError, match="no finite real number"):
+        tm.solve(constant_model(write, fixed, where))
+
+
+def test_a_number_that_does_exist_is_read() -> None:
+    m = constant_model(lambda m: pyo.log(m.x) + pyo.sqrt(m.p) * abs(m.y), 4.0, "objective")
+    assert tm.solve(m).objective == pytest.approx(math.log(4.0), rel=1e-7)
