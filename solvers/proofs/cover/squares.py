@@ -72,6 +72,7 @@ class Squares:
     def excess_within(self, size: Array) -> Array:
         """Bounds (1 + K,) on |x'E_k x| where |x| <= size (n,), rounded up; infinity without any."""
         reach = size[self.support]
+        reach = np.where((reach > 0) & (reach < SMALLEST), SMALLEST, reach)  # products are kept
         with np.errstate(invalid="ignore"):
             along = np.where(self.excess > 0, self.excess * reach, 0.0).sum(axis=2)
             total = np.where(along > 0, along * reach, 0.0).sum(axis=1)

@@ -252,6 +252,16 @@ def test_squares_are_refused_where_numbers_would_be_lost() -> None:
         assert squares_of(other, replace(reverse.directions, rows=wrong)) is None
 
 
+def test_what_squares_leave_is_not_lost_in_tiny_boxes() -> None:
+    """x^2 taken for nothing, |x| <= 2^-600: it leaves up to 2^-1200, which no double is."""
+    form, _, _ = CASES[0]
+    nothing = Directions(np.zeros((form.n, 0)), np.zeros((1, 0)))
+    squares = squares_of(form, nothing)
+    assert squares is not None
+    assert (squares.excess_within(np.full(form.n, 2.0**-600)) > 0).all()
+    assert (squares.excess_within(np.zeros(form.n)) == 0).all()
+
+
 def test_the_sparse_multipliers_of_the_wrong_shape_prove_nothing() -> None:
     form, cover, _ = CASES[0]
     rows = sp.csr_matrix((cover.multipliers.rows.shape[0], len(form.rows) + 1))
