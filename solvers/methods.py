@@ -6,7 +6,7 @@ these tables when `tightmargin.solvers` or `tightmargin.cuts` is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -239,8 +239,8 @@ def method_named(word: str, entry: str) -> Method:
     )
 
 
-def method_of_any(word: str) -> Method:
-    """The first method of a name, whatever it is for.
+def method_of_any(word: str, more: Iterable[str] = ()) -> Method:
+    """The first method of a name, whatever it is for; `more` are names besides, for the error.
 
     Raises
     ------
@@ -250,7 +250,8 @@ def method_of_any(word: str) -> Method:
     for method in _METHODS:
         if method.name == word:
             return method
-    known = tuple(dict.fromkeys((AUTO, DIRECT, BRANCH_AND_BOUND, *(m.name for m in _METHODS))))
+    names = (AUTO, DIRECT, BRANCH_AND_BOUND, *(m.name for m in _METHODS), *more)
+    known = tuple(dict.fromkeys(names))
     raise ValueError(
         f"there is no method {word!r}{did_you_mean(word, known)}; there are {', '.join(known)}"
     )

@@ -76,7 +76,7 @@ def refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
         if name not in (AUTO, None):
             solver_named(name)
     if method not in (AUTO, DIRECT, BRANCH_AND_BOUND) and method not in _METHODS:
-        method_of_any(method)
+        method_of_any(method, _METHODS)
 
 
 def by_model_method(word: str, case: Case, *, free: bool) -> Outcome | None:

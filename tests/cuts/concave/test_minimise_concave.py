@@ -214,3 +214,11 @@ def test_what_is_no_model_is_refused() -> None:
         tm.cuts.minimise_concave(model, options={"node_limit": 0})
     with pytest.raises(ValueError, match="node_limits"):
         tm.cuts.minimise_concave(model, options={"node_limits": 3})
+
+
+def test_a_misspelt_method_names_those_of_any_model_too() -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 1))
+    model.cost = pyo.Objective(expr=-(model.x**2))
+    with pytest.raises(ValueError, match="did you mean inner-hull"):
+        tm.solve(model, method="inner-hul")
