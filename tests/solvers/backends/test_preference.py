@@ -65,7 +65,7 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("problem_class", FIRST)
 def test_the_first_choice_of_every_class_and_its_reason(problem_class: ProblemClass) -> None:
     model, optimum = TRIALS[problem_class]()
-    result = solve(model)
+    result = solve(model, method="direct")
     assert result.objective == pytest.approx(optimum, abs=1e-5)
     assert result.solver == FIRST[problem_class]
     assert result.message.startswith(f"auto took {result.solver}: ")

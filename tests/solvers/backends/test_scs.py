@@ -16,7 +16,6 @@ from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.backends import scs as back_end
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 
@@ -146,12 +145,14 @@ def test_a_model_without_rows_is_solved() -> None:
     assert result.values["y"] == pytest.approx(0.5, abs=1e-5)
 
 
-def test_a_model_of_fixed_variables_is_refused() -> None:
+def test_a_model_of_fixed_variables_never_gets_there() -> None:
     m = scaled_lp(1.0, 1.0)
     for v in m.component_data_objects(pyo.Var):
         v.fix(0.0)
-    with pytest.raises(ProblemClassError, match="needs a variable that is not fixed"):
-        tm.solve(m, "scs")
+    result = tm.solve(m, "scs")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.solver == "tightmargin"
+    assert result.objective == result.bound == 0.0
 
 
 # --- scaling -------------------------------------------------------------------------------------
