@@ -106,7 +106,7 @@ class CuttingPlaneResult(Framed, Drawn):
             "seed": self.seed,
             "lp_solves": self.lp_solves,
             "nodes": self.nodes,
-            "faces": [asdict(face) for face in self.faces],
+            "faces": [{**asdict(face), "rows": list(face.rows)} for face in self.faces],
             "no_face_left": None if self.no_face_left is None else asdict(self.no_face_left),
             "seconds": self.seconds,
             "trace": [asdict(state) for state in self.trace],

@@ -8,6 +8,7 @@ import numpy as np
 
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import polar_problem
+from tightmargin.cuts.generation.remaining_faces import FaceSeen
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round
 from tightmargin.cuts.search.result import Incumbent
 from tightmargin.formulations.data.arrays import Array
@@ -38,12 +39,14 @@ def rebuilt(data: TrainingData, plain: dict[str, Any]) -> CuttingPlaneResult:
     if any(cut.origin.problem != problem.fingerprint for cut in cuts):
         raise ValueError(f"the run at nu = {plain['nu']:g} was made for other data")
     values = {name: np.array(part) for name, part in plain["values"].items()}
+    faces = tuple(FaceSeen(**{**face, "rows": tuple(face["rows"])}) for face in plain["faces"])
+    stopped = plain["no_face_left"]
     return CuttingPlaneResult(
         Incumbent(np.array(plain["weight"]), plain["objective"], values),
         plain["bound"], tuple(Round(**state) for state in plain["trace"]),
         StopReason(plain["stop"]), plain["message"], plain["proof"], cuts, plain["tolerance"],
         plain["strategy"], plain["space"], plain["seed"], plain["lp_solves"], plain["seconds"],
-        problem,
+        problem, plain["nodes"], faces, None if stopped is None else Round(**stopped),
     )  # fmt: skip
 
 
