@@ -36,7 +36,6 @@ from tightmargin.experiments.studies.pools import LOKY, Pool, opened_pool, refus
 from tightmargin.experiments.studies.result_store import Found, Key, ResultStore, opened
 from tightmargin.experiments.studies.study import Failure, Study, StudyError, Task
 from tightmargin.experiments.studies.task import Step, TaskOutcome, task_text
-from tightmargin.solvers.execution.live_line import telling
 
 __all__ = ["Failure", "Study", "StudyError", "run_study"]
 
@@ -124,6 +123,9 @@ def run_study(
     if len(set(tasks)) < len(tasks):
         twice = next(task for task in tasks if tasks.count(task) > 1)
         raise ValueError(f"the task {twice} is asked for twice")
+    # Worker processes import this module too, and need no solvers for that.
+    from tightmargin.solvers.execution.live_line import telling
+
     sources = sources_digest(work) if jobs > 1 or scheduler else ""
     run = _Run(work, tasks, stopped, report or progress or (lambda text: None), sources)
     with nullcontext() if store is None else opened(Path(store)) as kept:
