@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.references.reference_solutions import points
+from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
 
 # Two cores are shared with the other test processes: a slow example is no failure. The suite says
@@ -47,6 +48,15 @@ def soundness(request: pytest.FixtureRequest) -> tuple[int, int]:
     """Cases over all families of the random search, and their seed."""
     option = request.config.getoption
     return int(option("--soundness-cases")), int(option("--soundness-seed"))
+
+
+@pytest.fixture
+def catalogue_as_it_was() -> Iterator[None]:
+    """Formulations that a test registers are gone after it."""
+    known = dict(CATALOGUE)
+    yield
+    CATALOGUE.clear()
+    CATALOGUE.update(known)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.cuts.concave.node_program import new_highs, pass_rows
+from tightmargin.cuts.concave.node_program import pass_rows
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.problem import Cone, simplicial_cone, step_of_parabola
+from tightmargin.cuts.simplex import dual_ray, new_highs
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.cover.concavity_cuts import COLUMN, CUT, CUTOFF, ROW, Side
 
@@ -108,14 +109,9 @@ class ExplicitRows:
         """Multipliers over linear rows, cuts and the cutoff, once nothing is left."""
         if self._lp.getModelStatus().name != "kInfeasible":
             return None
-        _, known, *ray = self._lp.getDualRay()
-        if not known:
-            self._lp.clearSolver()
-            self._lp.run()
-            _, known, *ray = self._lp.getDualRay()
-        if not known:
+        y = dual_ray(self._lp)
+        if y is None:
             return None
-        y = np.asarray(ray[0], dtype=np.float64)
         y = y / max(float(np.abs(y).max(initial=0.0)), 1e-300)  # a violation costs 1 at most
         # The cutoff is behind the cuts for the kernel, and before them in HiGHS.
         cut = np.roll(y[self.m :], -self.part)

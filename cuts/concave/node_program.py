@@ -19,16 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tightmargin.cuts.concave.reading import ConcaveProgram
+from tightmargin.cuts.simplex import dual_ray, new_highs
 from tightmargin.formulations.data.arrays import Array
 
-OPTIONS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "presolve": "off",
-    "solver": "simplex",
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
-}
 NO_PRICE = 1e-9  # of the largest multiplier: an objective priced so low bounds nothing
 EXACT_LATER = 1e-9  # of its terms: what of a reduced cost the kernel makes 0 where it has to
 
@@ -78,16 +71,6 @@ class Solved:
 
     x: Array | None
     prices: Prices | None
-
-
-def new_highs() -> Any:
-    """A HiGHS with our options."""
-    import highspy
-
-    lp = highspy.Highs()
-    for name, value in OPTIONS.items():
-        lp.setOptionValue(name, value)
-    return lp
 
 
 def pass_rows(
@@ -225,15 +208,11 @@ class NodeProgram:
 
     def _farkas(self, low: Array, high: Array) -> Prices | None:
         """Multipliers that prove a box empty; None where HiGHS has none that do."""
-        _, known, *ray = self._lp.getDualRay()
-        if not known:
-            self._lp.clearSolver()
-            self._lp.run()
-            _, known, *ray = self._lp.getDualRay()
-        if not known:
+        ray = dual_ray(self._lp)
+        if ray is None:
             return None
         for sign in (1.0, -1.0):
-            found = self.priced(0.0, sign * np.asarray(ray[0], dtype=np.float64)[:-1])
+            found = self.priced(0.0, sign * ray[:-1])
             if found.bound(low, high) > 0:
                 return found
         return None

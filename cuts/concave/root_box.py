@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.cuts.concave.node_program import new_highs, pass_rows
+from tightmargin.cuts.concave.node_program import pass_rows
 from tightmargin.cuts.concave.reading import ConcaveProgram
+from tightmargin.cuts.simplex import new_highs
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.cover.linear_limits import LinearLimit, proven_limits
 

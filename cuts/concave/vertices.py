@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from tightmargin.cuts.concave.node_program import new_highs, pass_rows
+from tightmargin.cuts.concave.node_program import pass_rows
 from tightmargin.cuts.concave.reading import ConcaveProgram
+from tightmargin.cuts.simplex import new_highs
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact_arithmetic import dyadic, scaled, solve_exactly
 from tightmargin.solvers.proofs.feasible_point import proven_point

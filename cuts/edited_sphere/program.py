@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tightmargin.cuts.simplex import new_highs
 from tightmargin.cuts.spatial_branching.node_bound import Multipliers, SideRows, proven_bound
 from tightmargin.cuts.spatial_branching.node_program import (
     LARGEST,
     BoxLP,
     Solved,
-    new_highs,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls

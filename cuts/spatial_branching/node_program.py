@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.cuts.simplex import new_highs
 from tightmargin.cuts.spatial_branching.active_points import Doubt, look, nothing_known, worthwhile
 from tightmargin.cuts.spatial_branching.node_bound import (
     Bound,
@@ -37,14 +38,6 @@ from tightmargin.formulations.nu.support_function import ReducedHulls, support_v
 Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-OPTIONS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "presolve": "off",
-    "solver": "simplex",
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
-}
 # Of tau and sigma: where box and rows have no point in common the program would be unbounded
 # without it, and with it has a value beyond every objective unless they nearly touch.
 LARGEST = 1e4
@@ -296,16 +289,6 @@ class BoxLP:
         rest = float(np.linalg.norm(u - along * direction))
         rounding = 2 * float(np.sqrt(self.k)) * point_error(self.hulls, self.size)
         return (level + rest + rounding) / along * (1 + 1e-12)
-
-
-def new_highs(seed: int) -> Any:
-    """HiGHS with the options of all nodes' programs."""
-    import highspy
-
-    lp = highspy.Highs()
-    for name, value in (OPTIONS | {"random_seed": seed}).items():
-        lp.setOptionValue(name, value)
-    return lp
 
 
 def _solution(lp: Any, k: int) -> tuple[Array, Array]:

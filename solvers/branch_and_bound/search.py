@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.branch_and_bound.boxes import Boxes
-from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency, chosen, half
+from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
 from tightmargin.solvers.branch_and_bound.points import WHOLE, Incumbent, rounded
 from tightmargin.solvers.branch_and_bound.result import Helper, TreeSearch
+from tightmargin.solvers.branch_and_bound.splitting import Splitting
 from tightmargin.solvers.branch_and_bound.strengthening import Strengthening, planted
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
@@ -33,7 +34,6 @@ from tightmargin.solvers.proofs.tree.tree import TreeProof, lattice, tree_bound
 Index = NDArray[np.int64]
 
 NAME = "branch and bound"
-TRIES = 2  # columns that are tried out at a node
 BETTER = 0.08  # of the gap: an incumbent that is better by more starts the tree again
 RESTARTS = 3
 ROOT_SHARE = 0.3  # of the time
@@ -295,7 +295,8 @@ class _Search:
             if not len(left):
                 self.tree.push(OpenNode(number, low, high, value, known))
                 return
-        self._split(number, low, high, known, value, x, left)
+        ways = Splitting(self.tree, self.solver, self.costs, self.urgency, self.integer, self.step)
+        ways.halve(OpenNode(number, low, high, value, known), x, left, self.target)
 
     def _bounded(self, node: OpenNode) -> tuple[Known | None, float, Array]:
         """The better of what the parent and the box itself prove, and a point of it."""
@@ -316,33 +317,3 @@ class _Search:
         if any([self.incumbent.offer(self.root.rows, self.solver, offer) for offer in offers]):
             self.incumbent.improve(self.root.rows, self.solver, self._is_over)
             self._note()
-
-    def _split(
-        self,
-        number: int,
-        low: Array,
-        high: Array,
-        known: Known | None,
-        value: float,
-        x: Array,
-        left: Index,
-    ) -> None:
-        urgency = self.urgency.at(x)[np.searchsorted(self.integer, left)]
-        room = self.target - value if math.isfinite(self.target - value) else 1.0
-
-        def growth(column: int, side: int) -> float:
-            found = self.solver.solve(*half(low, high, x, column, side))
-            if found is None or not math.isfinite(value):
-                return 0.0
-            return max(0.0, min(found.bound, self.target) - value)
-
-        j = chosen(self.costs, left, x, urgency, max(room, 1e-12), growth, TRIES)
-        at = min(max(math.floor(x[j]), low[j]), high[j] - 1)
-        below, above = self.tree.split(number, j, float(at))
-        for side, child in ((0, below), (1, above)):
-            box = half(low, high, x, j, side)
-            least = value
-            if known is not None:
-                least = max(value, known.value(*box, self.step))
-            distance = abs(x[j] - at) if side == 0 else abs(at + 1 - x[j])
-            self.tree.push(OpenNode(child, *box, least, known, j, side, float(distance)))

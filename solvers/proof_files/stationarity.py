@@ -14,14 +14,13 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.certificates.dual_centre import dual_centre
-from tightmargin.solvers.exact_arithmetic import dyadic, scaled, solve_exactly
 from tightmargin.solvers.proof_files.certificate import Numbers
 from tightmargin.solvers.proof_files.checker import Certificate, Derivation, Vector
 from tightmargin.solvers.proof_files.row_readings import RowReading
+from tightmargin.solvers.proofs.exact_sums.steps import independent_movers, rational_moves
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 FREE_LIMIT = 150  # equations of that many unknowns take some seconds
@@ -179,28 +178,11 @@ def _solved(block: Array, weights: Array, rest: list[Fraction]) -> dict[int, Fra
 
     A weight of 0 stands for one like the largest.
     """
-    if not len(block):
+    chosen = independent_movers(block, weights, level=True)
+    if not len(chosen):
         return None
-    weighted = block * np.where(weights > 0, weights, 1.0)[:, None]
-    straight, bent = (
-        np.abs(weighted[part]).max(initial=0.0) for part in (weights > 0, weights == 0)
-    )
-    if bent > 0:
-        weighted[weights == 0] *= (straight or 1.0) / bent
-    weighted /= np.maximum(np.abs(weighted).max(axis=0, initial=0.0), 1e-300)
-    _, r, pivots = qr(weighted.T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(r))
-    rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())
-    if not rank:
-        return None
-    chosen = pivots[:rank]
-    exact = dyadic(block[chosen].T.ravel())
-    lines = [exact.integers[k * rank : (k + 1) * rank] for k in range(len(rest))]
-    found = solve_exactly(lines, [-value for value in rest])
-    if found is None:
-        return None
-    unit = scaled(1, -exact.exponent)
-    return {int(k): delta * unit for k, delta in zip(chosen, found, strict=True)}
+    found = rational_moves(block[chosen], [-value for value in rest])
+    return None if found is None else dict(zip(chosen.tolist(), found, strict=True))
 
 
 def _within(value: Fraction, low: float, high: float) -> bool:

@@ -13,7 +13,6 @@ for affine p. What stands in another place is left as it is, and is then not con
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +29,7 @@ from tightmargin.solvers.transformations.norms import is_at_least_0, nodes_of
 from tightmargin.solvers.transformations.terms import (
     is_affine,
     is_constant,
-    parts_of,
+    terms_of,
 )
 
 BLOCK = "exponentials"
@@ -81,7 +80,7 @@ def without_exponentials(model: pyo.ConcreteModel, parts: tuple[Any, ...]) -> Re
         sign = 0 if low is not None and high is not None else 1 if low is None else -1
         if not sign:
             continue
-        terms = [_replaced(e, factor, sign, block, found) for e, factor in _flat(body, 1)]
+        terms = [_replaced(e, factor, sign, block, found) for e, factor in terms_of(body)]
         expression = pyo.quicksum(terms)
         owner.set_value(expression if owner.ctype is pyo.Objective else (low, expression, high))
     return found
@@ -94,15 +93,6 @@ def _sides(owner: Any) -> tuple[Any, Any, Any]:
         return (None, owner.expr, 0) if minimise else (0, owner.expr, None)
     low, body, high = owner.to_bounded_expression()
     return low, body, high
-
-
-def _flat(e: Any, factor: Any) -> Iterator[tuple[Any, Any]]:
-    """Pairs (term, factor) that add up to factor * e."""
-    for part, scale in parts_of(e):
-        if part is e:
-            yield e, factor
-        else:
-            yield from _flat(part, factor * scale)
 
 
 def _replaced(e: Any, factor: Any, sign: int, block: pyo.Block, found: Rewritten) -> Any:
@@ -148,7 +138,7 @@ def _called(e: Any) -> str:
 def _exponentials(e: Any) -> list[tuple[Any, Any]] | None:
     """Pairs (c_k, p_k) with e = sum_k c_k exp(p_k), a number being one of p = 0; None otherwise."""
     pairs: list[tuple[Any, Any]] = []
-    for part, factor in _flat(e, 1):
+    for part, factor in terms_of(e):
         if is_constant(part):
             c, p = factor * part, 0.0
         elif _called(part) == "exp" and is_affine(part.args[0]):

@@ -23,9 +23,9 @@ from tightmargin.solvers.standard_form.expressions import known_value
 from tightmargin.solvers.transformations.terms import (
     is_affine,
     is_constant,
-    parts_of,
     repn_of,
     squares_of,
+    terms_of,
 )
 
 
@@ -84,20 +84,11 @@ def is_at_least_0(e: Any) -> bool:
 
 def summands(e: Any) -> Iterator[tuple[Any, Any]]:
     """(coefficient, base) of each square, (number, 1) of a number, base None of anything else."""
-    for factor, term in _flat(e, 1):
+    for term, factor in terms_of(e):
         if is_constant(term):
             yield factor * term, 1.0
         else:
             yield from squares_of(term, factor)
-
-
-def _flat(e: Any, factor: Any) -> Iterator[tuple[Any, Any]]:
-    """Pairs (factor, term) that add up to factor * e."""
-    for part, scale in parts_of(e):
-        if part is e:
-            yield factor, e
-        else:
-            yield from _flat(part, factor * scale)
 
 
 def _is_semidefinite(e: Any) -> bool:

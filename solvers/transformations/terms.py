@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyomo.environ as pyo
@@ -42,6 +43,15 @@ def parts_of(e: Any) -> list[tuple[Any, Any]]:
         if is_constant(b):
             return [(a, b)]
     return [(e, 1)]
+
+
+def terms_of(e: Any, factor: Any = 1) -> Iterator[tuple[Any, Any]]:
+    """Pairs (term, factor) that add up to factor * e, none of which is a sum or a multiple."""
+    for part, scale in parts_of(e):
+        if part is e:
+            yield e, factor
+        else:
+            yield from terms_of(part, factor * scale)
 
 
 def _is_sum(e: Any) -> bool:

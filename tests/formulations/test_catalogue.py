@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pyomo.environ as pyo
 import pytest
@@ -10,13 +10,7 @@ import pytest
 import tightmargin as tm
 from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
 
-
-@pytest.fixture(autouse=True)
-def _leaves_no_entry() -> Iterator[None]:
-    known = dict(CATALOGUE)
-    yield
-    CATALOGUE.clear()
-    CATALOGUE.update(known)
+pytestmark = pytest.mark.usefixtures("catalogue_as_it_was")
 
 
 def test_the_class_may_be_given_as_its_word() -> None:

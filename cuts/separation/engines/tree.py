@@ -22,10 +22,11 @@ from tightmargin.cuts.separation.incumbent import Accepted
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.branch_and_bound.boxes import Boxes
-from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency, chosen, half
+from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
 from tightmargin.solvers.branch_and_bound.points import GAP, WHOLE, rounded
+from tightmargin.solvers.branch_and_bound.splitting import Splitting
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.errors import ProblemClassError
@@ -40,7 +41,6 @@ from tightmargin.solvers.result import Status
 Index = NDArray[np.int64]
 
 OPTIONS = ("node_limit",)
-TRIES = 2  # columns that are tried out at a node
 EVERY = 10  # nodes between two roundings
 ROUNDS = 20  # of rows at one relaxation that is not whole
 SEARCHED = 0.9  # of a time limit; the kernel replays the tree in the rest
@@ -194,26 +194,12 @@ class _Search:
         return True
 
     def _split(self, node: OpenNode, x: Array, left: Index) -> None:
-        low, high, known, value = node.low, node.high, self.known, self.value
         if node.column >= 0 and math.isfinite(node.bound):
-            grown = min(value, self.best.varying) - node.bound
+            grown = min(self.value, self.best.varying) - node.bound
             self.costs.add(node.side, node.column, grown, node.distance)
-        urgency = self.urgency.at(x)[np.searchsorted(self.integer, left)]
-        room = self.target - value if math.isfinite(self.target - value) else 1.0
-
-        def growth(column: int, side: int) -> float:
-            found = self.solver.solve(*half(low, high, x, column, side))
-            if found is None or not math.isfinite(value):
-                return 0.0
-            return max(0.0, min(found.bound, self.target) - value)
-
-        j = chosen(self.costs, left, x, urgency, max(room, 1e-12), growth, TRIES)
-        at = min(max(math.floor(x[j]), low[j]), high[j] - 1)
-        for side, child in enumerate(self.tree.split(node.number, j, float(at))):
-            box = half(low, high, x, j, side)
-            least = value if known is None else max(value, known.value(*box, self.step))
-            distance = abs(x[j] - at) if side == 0 else abs(at + 1 - x[j])
-            self.tree.push(OpenNode(child, *box, least, known, j, side, float(distance)))
+        ways = Splitting(self.tree, self.solver, self.costs, self.urgency, self.integer, self.step)
+        box = OpenNode(node.number, node.low, node.high, self.value, self.known)
+        ways.halve(box, x, left, self.target)
 
 
 def places(old: ConicForm, new: ConicForm) -> Index:

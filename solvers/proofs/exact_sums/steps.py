@@ -64,20 +64,10 @@ def step_of(
         How far the right side may be off: the step is then enclosed, as it is where there are more
         equations than whole numbers solve quickly.
     """
-    if not len(block):
-        return None
-    weighted = block * np.where(weights > 0, weights, 1.0)[:, None]
-    straight, bent = (
-        np.abs(weighted[part]).max(initial=0.0) for part in (weights > 0, weights == 0)
-    )
-    if bent > 0:
-        weighted[weights == 0] *= (straight or 1.0) / bent
-    _, r, pivots = qr(weighted.T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(r))
-    rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())
+    chosen = independent_movers(block, weights)
+    rank = len(chosen)
     if not rank:
         return None
-    chosen = pivots[:rank]
     places = [int(numbers[k]) for k in chosen]
     if spread is not None or len(right) > FREE_LIMIT:
         off = np.zeros(len(right)) if spread is None else spread
@@ -87,10 +77,43 @@ def step_of(
             return None
         middle, radius = near
         return Step(dict(zip(places, map(Fraction, middle.tolist()), strict=True)), radius)
-    exact = dyadic(block[chosen].T.ravel())
+    exact = rational_moves(block[chosen], right)
+    return None if exact is None else Step(dict(zip(places, exact, strict=True)), np.zeros(rank))
+
+
+def independent_movers(block: Array, weights: Array, *, level: bool = False) -> NDArray[np.intp]:
+    """Places of as many movers as are independent, those of large weights first.
+
+    Parameters
+    ----------
+    block, weights : arrays (movers, equations), (movers,)
+        As for `step_of`.
+    level : bool
+        Whether equations count alike, whatever the size of their coefficients.
+    """
+    if not len(block):
+        return np.zeros(0, dtype=np.intp)
+    weighted = block * np.where(weights > 0, weights, 1.0)[:, None]
+    straight, bent = (
+        np.abs(weighted[part]).max(initial=0.0) for part in (weights > 0, weights == 0)
+    )
+    if bent > 0:
+        weighted[weights == 0] *= (straight or 1.0) / bent
+    if level:
+        weighted /= np.maximum(np.abs(weighted).max(axis=0, initial=0.0), 1e-300)
+    r, pivots = qr(weighted.T, mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(r))
+    rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())
+    return np.asarray(pivots[:rank], dtype=np.intp)
+
+
+def rational_moves(movers: Array, right: Sequence[Fraction]) -> list[Fraction] | None:
+    """Moves of independent movers (rank, equations) that solve the equations; None without any."""
+    rank = len(movers)
+    exact = dyadic(movers.T.ravel())
     lines = [exact.integers[k * rank : (k + 1) * rank] for k in range(len(right))]
     found = solve_exactly(lines, right)
     if found is None:
         return None
     unit = scaled(1, -exact.exponent)
-    return Step({i: delta * unit for i, delta in zip(places, found, strict=True)}, np.zeros(rank))
+    return [delta * unit for delta in found]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pyomo.environ as pyo
@@ -10,7 +9,6 @@ import pytest
 
 import tightmargin as tm
 from tests.references.brute_force import zero_one_optima
-from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.solvers.comparison.gap_table import Bound, Comparison
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
@@ -19,12 +17,7 @@ DATA = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
 EXACT = {"penalty": 1.0, "big_m": "derived"}
 
 
-@pytest.fixture(autouse=True)
-def _leaves_no_entry() -> Iterator[None]:
-    known = dict(CATALOGUE)
-    yield
-    CATALOGUE.clear()
-    CATALOGUE.update(known)
+pytestmark = pytest.mark.usefixtures("catalogue_as_it_was")
 
 
 def empty(data: tm.TrainingData, *, penalty: float) -> pyo.ConcreteModel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pyomo.environ as pyo
@@ -10,18 +9,13 @@ import pytest
 
 import tightmargin as tm
 from tests.support.edited_models import CLOSE
-from tightmargin.formulations.catalogue import CATALOGUE, PaperCheck
+from tightmargin.formulations.catalogue import PaperCheck
 
 DATA = tm.data.outlier_data("clustered", n=30, d=2, sigma=0.3, seed=1)
 STEEPNESS = 20.0  # steeper than any point as good as the one that M is derived from
 
 
-@pytest.fixture(autouse=True)
-def _leaves_no_entry() -> Iterator[None]:
-    known = dict(CATALOGUE)
-    yield
-    CATALOGUE.clear()
-    CATALOGUE.update(known)
+pytestmark = pytest.mark.usefixtures("catalogue_as_it_was")
 
 
 def steep_zero_one(
