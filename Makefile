@@ -23,7 +23,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal \
+.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bench-concave \
 	env test-lowest test-processors
 
 help:  ## this list
@@ -37,6 +37,9 @@ gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum: t
 test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal: export OMP_NUM_THREADS := 1
 test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal: export OPENBLAS_NUM_THREADS := 1
 test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal: export MPLBACKEND := Agg
+
+bench-concave: $(DEV_STAMP)  ## concave programs beside SCIP and Gurobi, into benchmarks/CONCAVE.md
+	$(BIN)/python -m benchmarks.concave
 
 # The hundreds of interpreters that tests start compile this project once, also on a machine that sets
 # this variable; an empty value counts as unset.

@@ -3,7 +3,7 @@
 Ours end with a proof of the kernel for a gap of 1e-6; SCIP and Gurobi, given the same gap, end with
 a claim. CPU seconds on one thread. Gurobi is asked where its licence for small models is enough.
 
-python -m benchmarks.concave [limit]     all lines, at the default of 60 s a run
+python -m benchmarks.concave [limit]     all lines into CONCAVE.md, at the default of 60 s a run
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
+from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from tightmargin.cuts.concave.solving import minimise_concave
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -171,5 +172,14 @@ def table(instances: Sequence[Instance], limit: float = LIMIT) -> str:
     return "\n".join(["| " + " | ".join(row) + " |" for row in rows] + ["", note, "", machine()])
 
 
+def main(words: list[str]) -> None:
+    """Write CONCAVE.md."""
+    head = (
+        "# Concave programs over random polytopes\n\nWritten by `python -m benchmarks.concave`.\n\n"
+    )
+    made = table(INSTANCES, float(words[0]) if words else LIMIT)
+    (ROOT / "benchmarks" / "CONCAVE.md").write_text(head + made + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    sys.stdout.write(table(INSTANCES, float(sys.argv[1]) if len(sys.argv) > 1 else LIMIT) + "\n")
+    main(sys.argv[1:])

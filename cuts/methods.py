@@ -20,7 +20,7 @@ import numpy as np
 
 from tightmargin.cuts.bound_tightening.result import Tightened
 from tightmargin.cuts.bound_tightening.tighten import sdp_pays, tighten
-from tightmargin.cuts.edited_sphere.method import METHOD as BRANCH_AND_CUT
+from tightmargin.cuts.concave.outcome import BRANCH_AND_CUT
 from tightmargin.cuts.inner_hull.hull_search import hull_search
 from tightmargin.cuts.model_directions import (
     lower_at_nu_bar,

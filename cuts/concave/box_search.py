@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -18,10 +19,11 @@ import numpy as np
 
 from tightmargin.cuts.concave.growing_cover import GrowingCover
 from tightmargin.cuts.concave.node_program import NodeProgram, Prices
+from tightmargin.cuts.concave.points.surface_points import SurfaceSearch, points_on_sides
+from tightmargin.cuts.concave.points.vertices import VertexSearch, exact_vertex
 from tightmargin.cuts.concave.range_reduction import Piece, pieces
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
-from tightmargin.cuts.concave.vertices import VertexSearch, exact_vertex
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
@@ -85,6 +87,11 @@ class _Open:
     high: Array = field(compare=False)
 
 
+def local_search(program: ConcaveProgram, root: RootBox) -> VertexSearch | SurfaceSearch:
+    """From vertex to vertex, or along the surfaces of convex sides where there are any."""
+    return SurfaceSearch(program, root) if program.convex.any() else VertexSearch(program)
+
+
 class BoxSearch:
     """One search; `run` does all of it.
 
@@ -108,7 +115,7 @@ class BoxSearch:
     ) -> None:
         self.program, self.root, self.absolute = program, root, absolute_gap
         self.nodes = NodeProgram(program, root.columns)
-        self.local = VertexSearch(program)
+        self.local = local_search(program, root)
         self.cover = GrowingCover()
         self.value, self.x = math.inf, start
         self.point: FeasiblePoint | None = None
@@ -132,7 +139,8 @@ class BoxSearch:
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         ctrl_c = CtrlC()
         with ctrl_c.listening():
-            self.start(end)
+            if not math.isfinite(self.value):
+                self.start(end)
             self.open = [_Open(-math.inf, 0, *self.root.directions)]
             stop = StopReason.PROVEN
             while self.open:
@@ -169,17 +177,26 @@ class BoxSearch:
     # --- points ----------------------------------------------------------------------------------
 
     def start(self, end: float) -> None:
-        """Local searches from vertices that lie far out in some directions."""
-        V = self.program.directions.vectors
-        r = V.shape[1]
-        costs = [sign * V[:, j] for j in range(r) for sign in (1.0, -1.0)]
-        costs += [V @ self._random.normal(size=r) for _ in range(STARTS * r)]
-        for cost in [self.program.linear[0], *costs]:
-            x = self.local.vertex(cost)
+        """Local searches from vertices that lie far out in some directions, and from sides."""
+        for x in self._starts():
             if x is not None:
                 self.look_from(x)
             if time.perf_counter() > end:
                 return
+
+    def _starts(self) -> Iterator[Array | None]:
+        V, least = self.program.directions.vectors, self.program.linear[0]
+        r = V.shape[1]
+        yield self.local.vertex(least)
+        if not self.root.is_closed or self.program.convex.any():
+            yield from points_on_sides(self.program, self._random, STARTS + r)
+        if isinstance(self.local, SurfaceSearch):
+            return  # its steps are many
+        for j in range(r):
+            yield self.local.vertex(V[:, j])
+            yield self.local.vertex(-V[:, j])
+        for _ in range(STARTS * r):
+            yield self.local.vertex(V @ self._random.normal(size=r))
 
     def look_from(self, x: Array) -> None:
         """Local search from a point; what it finds is kept where it is better."""
@@ -243,7 +260,7 @@ class BoxSearch:
 
     def _missed(self, x: Array) -> Array:
         """Which reverse convex rows (K,) a point misses, as 0 and 1."""
-        return np.asarray(self.program.reverse(x) < 0, dtype=np.float64)
+        return np.asarray(self.program.sides(x) < 0, dtype=np.float64)
 
     def _without_prices(self, box: _Open) -> None:
         """Split a box that HiGHS said nothing of, so that nothing depends on it."""
@@ -287,7 +304,7 @@ class BoxSearch:
     ) -> tuple[int, Array, Array] | None:
         """The box without what the extents of directions close; None where that is all of it."""
         z = np.clip(self.program.directions.vectors.T @ x, low, high)
-        missing = prices.weights * (z - low) * (high - z)
+        missing = np.maximum(prices.weights, 0.0) * (z - low) * (high - z)
         axes = np.argsort(-missing, kind="stable")[:EXTENTS].tolist()
         with closing(self.nodes.extents(low, high, self.target, axes)) as extents:
             for prices in extents:
@@ -312,10 +329,10 @@ class BoxSearch:
         z = np.clip(self.program.directions.vectors.T @ x, box.low, box.high)
         width = box.high - box.low
         apart = (z - box.low) * (box.high - z)
-        missing = prices.weights * apart
+        missing = np.maximum(prices.weights, 0.0) * apart
         if not missing.sum() > NOTHING * abs(self.value if math.isfinite(self.value) else 1.0):
             # A row without a price is met by its secants, and perhaps not by its squares.
-            missing = self._missed(x) @ self.nodes.P[1:] * apart
+            missing = self._missed(x) @ np.abs(self.nodes.P[1:]) * apart
         was = self.program.directions.vectors.T @ x
         if (np.abs(was - z) > CUT_OFF * width).any():
             missing = (

@@ -21,8 +21,7 @@ from tightmargin.cuts.problem import cut_at, local_vertex
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence, cuts_bound
-from tightmargin.solvers.proofs.statement import LowerBound
+from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence
 
 MOST_CUTS = 1500
 ROOM = 1e-9  # of the terms of a reverse convex row: by so much it stays below 0 at the cuts
@@ -67,16 +66,15 @@ class CutLoop:
                 if found is not None:
                     return found
 
-    def proven(self) -> LowerBound | None:
-        """What the kernel makes of the cuts, once nothing is left."""
+    def proof(self) -> CutSequence | None:
+        """The cuts and what proves them to leave nothing, once they do."""
         multipliers = self.rows.farkas()
         if multipliers is None:
             return None
-        sequence = CutSequence(
+        return CutSequence(
             self.program.directions, self.root.limits, self.rows.part, self.incumbents.target,
             tuple(self.cuts), multipliers,
         )  # fmt: skip
-        return cuts_bound(self.program.form, sequence)
 
     def _round(self) -> StopReason | None:
         """One cut; or why there is none."""
@@ -101,7 +99,7 @@ class CutLoop:
             return False
         level = self.incumbents.target
         if self.rows.part:
-            level = ROOM * float(self.program.reverse_size(x)[0])
+            level = ROOM * float(self.program.size_of_sides(x)[0])
         found = cut_at(self.rows, cone, level)
         if found is None or not float(found[0] @ cone.vertex) < found[1]:
             return False

@@ -65,11 +65,11 @@ class ExplicitRows:
 
     def value(self, x: Array) -> float:
         """The concave function."""
-        return -float(self.program.reverse(x)[0]) if self.part else self.program.value(x)
+        return -float(self.program.sides(x)[0]) if self.part else self.program.value(x)
 
     def gradient(self, x: Array) -> Array:
         """Its gradient."""
-        return -self.program.reverse_gradient(x)[0] if self.part else self.program.gradient(x)
+        return -self.program.gradients_of_sides(x)[0] if self.part else self.program.gradient(x)
 
     def vertex(self, cost: Array) -> Array | None:
         """A vertex of what is left; None where nothing is, or HiGHS gives up."""

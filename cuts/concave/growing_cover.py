@@ -73,5 +73,5 @@ class GrowingCover:
         choice = [place.get(c, -1) for c in self.choice]
         return BoxCover(
             directions, root.limits, np.array(self.axis), np.array(self.at), np.array(self.below),
-            np.array(self.above), np.array(choice), multipliers,
+            np.array(self.above), np.array(choice), multipliers, root.cutoff,
         )  # fmt: skip

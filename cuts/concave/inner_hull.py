@@ -17,9 +17,9 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from tightmargin.cuts.concave.box_search import BoxSearch
+from tightmargin.cuts.concave.points.vertices import VertexSearch
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
-from tightmargin.cuts.concave.vertices import VertexSearch
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 

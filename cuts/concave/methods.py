@@ -56,6 +56,8 @@ def refusal_of_cuts(case: Case) -> str:
     program = read_concave(case.form)
     if case.form.n > MOST_CUT_COLUMNS:
         return f"it has {case.form.n} variables, more than {MOST_CUT_COLUMNS}"
+    if program.convex.any():
+        return "a quadratic row of it is convex"
     weights = program.directions.weights
     if len(weights) > 2 or (len(weights) == 2 and weights[0].any()):
         return "more than one part of it is concave"
@@ -81,7 +83,7 @@ def refusal_of_hull(case: Case) -> str:
         return refused
     program = read_concave(case.form)
     if len(program.constants):
-        return "a reverse convex row makes other points than vertices"
+        return "a quadratic row makes other points than vertices"
     dimension = image_dimension(program)
     if dimension > MOST_DIMENSIONS:
         return f"it has {dimension} concave directions, more than {MOST_DIMENSIONS}"

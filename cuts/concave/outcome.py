@@ -10,7 +10,13 @@ from typing import Any
 
 from tightmargin.cuts.concave.box_search import BoxSearch, Found
 from tightmargin.cuts.concave.cutting_plane import CutLoop
+from tightmargin.cuts.concave.in_scale import (
+    unscaled_cover,
+    unscaled_cuts,
+    worthwhile_scaling,
+)
 from tightmargin.cuts.concave.inner_hull import enumerate_image, proving_search, seconds_left
+from tightmargin.cuts.concave.points.vertices import exact_vertex
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import RootBox, root_box
 from tightmargin.formulations.data.arrays import Array
@@ -21,10 +27,14 @@ from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cover.box_cover import cover_bound
+from tightmargin.solvers.execution.trace import times
+from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
+from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.result import Status
+from tightmargin.solvers.transformations.scaling import Scaling
 
 BRANCH_AND_CUT, CUTTING_PLANE, INNER_HULL = "branch-and-cut", "cutting-plane", "inner-hull"
 
@@ -38,7 +48,7 @@ class Answer:
     x : array (n,) or None
     point : FeasiblePoint or None
         The same, proven feasible.
-    bound : LowerBound, Infeasible or None
+    proof : BoxCover, CutSequence or None
     stop : StopReason
     engine : str
     work : str
@@ -50,7 +60,7 @@ class Answer:
 
     x: Array | None
     point: FeasiblePoint | None
-    bound: LowerBound | Infeasible | None
+    proof: BoxCover | CutSequence | None
     stop: StopReason
     engine: str
     work: str
@@ -58,14 +68,15 @@ class Answer:
     trace: tuple[Any, ...] = ()
 
 
-Search = Callable[[Case, ConcaveProgram, RootBox], Answer]
+Search = Callable[[Limits, ConcaveProgram, RootBox], Answer]
 
 
 def outcome_of(case: Case, search: Search) -> Outcome:
     """Run a search on a model that is read here, and judge what it found."""
     began = time.perf_counter()
-    program = read_concave(case.form)
-    root = root_box(program)
+    scale = worthwhile_scaling(case.form)
+    program = read_concave(case.form if scale is None else scale.form)
+    root = closed_root(program, seed=case.limits.seed or 0)
     found: Certified | None = None
     claim = Claim(Status.LIMIT_NO_SOLUTION)
     if root.empty or not root.is_bounded:
@@ -73,19 +84,52 @@ def outcome_of(case: Case, search: Search) -> Outcome:
         claim = replace(claim, message=_without_box(root, found))
     if found is None and not root.is_bounded:
         # A reverse convex row may need a direction without a limit, and the objective does not.
-        if root.empty or ((root.endless or root.falls) and not len(program.constants)):
+        if root.empty or ((root.endless or root.falls) and program.convex.all()):
             claim = replace(claim, status=Status.INFEASIBLE_OR_UNBOUNDED)
         return Outcome(claim, certify(case, claim), "", time.perf_counter() - began)
     if found is not None:
         return Outcome(claim, found, "", time.perf_counter() - began)
-    answer = search(case, program, root)
-    claim, found = judged_answer(case, answer)
+    limits = case.limits
+    if scale is not None:
+        limits = replace(limits, absolute_gap=limits.absolute_gap / scale.objective)
+    answer = search(limits, program, root)
+    claim, found = judged_answer(case, answer if scale is None else unscaled(answer, scale))
     seconds = time.perf_counter() - began
     closed = found.certificate.verdict.closed
-    ended = str(answer.stop).replace("_", " ")
+    ended = found.certificate.facts["stop"].replace("_", " ")
     words = f"proven here by {answer.engine}" if closed else f"{answer.engine} ended ({ended})"
     message = f"{words}, {answer.work} in {seconds:.1f} s"
     return Outcome(replace(claim, message=message), found, "", seconds)
+
+
+def unscaled(answer: Answer, scale: Scaling) -> Answer:
+    """What an answer about a scaled model says of the original one."""
+    x, point = answer.x, None
+    if x is not None:
+        x = scale.columns * x
+        point = exact_vertex(read_concave(scale.original), x)
+    if point is not None and point.x is not None:
+        x = point.x
+    proof = answer.proof
+    if isinstance(proof, BoxCover):
+        proof = unscaled_cover(proof, scale)
+    elif proof is not None:
+        proof = unscaled_cuts(proof, scale)
+    return replace(
+        answer, x=x, point=point, proof=proof, trace=times(scale.objective, answer.trace)
+    )
+
+
+def closed_root(program: ConcaveProgram, *, seed: int) -> RootBox:
+    """The root box; of a linear objective, where rows leave it open, below a known point."""
+    root = root_box(program)
+    if root.is_closed or root.empty or not program.is_linear:
+        return root
+    search = BoxSearch(program, root, seed=seed)
+    search.start(math.inf)
+    if search.x is None or not math.isfinite(search.value):
+        return root
+    return root_box(program, search.value, search.x)
 
 
 def judged_answer(case: Case, answer: Answer) -> tuple[Claim, Certified]:
@@ -94,12 +138,15 @@ def judged_answer(case: Case, answer: Answer) -> tuple[Claim, Certified]:
     status = Status.INTERRUPTED if stopped else Status.FEASIBLE
     if answer.x is None:
         status = Status.INTERRUPTED if stopped else Status.LIMIT_NO_SOLUTION
-    bound = answer.bound if isinstance(answer.bound, LowerBound) else None
+    proven = _proven(case, answer.proof)
+    if answer.stop is StopReason.PROVEN and proven is None:
+        answer = replace(answer, stop=StopReason.NUMERICAL)
+    bound = proven if isinstance(proven, LowerBound) else None
     claim = Claim(
         status, answer.x, point=answer.point, proof=bound, trace=answer.trace, searched=True
     )
-    if isinstance(answer.bound, Infeasible):
-        found = without_optimum(case, answer.bound)
+    if isinstance(proven, Infeasible):
+        found = without_optimum(case, proven)
     elif answer.x is None:
         found = certify(case, claim)
     else:
@@ -108,6 +155,13 @@ def judged_answer(case: Case, answer: Answer) -> tuple[Claim, Certified]:
         **found.certificate.facts, "engine": answer.engine, "stop": str(answer.stop), **answer.facts
     }  # fmt: skip
     return claim, replace(found, certificate=replace(found.certificate, facts=facts))
+
+
+def _proven(case: Case, proof: BoxCover | CutSequence | None) -> LowerBound | Infeasible | None:
+    """What the kernel makes of a proof."""
+    if isinstance(proof, BoxCover):
+        return cover_bound(case.form, proof)
+    return None if proof is None else cuts_bound(case.form, proof)
 
 
 def _without_box(root: RootBox, found: Certified | None) -> str:
@@ -120,46 +174,41 @@ def _without_box(root: RootBox, found: Certified | None) -> str:
     )
 
 
-def by_boxes(case: Case, program: ConcaveProgram, root: RootBox) -> Answer:
-    """Branch and cut over boxes, and what the kernel makes of its cover."""
-    limits = case.limits
-    search = BoxSearch(program, root, absolute_gap=limits.absolute_gap, seed=limits.seed or 0)
+def by_boxes(limits: Limits, program: ConcaveProgram, root: RootBox) -> Answer:
+    """Branch and cut over boxes."""
+    search = BoxSearch(
+        program, root, absolute_gap=limits.absolute_gap, seed=limits.seed or 0, start=root.known
+    )
     found = search.run(time_limit=limits.time_limit, node_limit=limits.options.get("node_limit"))
     return answer_of_boxes(program, root, found)
 
 
 def answer_of_boxes(program: ConcaveProgram, root: RootBox, found: Found) -> Answer:
-    """A finished search over boxes, its point made exact and its cover checked."""
-    form = program.form
-    cover = found.cover.cover(program.directions, root, len(form.rows))
-    bound = cover_bound(form, cover)
+    """A finished search over boxes."""
+    cover = found.cover.cover(program.directions, root, len(program.form.rows))
     facts = {"nodes": found.nodes, "linear_programs": found.solves}
     return Answer(
-        found.x, found.point, bound, found.stop, BRANCH_AND_CUT, f"{found.nodes} nodes", facts,
+        found.x, found.point, cover, found.stop, BRANCH_AND_CUT, f"{found.nodes} nodes", facts,
         found.progress.rows,
     )  # fmt: skip
 
 
-def by_cuts(case: Case, program: ConcaveProgram, root: RootBox) -> Answer:
-    """Concavity cuts until nothing is left, and what the kernel makes of them."""
-    limits = case.limits
+def by_cuts(limits: Limits, program: ConcaveProgram, root: RootBox) -> Answer:
+    """Concavity cuts until nothing is left."""
     loop = CutLoop(program, root, absolute_gap=limits.absolute_gap, seed=limits.seed or 0)
     stop = loop.run(time_limit=limits.time_limit, cut_limit=limits.options.get("cut_limit"))
-    bound = loop.proven() if stop is StopReason.PROVEN else None
-    if stop is StopReason.PROVEN and bound is None:
-        stop = StopReason.NUMERICAL
+    proof = loop.proof() if stop is StopReason.PROVEN else None
     best = loop.incumbents
     facts = {"cuts": len(loop.cuts), "linear_programs": loop.rows.solves}
     known = math.isfinite(best.value)
     return Answer(
-        best.x if known else None, best.point, bound, stop, CUTTING_PLANE,
+        best.x if known else None, best.point, proof, stop, CUTTING_PLANE,
         count_text(len(loop.cuts), "cut"), facts,
     )  # fmt: skip
 
 
-def by_hull(case: Case, program: ConcaveProgram, root: RootBox) -> Answer:
+def by_hull(limits: Limits, program: ConcaveProgram, root: RootBox) -> Answer:
     """Vertices by Qhull, and branch and cut from the best of them."""
-    limits = case.limits
     end = math.inf if limits.time_limit is None else time.perf_counter() + limits.time_limit
     hull = enumerate_image(program, end)
     search = proving_search(

@@ -2,11 +2,13 @@
 
     min   a'x - sum_j p_0j (v_j'x)^2
     s.t.  row_lower <= A x <= row_upper,   lower <= x <= upper
-          b_k'x + sum_j p_kj (v_j'x)^2 + const_k >= 0        reverse convex rows, if there are any
+          b_k'x + sum_j p_kj (v_j'x)^2 + const_k >= 0        sides of quadratic rows, if any
 
-with as few directions v_j as the ranks of the matrices ask for: the coordinates where a matrix is
-diagonal, its eigenvectors otherwise. The directions are numbers that nobody has to trust: the
-kernel bounds what they leave of the matrices (solvers/proofs/cover/squares.py).
+with p_0 >= 0, p_k >= 0 for a reverse convex side, p_k <= 0 for a convex one, and both for an
+equation such as ||w||^2 = 1. There are as few directions v_j as the ranks of the matrices ask for:
+the coordinates where a matrix is diagonal, its eigenvectors otherwise. The directions are numbers
+that nobody has to trust: the kernel bounds what they leave of the matrices
+(solvers/proofs/cover/squares.py).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.cover.squares import Directions
@@ -33,7 +36,7 @@ class ConcaveProgram:
     ----------
     form : StandardForm
     directions : Directions
-        v_j, p_kj and the reverse convex rows.
+        v_j, p_kj and the sides.
     linear : array (1 + K, n)
         a and b_k.
     constants : array (K,)
@@ -45,9 +48,25 @@ class ConcaveProgram:
     constants: Array
 
     @property
+    def convex(self) -> NDArray[np.bool_]:
+        """Which sides (K,) are convex, as far as their squares say."""
+        return np.asarray((self.directions.weights[1:] < 0).any(axis=1))
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Which sides (K,) are one of two of their row: an equation, or a row with two ends."""
+        numbers = [number for number, _ in self.directions.rows]
+        return np.array([numbers.count(number) == 2 for number in numbers], dtype=bool)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the objective is."""
+        return not self.directions.weights[0].any()
+
+    @property
     def is_lrcp(self) -> bool:
-        """Whether the objective is linear and one row is reverse convex."""
-        return len(self.constants) == 1 and not self.directions.weights[0].any()
+        """Whether the objective is linear and one side of a row is reverse convex."""
+        return self.is_linear and int((~self.convex).sum()) == 1
 
     def value(self, x: Array) -> float:
         """Objective without its constant."""
@@ -58,19 +77,19 @@ class ConcaveProgram:
         goal = self.form.objective
         return np.asarray(2 * (goal.Q @ x) + goal.a)
 
-    def reverse(self, x: Array) -> Array:
-        """Values (K,) of the reverse convex rows, at least 0 where they hold."""
+    def sides(self, x: Array) -> Array:
+        """Values (K,) of the sides of quadratic rows, at least 0 where they hold."""
         z = self.directions.vectors.T @ x
         return self.linear[1:] @ x + self.directions.weights[1:] @ (z * z) + self.constants
 
-    def reverse_size(self, x: Array) -> Array:
+    def size_of_sides(self, x: Array) -> Array:
         """Sums (K,) of the sizes of their terms."""
         z = self.directions.vectors.T @ x
-        terms = np.abs(self.linear[1:]) @ np.abs(x) + self.directions.weights[1:] @ (z * z)
+        terms = np.abs(self.linear[1:]) @ np.abs(x) + np.abs(self.directions.weights[1:]) @ (z * z)
         return np.asarray(terms + np.abs(self.constants))
 
-    def reverse_gradient(self, x: Array) -> Array:
-        """Gradients (K, n) of the reverse convex rows."""
+    def gradients_of_sides(self, x: Array) -> Array:
+        """Gradients (K, n) of the sides."""
         V = self.directions.vectors
         return np.asarray(self.linear[1:] + 2 * (self.directions.weights[1:] * (V.T @ x)) @ V.T)
 
@@ -81,30 +100,35 @@ def read_concave(form: StandardForm) -> ConcaveProgram:
     Raises
     ------
     ValueError
-        An integer column, a semidefinite or nonlinear row, a quadratic row that is not reverse
-        convex, an objective that is not concave, or nothing concave at all; it is named.
+        An integer column, a semidefinite or nonlinear row, a quadratic row that is neither convex
+        nor reverse convex, an objective that is not concave, or nothing concave at all; it is
+        named.
     """
     _refuse_other_parts(form)
-    parts = [-form.objective.Q]
+    V, weights = _directions(-form.objective.Q, "the objective")
+    if (weights < 0).any():
+        raise ValueError("the objective is not concave: one of its eigenvalues has the other sign")
+    found = [(V, weights)]
     linear, constants, rows = [form.objective.a], [], []
     for number, row in enumerate(form.quadratic):
-        body, name = row.body, row.data.name
-        if np.isfinite(row.lower) and np.isfinite(row.upper):
-            raise ValueError(f"row {name} has two sides: a reverse convex row has one")
-        sign = 1 if np.isfinite(row.lower) else -1
+        body, name = row.body, f"row {row.data.name}"
         places = body.index[body.i], body.index[body.j]
-        parts.append(sp.csr_matrix((sign * body.v, places), shape=(form.n, form.n)))
-        line = np.zeros(form.n)
-        line[body.index] = sign * body.a
-        linear.append(line)
-        side = row.lower if sign == 1 else row.upper
-        constants.append(sign * (body.constant - side))
-        rows.append((number, sign))
-    names = ["the objective", *(f"row {row.data.name}" for row in form.quadratic)]
-    kinds = ["not concave", *("not reverse convex" for _ in form.quadratic)]
-    found = [_directions(Q, *words) for Q, *words in zip(parts, names, kinds, strict=True)]
-    if not any(V.shape[1] for V, _ in found):
-        raise ValueError("neither the objective nor a row is concave: the model is linear")
+        V, weights = _directions(sp.csr_matrix((body.v, places), shape=(form.n, form.n)), name)
+        if (weights < 0).any() and (weights > 0).any():
+            raise ValueError(
+                f"{name} is neither convex nor reverse convex: it has eigenvalues of both signs"
+            )
+        for sign, end in ((1, row.lower), (-1, row.upper)):
+            if not np.isfinite(end):
+                continue
+            found.append((V, sign * weights))
+            line = np.zeros(form.n)
+            line[body.index] = sign * body.a
+            linear.append(line)
+            constants.append(sign * (body.constant - end))
+            rows.append((number, sign))
+    if not any((weights > 0).any() for _, weights in found):
+        raise ValueError("neither the objective nor a row is concave: the model is convex")
     vectors, weights = _joined(found, form.n)
     claimed = Directions(vectors, weights, tuple(rows))
     return ConcaveProgram(form, claimed, np.array(linear), np.array(constants))
@@ -123,8 +147,8 @@ def _refuse_other_parts(form: StandardForm) -> None:
         raise ValueError(f"row {form.psd[0].data.name} is semidefinite: rows have to be linear")
 
 
-def _directions(Q: sp.csr_matrix, name: str, kind: str) -> tuple[Array, Array]:
-    """Directions (n, r) and weights (r,) of a matrix that should be semidefinite."""
+def _directions(Q: sp.csr_matrix, name: str) -> tuple[Array, Array]:
+    """Directions (n, r) and weights (r,) of a symmetric matrix, what is noise left out."""
     n = Q.shape[0]
     used = np.flatnonzero(np.diff(Q.indptr))
     if len(used) > LARGEST_SUPPORT:
@@ -135,9 +159,10 @@ def _directions(Q: sp.csr_matrix, name: str, kind: str) -> tuple[Array, Array]:
     else:
         weights, own = np.linalg.eigh(matrix)
     largest = float(np.abs(weights).max(initial=0.0))
-    if (weights < -INDEFINITE * largest).any():
-        raise ValueError(f"{name} is {kind}: one of its eigenvalues has the other sign")
-    kept = weights > NOTHING * largest
+    # The sign that the largest have; a few of the other one may be rounding.
+    sign = 1.0 if float(weights.max(initial=0.0)) >= largest else -1.0
+    kept = sign * weights > NOTHING * largest
+    kept |= sign * weights < -INDEFINITE * largest
     vectors = np.zeros((n, int(kept.sum())))
     vectors[used] = np.where(np.abs(own[:, kept]) < NOTHING, 0.0, own[:, kept])
     return vectors, weights[kept]

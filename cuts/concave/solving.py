@@ -43,9 +43,11 @@ def minimise_concave(
 ) -> SolveResult | ConcaveClaim:
     """Minimise a concave quadratic function, or maximise a convex one, over a polytope.
 
-    The same as ``solve(model, method=...)``, for models with linear rows and bounds and
+    The same as ``solve(model, method=...)``, for models with linear rows, bounds and
 
-        min  c'x - x'Qx,   Q semidefinite.
+        min  c'x - x'Qx,   Q semidefinite,
+
+    and convex quadratic rows besides if there are any.
 
     What it costs depends on the rank of Q, not on the number of variables that are only linear.
 
@@ -87,7 +89,7 @@ def minimise_concave(
     TypeError
         Anything but a Pyomo model that is constructed.
     ValueError
-        An integer variable, a row that is not linear, an objective that is not concave; it is
+        An integer variable, a row that is not convex, an objective that is not concave; it is
         named.
 
     Examples
@@ -109,9 +111,13 @@ def minimise_concave(
             limits=checked_limits(time_limit, None, seed, False, options, absolute_gap),
         )  # fmt: skip
     program = _read("minimise_concave", model)
-    if len(program.constants):
-        name = program.form.quadratic[0].data.name
-        raise ValueError(f"row {name} is quadratic: minimise_concave takes linear rows only")
+    outside = np.flatnonzero(~program.convex)
+    if len(outside):
+        number, _ = program.directions.rows[int(outside[0])]
+        name = program.form.quadratic[number].data.name
+        raise ValueError(
+            f"row {name} is not convex: minimise_concave takes convex rows only, and solve takes it"
+        )
     words: dict[str, Any] = {"time_limit": time_limit, "seed": seed, "options": options}
     return solve(model, method=method, absolute_gap=absolute_gap, **words)
 
@@ -132,7 +138,8 @@ def solve_lrcp(
 
         x'Qx + b'x >= r,   Q semidefinite,
 
-    such as ``||x||^2 >= r``. Its optimum is irrational as a rule: the point that is returned is a
+    such as ``||x||^2 >= r``; it may be an equation, and there may be convex quadratic rows besides.
+    Its optimum is irrational as a rule: the point that is returned is a
     rational one next to it, which meets every row exactly, and the gap to the bound says how near.
 
     Parameters
@@ -152,7 +159,7 @@ def solve_lrcp(
         Anything but a Pyomo model that is constructed.
     ValueError
         An integer variable, an objective that is not linear, no reverse convex row or several, any
-        other row that is not linear; it is named.
+        other row that is not convex; it is named.
 
     Examples
     --------
@@ -168,10 +175,10 @@ def solve_lrcp(
     """
     program = _read("solve_lrcp", model)
     if not program.is_lrcp:
-        count = len(program.constants)
+        count = int((~program.convex).sum())
         raise ValueError(
             "solve_lrcp takes a linear objective and one reverse convex row, got "
-            + (f"{count} quadratic rows" if count != 1 else "a quadratic objective")
+            + (f"{count} reverse convex rows" if count != 1 else "a quadratic objective")
         )
     words: dict[str, Any] = {"time_limit": time_limit, "seed": seed, "options": options}
     return solve(model, method=method, absolute_gap=absolute_gap, **words)

@@ -195,7 +195,7 @@ class BoxSearch(SearchRun):
 
     def run(self, starts: int, given: Sequence[Array]) -> SearchResult:
         """Search until the gap is closed or something ends it."""
-        self.program = self._program()
+        self.program = BoxLP(self.hulls, self.seed)
         rounding = point_error(self.hulls, self.program.size)
         self.absolute = max(self.absolute, ROUNDINGS * self.hulls.k * rounding)
         try:
@@ -209,9 +209,6 @@ class BoxSearch(SearchRun):
             stop, message = end.reason, end.message
         self._note(last=True)
         return self._result(stop, message)
-
-    def _program(self) -> BoxLP:
-        return BoxLP(self.hulls, self.seed)
 
     # --- points --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ equations solved on columns with room and its missed rows made up by columns of 
     the point scaled up or down by little: margins that are missed, norms that are exceeded
     a step towards a point strictly inside, the optimum of the model with tighter rows
     the same within the face that all points lie in, where rows imply equations
+    between two points on the sides of the one quadratic equation that there is
 
 and the shortest step that is feasible counts.
 """
@@ -24,6 +25,7 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification
+from tightmargin.solvers.exact_points.between import between
 from tightmargin.solvers.exact_points.equations import Equations, equations_of
 from tightmargin.solvers.exact_points.one_sided_columns import with_rows_met
 from tightmargin.solvers.exact_points.priced_columns import with_priced_lowered
@@ -122,6 +124,16 @@ def exact_point(
     _near_by(search, x)
     if not search.settled(CHEAP_ENOUGH):
         _inwards(search, classification, x, limits)
+    return search.best or between(form, x, _close_point)
+
+
+def _close_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
+    """A point with the equations solved and the rows met, without a step."""
+    equations = equations_of(form, x)
+    if equations is None:
+        return None
+    search = Search(form, equations, form.objective.varying(x))
+    search.tried(x)
     return search.best
 
 

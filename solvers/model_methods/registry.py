@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tightmargin.formulations.catalogue import Origin
 from tightmargin.printing import Printed
 from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.backends.options import unknown_option
@@ -102,8 +101,6 @@ def by_model_method(word: str, case: Case, *, free: bool) -> Outcome | None:
     if method is None:
         return None
     refusal = method.refuses(case)
-    if refusal and isinstance(getattr(case.model, "origin", None), Origin):
-        return None  # who knows the formulation says why
     if refusal:
         raise ValueError(f"method {word} does not take this model: {refusal}; take {DIRECT}")
     for name in case.limits.options:

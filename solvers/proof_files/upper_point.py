@@ -14,8 +14,11 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 def upper_point(
     form: StandardForm, classification: Classification, x: Array
 ) -> list[Fraction] | None:
-    """The point that a verdict rests on, found again near x (n,); None where none is found."""
+    """The point that a verdict rests on, found again near x (n,); None where none is found.
+
+    None too for a point that is only known to lie between two others.
+    """
     found = exact_point(form, classification, x, Limits())
-    if found is None or found.x is None:
+    if found is None or found.x is None or found.between:
         return None
     return [found.rational.get(j, Fraction(value)) for j, value in enumerate(found.x.tolist())]

@@ -118,6 +118,9 @@ class FeasiblePoint(Proof):
         The row that is missed by most; empty for an exact point.
     rational : mapping of int to Fraction
         Coordinates that are no doubles, by column: solutions of equations.
+    between : bool
+        Whether `x` is only next to the point, which lies on a segment and has no coordinates that
+        are known.
     """
 
     varying: float
@@ -125,6 +128,7 @@ class FeasiblePoint(Proof):
     eps: float = 0.0
     worst: str = ""
     rational: Mapping[int, Fraction] = field(default_factory=dict)
+    between: bool = False
 
     def _says(self) -> str:
         value = bound_text(self.varying, -math.inf)

@@ -14,7 +14,7 @@ from tightmargin.cuts.concave.root_box import root_box
 from tightmargin.experiments.plots.plane_polygons import clipped
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
-from tightmargin.solvers.proofs.cover.concavity_cuts import CUT, ConcavityCut
+from tightmargin.solvers.proofs.cover.concavity_cuts import CUT, ConcavityCut, cuts_bound
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
@@ -175,11 +175,12 @@ def polygon_cuts(model: pyo.ConcreteModel, *, cut_limit: int = 50, seed: int = 0
     for cut in loop.cuts:
         rests.append(_distinct(clipped(rests[-1], -cut.normal, -cut.side)))
     known = np.isfinite(loop.rows.sides) & np.array([name.kind != CUT for name in loop.rows.names])
-    constant = form.objective.constant
+    constant, proof = form.objective.constant, loop.proof()
+    proven = proof is not None and cuts_bound(form, proof) is not None
     return PolygonCuts(
         (form.columns.name(0), form.columns.name(1)), loop.rows.rows[known], loop.rows.sides[known],
         tuple(_drawn(loop, cut) for cut in loop.cuts), tuple(rests), np.asarray(loop.incumbents.x),
-        loop.incumbents.target + constant, loop.proven() is not None,
+        loop.incumbents.target + constant, proven,
         form.objective.Q.toarray(), form.objective.a, constant,
     )  # fmt: skip
 

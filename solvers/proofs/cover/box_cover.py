@@ -1,6 +1,7 @@
 """A tree of boxes over directions that covers all points, each leaf closed by multipliers.
 
-The root box is what linear rows imply of z = V'x (linear_limits.py); a branch splits a box into
+The root box is what rows imply of z = V'x (linear_limits.py), for a linear objective together with
+a cutoff, above which nothing has to be covered; a branch splits a box into
 z_j <= at and z_j >= at, so that the leaves cover it by the way they are made; and in every leaf
 leaf_bounds.py says how low the objective can be, or that there is no point. The least of the leaves
 is a lower bound for all feasible points, and where no leaf has a point the model has none.
@@ -24,7 +25,7 @@ from tightmargin.number_words import count_text
 from tightmargin.printing import Printed
 from tightmargin.solvers.proofs.cover.exact_leaves import exact_leaf
 from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers, LeafBounds, leaf_bounds
-from tightmargin.solvers.proofs.cover.linear_limits import LinearLimit, proven_limits
+from tightmargin.solvers.proofs.cover.linear_limits import Limit, proven_limits
 from tightmargin.solvers.proofs.cover.squares import Directions, Squares, squares_of
 from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound, relaxed
 from tightmargin.solvers.standard_form.standard_form import StandardForm
@@ -42,7 +43,7 @@ class BoxCover(Printed):
     Attributes
     ----------
     directions : Directions
-    limits : tuple of LinearLimit
+    limits : tuple of LinearLimit and SquareLimit
         From which the root box, and limits of columns, are proven.
     axis : array (N,) of int
         Direction that a node is split in; -1 for a leaf. The first node is the root.
@@ -53,16 +54,20 @@ class BoxCover(Printed):
     choice : array (N,) of int
         Multipliers of a leaf; -1 for none, which leaves it open.
     multipliers : BoxMultipliers
+    cutoff : float
+        Of a linear objective without its constant: the boxes are for points of at most that, and
+        all others are no better than it.
     """
 
     directions: Directions
-    limits: tuple[LinearLimit, ...]
+    limits: tuple[Limit, ...]
     axis: Index
     at: Array
     below: Index
     above: Index
     choice: Index
     multipliers: BoxMultipliers
+    cutoff: float = math.inf
 
     def _title(self) -> str:
         leaves = int((self.axis < 0).sum())
@@ -72,13 +77,20 @@ class BoxCover(Printed):
 def cover_bound(form: StandardForm, cover: BoxCover) -> LowerBound | Infeasible | None:
     """What a cover proves of a model; None where it proves nothing.
 
-    Linear rows and bounds, the quadratic rows that the directions name and the objective are used;
+    Linear rows and bounds, the sides of quadratic rows that the directions name and the objective
+    are used;
     integrality and all other rows only take points away.
     """
     squares = squares_of(form, cover.directions)
     if squares is None or not cover.multipliers.fits(form, squares):
         return None
-    columns, root = proven_limits(form, squares.vectors, cover.limits)
+    cutoff = cover.cutoff
+    is_linear = not (form.objective.Q.nnz or squares.weights[0].any())
+    if not (
+        isinstance(cutoff, float) and (cutoff == math.inf or (is_linear and -math.inf < cutoff))
+    ):
+        return None
+    columns, root = proven_limits(form, squares, cover.limits, cutoff)
     if (columns[0] > columns[1]).any() or (root[0] > root[1]).any():
         return None  # a Farkas vector says so, with what a reader may have rounded taken off
     leaves = _leaves(cover, *root)
@@ -100,6 +112,7 @@ def cover_bound(form: StandardForm, cover: BoxCover) -> LowerBound | Infeasible 
             if found[k] == -np.inf:
                 return None
         value = min(value, float(found.min()))
+    value = min(value, cutoff)
     words = f"{METHOD}, {count_text(len(choice), 'leaf', 'leaves')}{relaxed(form)}"
     if value == math.inf:
         return Infeasible(subject=form, words=words, seal=SEAL)
@@ -116,7 +129,7 @@ def _in_parts(
     for start in range(0, max(1, len(found.mu)), TOGETHER):
         part = slice(start, start + TOGETHER)
         few = BoxMultipliers(
-            found.mu[part], found.rows[part], found.reverse[part], found.slopes[part]
+            found.mu[part], found.rows[part], found.sides[part], found.slopes[part]
         )
         parts.append(leaf_bounds(form, squares, few, *columns))
     names = ("constant", "slopes", "weights", "mu", "noise")

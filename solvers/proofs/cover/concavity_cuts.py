@@ -23,20 +23,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
-from tightmargin.solvers.proofs.cover.linear_limits import LinearLimit, proven_limits
+from tightmargin.solvers.proofs.cover.linear_limits import Limit, proven_limits
+from tightmargin.solvers.proofs.cover.more_rows import with_rows
 from tightmargin.solvers.proofs.cover.squares import Directions, Squares, squares_of
 from tightmargin.solvers.proofs.farkas import proven_infeasible
 from tightmargin.solvers.proofs.statement import SEAL, LowerBound, relaxed
-from tightmargin.solvers.standard_form.columns import Rows
-from tightmargin.solvers.standard_form.names import Labels, Listed
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 METHOD = "concavity cuts that leave nothing, each checked in rational arithmetic"
@@ -77,7 +74,7 @@ class CutSequence:
     Attributes
     ----------
     directions : Directions
-    limits : tuple of LinearLimit
+    limits : tuple of LinearLimit and SquareLimit
         From which limits of columns are proven, where squares leave something of the model.
     part : int
         0 for the objective, 1 for the first reverse convex row of the directions, and so on.
@@ -88,7 +85,7 @@ class CutSequence:
     """
 
     directions: Directions
-    limits: tuple[LinearLimit, ...]
+    limits: tuple[Limit, ...]
     part: int
     gamma: float
     cuts: tuple[ConcavityCut, ...]
@@ -103,11 +100,13 @@ def cuts_bound(form: StandardForm, sequence: CutSequence) -> LowerBound | None:
         return None
     if not (isinstance(gamma, float) and math.isfinite(gamma)):
         return None
-    if part and (form.objective.Q.nnz or squares.weights[0].any()):
-        return None  # a cutoff is a linear row
+    # Not concave; and no linear row that could be a cutoff.
+    curved = part > 0 and (form.objective.Q.nnz or squares.weights[0].any())
+    if (squares.weights[part] < 0).any() or curved:
+        return None
     if not all(_is_plain(cut, form.n) for cut in sequence.cuts):
         return None
-    columns, _ = proven_limits(form, squares.vectors, sequence.limits)
+    columns, _ = proven_limits(form, squares, sequence.limits)
     size = np.maximum(np.abs(columns[0]), np.abs(columns[1]))
     excess = float(squares.excess_within(size)[part])
     if not math.isfinite(excess):
@@ -229,14 +228,5 @@ def _with_cuts(form: StandardForm, sequence: CutSequence) -> StandardForm:
         lines.append(form.objective.a)
         low.append(-math.inf)
         high.append(sequence.gamma)
-    added = sp.csr_matrix(np.array(lines).reshape(-1, form.n))
-    names = Listed([f"{CUT} {k}" for k in range(len(lines))])
-    labels = Labels(("", form.rows, np.arange(len(form.rows))), ("", names, np.arange(len(lines))))
-    return replace(
-        form,
-        matrix=sp.vstack([form.A, added], format="csr"),
-        row_lower=np.concatenate([form.row_lower, low]),
-        row_upper=np.concatenate([form.row_upper, high]),
-        rows=cast(Rows, labels),
-        quadratic=(),
-    )
+    rows = with_rows(form, np.array(lines).reshape(-1, form.n), low, high, CUT)
+    return replace(rows, quadratic=())

@@ -10,9 +10,10 @@ of rows A x that are there, w >= 0 and any slopes t, every feasible x has
 
     rho = mu a - sum_k w_k b_k - A'y - V t,    P = mu p_0 + sum_k w_k p_k.
 
-This is Lagrange's bound once z = V'x is priced by t; each term over the box is concave, so its
-minimum is at one of the ends. What does not depend on the box is computed once for multipliers that
-several boxes share. For mu = 0 a bound above 0 proves that the box has no feasible point.
+This is Lagrange's bound once z = V'x is priced by t. Where P_j >= 0 a term is concave over the box,
+so its minimum is at one of the ends; where P_j < 0 it is convex, and nowhere below any of its
+tangents. What does not depend on the box is computed once for multipliers that several boxes share.
+For mu = 0 a bound above 0 proves that the box has no feasible point.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ class BoxMultipliers:
         0 or 1.
     rows : csr_matrix (C, m)
         y, of the linear rows.
-    reverse : array (C, K)
-        w, of the reverse convex rows.
+    sides : array (C, K)
+        w, of the sides of quadratic rows.
     slopes : array (C, r)
         t.
     """
 
     mu: Array
     rows: sp.csr_matrix
-    reverse: Array
+    sides: Array
     slopes: Array
 
     def fits(self, form: StandardForm, squares: Squares) -> bool:
@@ -63,10 +64,10 @@ class BoxMultipliers:
             return False
         shapes = (
             self.rows.shape == (count, len(form.rows))
-            and self.reverse.shape == (count, kept)
+            and self.sides.shape == (count, kept)
             and self.slopes.shape == (count, squares.vectors.shape[1])
         )
-        numbers = (self.mu, self.rows.data, self.reverse, self.slopes)
+        numbers = (self.mu, self.rows.data, self.sides, self.slopes)
         return shapes and all(part.dtype == np.float64 for part in numbers)
 
 
@@ -94,8 +95,7 @@ class LeafBounds:
     def over(self, choice: Index, low: Array, high: Array) -> Array:
         """Bounds (L,) on f in boxes (L, r); infinity where a box has no point, -inf without any."""
         t, P = self.slopes[choice], self.weights[choice]
-        ends = [_at(t, P, end) for end in (_outwards(low, -1), _outwards(high, 1))]
-        terms = np.minimum(*ends)
+        terms = _least_terms(t, P, _outwards(low, -1), _outwards(high, 1))
         constant = self.constant[choice]
         count = terms.shape[1] + 4
         with np.errstate(invalid="ignore"):
@@ -137,8 +137,11 @@ def leaf_bounds(
         total = size_of_sides + np.abs(columns).sum(axis=1) + lost
         count = int(np.diff(Y.indptr).max(initial=0)) + W.shape[1] + form.n + 8
         constant = parts - 4 * UNIT * count * total
-        weights = np.column_stack([mu, W]) @ squares.weights
-        weights = weights * (1 + 2 * UNIT * (W.shape[1] + 4))
+        prices = np.column_stack([mu, W])
+        weights = prices @ squares.weights
+        weights = weights + 2 * UNIT * (W.shape[1] + 4) * (prices @ np.abs(squares.weights))
+        # A weight that is nearly nothing is 0, which is more.
+        weights = np.where((weights < 0) & (weights > -SMALLEST), 0.0, weights)
     constant = np.where(useless | ~np.isfinite(constant), -np.inf, constant)
     return LeafBounds(constant, T, weights, mu, READ * size_of_sides)
 
@@ -169,9 +172,9 @@ def _cleaned(
     Y.sum_duplicates()
     side = np.where(Y.data > 0, form.row_lower[Y.indices], form.row_upper[Y.indices])
     Y.data = np.where(np.isfinite(side) & (np.abs(Y.data) >= SMALLEST), Y.data, 0.0)
-    W = np.where(found.reverse >= SMALLEST, found.reverse, 0.0)
+    W = np.where(found.sides >= SMALLEST, found.sides, 0.0)
     T = np.where(np.abs(found.slopes) >= SMALLEST, found.slopes, 0.0)
-    largest = [np.abs(part).max(axis=1, initial=0.0) for part in (found.reverse, found.slopes)]
+    largest = [np.abs(part).max(axis=1, initial=0.0) for part in (found.sides, found.slopes)]
     of_rows = sp.csr_matrix((np.abs(given.data), given.indices, given.indptr), shape=given.shape)
     of_rows = np.asarray(of_rows.sum(axis=1)).ravel()
     size = np.maximum.reduce([*largest, of_rows])
@@ -203,10 +206,34 @@ def _priced(weights: Array, excess: Array) -> Array:
     return np.asarray(products.sum(axis=1) * (1 + 4 * UNIT * (len(excess) + 2)))
 
 
+def _least_terms(t: Array, P: Array, low: Array, high: Array) -> Array:
+    """Least of t z - P z^2 between two ends, rounded down."""
+    ends = np.minimum(_at(t, P, low), _at(t, P, high))
+    if not (P < 0).any():
+        return ends
+    return np.where(P < 0, _least_tangent(t, np.minimum(P, 0.0), low, high), ends)
+
+
+def _least_tangent(t: Array, P: Array, low: Array, high: Array) -> Array:
+    """Least of a tangent of t z - P z^2, P <= 0, near its minimum between two ends, rounded down.
+
+    The tangent at c is (t - 2 P c) z + P c^2, whatever c.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        c = np.clip(np.where(P < 0, t / (2 * P), 0.0), low, high)
+        c = np.where(np.isfinite(c) & (np.abs(c) >= SMALLEST), c, 0.0)
+        bend = 2 * P * c
+        slope, radius = t - bend, 4 * UNIT * (np.abs(t) + np.abs(bend))
+        constant = P * c * c * (1 + 8 * UNIT)
+        line = _least(slope - radius, slope + radius, low, high)
+        value = line + constant - 4 * UNIT * (np.abs(line) + np.abs(constant))
+    return np.where(np.isnan(value), -np.inf, value)
+
+
 def _at(t: Array, P: Array, z: Array) -> Array:
     """t z - P z^2 at an end of the box, rounded down; -inf at infinity unless nothing is priced."""
     with np.errstate(over="ignore", invalid="ignore"):
         line = np.where((t == 0) | (z == 0), 0.0, t * z)
         square = np.where((P == 0) | (z == 0), 0.0, P * z * z)
-        value = line - square - 8 * UNIT * (np.abs(line) + square)
+        value = line - square - 8 * UNIT * (np.abs(line) + np.abs(square))
     return np.where(np.isnan(value), -np.inf, value)

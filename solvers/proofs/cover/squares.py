@@ -1,11 +1,12 @@
-"""Concave parts of a model as weighted squares, with a bound on what the squares do not hold.
+"""Quadratic parts of a model as weighted squares, with a bound on what the squares do not hold.
 
-For directions v_j and weights p_kj >= 0 that anybody found, with z = V'x,
+For directions v_j and weights p_kj that anybody found, with z = V'x,
 
-    objective          f(x)   = a'x - sum_j p_0j z_j^2 - x'E_0 x
-    reverse convex row h_k(x) = b_k'x + const_k + sum_j p_kj z_j^2 + x'E_k x >= 0,
+    objective       f(x)   = a'x - sum_j p_0j z_j^2 - x'E_0 x
+    side of a row   h_k(x) = b_k'x + const_k + sum_j p_kj z_j^2 + x'E_k x >= 0,
 
-which is true of any numbers, since E_k is defined by it. |E_k| is bounded entry by entry with every
+which is true of any numbers, since E_k is defined by it. Weights above 0 make an objective concave
+and a row reverse convex, weights below 0 a row convex. |E_k| is bounded entry by entry with every
 rounding counted, so that no eigenvector has to be right and no matrix semidefinite: where the
 squares are not what the model has, E_k is large and the bounds are poor, but never false.
 """
@@ -82,14 +83,14 @@ class Squares:
 def squares_of(form: StandardForm, claimed: Directions) -> Squares | None:
     """The parts of a model over some directions; None where the numbers say nothing of it.
 
-    Those are an objective or row beyond degree two, a side that is infinite, a weight below 0, or
-    numbers so large or small that products of them are lost.
+    Those are an objective or row beyond degree two, a side that is infinite, or numbers so large or
+    small that products of them are lost.
     """
     vectors, weights, rows = claimed.vectors, claimed.weights, claimed.rows
     n, r = form.n, vectors.shape[1] if vectors.ndim == 2 else -1
     if form.goal is not None or vectors.shape != (n, r) or weights.shape != (1 + len(rows), r):
         return None
-    if vectors.dtype != np.float64 or weights.dtype != np.float64 or not (weights >= 0).all():
+    if vectors.dtype != np.float64 or weights.dtype != np.float64:
         return None
     if not (usable(weights) and usable(vectors, SMALLEST_ENTRY, LARGEST_ENTRY)):
         return None
@@ -142,9 +143,10 @@ def _excess(form: StandardForm, claimed: Directions, support: NDArray[np.int64])
         matrix = np.zeros((len(support), len(support)))
         np.add.at(matrix, (place[body.index[body.i]], place[body.index[body.j]]), sign * body.v)
         matrices.append(matrix)
-    # One square a column, of that column alone: the products have one term, and are exact.
-    alone = bool(np.isin(V, (-1.0, 0.0, 1.0)).all() and (np.abs(V).sum(axis=0) <= 1).all())
-    alone = alone and bool((np.abs(V).sum(axis=1) <= 1).all())
+    # One square a column, of that column alone, times powers of 2: the products have one term, and
+    # are exact.
+    alone = bool(np.isin(np.frexp(np.abs(V))[0], (0.0, 0.5)).all())
+    alone = alone and bool(((V != 0).sum(axis=0) <= 1).all() and ((V != 0).sum(axis=1) <= 1).all())
     found = []
     for matrix, weights in zip(matrices, claimed.weights, strict=True):
         if not usable(matrix):

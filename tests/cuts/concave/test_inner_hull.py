@@ -69,7 +69,7 @@ def test_what_has_no_hull_is_refused() -> None:
             concave_model(polytope, np.diag(np.arange(1.0, 10)), np.zeros(9)), method="inner-hull"
         )
     model = lrcp_model(polytope, np.ones(9), np.eye(9), np.zeros(9), 1.0)
-    with pytest.raises(ValueError, match="reverse convex"):
+    with pytest.raises(ValueError, match="a quadratic row"):
         tm.cuts.solve_lrcp(model, method="inner-hull")
 
 

@@ -181,20 +181,20 @@ def bad_models() -> dict[str, pyo.ConcreteModel]:
     model.goal = pyo.Objective(expr=-(model.x[0] ** 3))
     found["beyond degree two"] = model
     model = fresh()
-    model.ball = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 <= 1)
+    model.saddle = pyo.Constraint(expr=model.x[0] ** 2 - model.x[1] ** 2 <= 1)
     model.goal = pyo.Objective(expr=-(model.x[0] ** 2))
-    found["row ball is not reverse convex"] = model
+    found["row saddle is neither convex nor reverse convex"] = model
     model = fresh()
     model.ring = pyo.Constraint(expr=(1, model.x[0] ** 2 + model.x[1] ** 2, 2))
     model.goal = pyo.Objective(expr=-(model.x[0] ** 2))
-    found["row ring has two sides"] = model
+    found["row ring is not convex"] = model
     model = fresh()
     model.far = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 >= 1)
     model.goal = pyo.Objective(expr=-(model.x[0] ** 2))
-    found["row far is quadratic"] = model
+    found["row far is not convex"] = model
     model = fresh()
     model.goal = pyo.Objective(expr=model.x[0] + model.x[1])
-    found["the model is linear"] = model
+    found["the model is convex"] = model
     return found
 
 

@@ -72,7 +72,7 @@ def test_other_programs_are_refused() -> None:
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(2), bounds=(0, 1))
     model.goal = pyo.Objective(expr=-(model.x[0] ** 2))
-    with pytest.raises(ValueError, match="0 quadratic rows"):
+    with pytest.raises(ValueError, match="0 reverse convex rows"):
         tm.cuts.solve_lrcp(model)
     model.far = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 >= 1)
     with pytest.raises(ValueError, match="a quadratic objective"):

@@ -67,7 +67,7 @@ class VertexSearch:
         None where none is found from here.
         """
         program = self.program
-        if self.K and (program.reverse(x) < 0).any():
+        if self.K and (program.sides(x) < 0).any():
             found = self._reached(x)
             if found is None:
                 return None
@@ -75,7 +75,7 @@ class VertexSearch:
         best: tuple[Array, float] | None = None
         for _ in range(STEPS):
             y = self._step(x, program.gradient(x), room=False)
-            if y is None or (self.K and (program.reverse(y) < 0).any()):
+            if y is None or (self.K and (program.sides(y) < 0).any()):
                 break
             value = program.value(y)
             if best is not None and not value < best[1] - SAME * abs(best[1]):
@@ -97,7 +97,7 @@ class VertexSearch:
             y = self._step(x, np.zeros(self.n), room=True)
             if y is None:
                 return None
-            values = self.program.reverse(y)
+            values = self.program.sides(y)
             if (values >= 0).all():
                 return y
             total = float(-np.minimum(values, 0.0).sum())
@@ -110,9 +110,9 @@ class VertexSearch:
         """The linear program at a point; with `room` rows may be missed at a price."""
         lp, K = self._lp, self.K
         if K:
-            slopes = self.program.reverse_gradient(x)
-            margin = MARGIN * self.program.reverse_size(x)
-            sides = slopes @ x - self.program.reverse(x) + margin
+            slopes = self.program.gradients_of_sides(x)
+            margin = MARGIN * self.program.size_of_sides(x)
+            sides = slopes @ x - self.program.sides(x) + margin
             for k in range(K):
                 for j in range(self.n):
                     lp.changeCoeff(self.m + k, j, float(slopes[k, j]))
@@ -136,12 +136,15 @@ class VertexSearch:
 def exact_vertex(program: ConcaveProgram, x: Array) -> FeasiblePoint | None:
     """The vertex next to a point, its equations solved without rounding; None where it is none.
 
+    Equations of squares have no vertices.
     Where a reverse convex row is nearly met with equality, its tangent is one of the equations: the
     root that lies there is no rational number as a rule, and the vertex a little outside of it is.
     """
     form = program.form
-    slopes = program.reverse_gradient(x)
-    ends = slopes @ x - program.reverse(x) + EXACT_MARGIN * program.reverse_size(x)
+    if program.held.any():
+        return None
+    slopes = program.gradients_of_sides(x)
+    ends = slopes @ x - program.sides(x) + EXACT_MARGIN * program.size_of_sides(x)
     A = np.vstack([form.A.toarray(), slopes])
     low = np.concatenate([form.row_lower, ends])
     high = np.concatenate([form.row_upper, np.full(len(ends), np.inf)])

@@ -1,0 +1,1 @@
+"""Points of a concave program: vertices, and points on curved sides."""

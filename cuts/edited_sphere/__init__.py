@@ -1,1 +1,0 @@
-"""Branch and cut for an extended nu-SVC to which rows, bounds and fixings were added."""
