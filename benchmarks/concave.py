@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
+from benchmarks.classical_concave import PROBLEMS, Classical
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from tightmargin.cuts.concave.solving import minimise_concave
@@ -33,6 +34,7 @@ MOST_CUT = 5  # dimensions up to which concavity cuts are tried
 BOX = 5.0
 OURS = ("branch-and-cut", "cutting-plane")
 OTHERS = ("scip", "gurobi")
+CLASSICAL_HEAD = ("problem", "variables, rows", "optimum", *OURS, *OTHERS)
 HEAD = ("dimension", "rows", "squares", *OURS, *OTHERS, "SCIP over ours")
 
 
@@ -102,7 +104,7 @@ class Run:
         return f"{self.seconds:.2g} s" if self.finished else f"open after {self.seconds:.2g} s"
 
 
-def measured(instance: Instance, how: str, limit: float) -> Run | None:
+def measured(instance: Instance | Classical, how: str, limit: float) -> Run | None:
     """A run; None where a solver is not there for this model."""
     model = instance.model()
     began = time.process_time()
@@ -134,11 +136,7 @@ def line(instance: Instance, limit: float) -> tuple[str, ...]:
     AssertionError
         Two that finished disagree by more than their gaps.
     """
-    runs: dict[str, Run | None] = {}
-    for how in (*OURS, *OTHERS):
-        small = how != "cutting-plane" or instance.dimension <= MOST_CUT
-        known = how in OURS or SOLVERS[how].installed
-        runs[how] = measured(instance, how, limit) if small and known else None
+    runs = _runs(instance, instance.dimension <= MOST_CUT, limit)
     ends = [run.objective for run in runs.values() if run is not None and run.finished]
     spread = max(ends, default=0.0) - min(ends, default=0.0)
     if spread > 1e-5 * max(map(abs, ends), default=1.0):
@@ -146,6 +144,34 @@ def line(instance: Instance, limit: float) -> tuple[str, ...]:
     cells = ["" if run is None else run.text() for run in runs.values()]
     kind = "dense" if instance.dense else "diagonal"
     return str(instance.dimension), str(instance.rows), kind, *cells, _verdict(instance, runs)
+
+
+def _runs(instance: Instance | Classical, few: bool, limit: float) -> dict[str, Run | None]:
+    """Every method and solver that is there; concavity cuts for few variables only."""
+    runs: dict[str, Run | None] = {}
+    for how in (*OURS, *OTHERS):
+        known = SOLVERS[how].installed if how in OTHERS else how != "cutting-plane" or few
+        runs[how] = measured(instance, how, limit) if known else None
+    return runs
+
+
+def classical_line(problem: Classical, limit: float) -> tuple[str, ...]:
+    """A line of the table of problems of the literature.
+
+    Raises
+    ------
+    AssertionError
+        One that finished has another optimum than the literature.
+    """
+    runs = _runs(problem, len(problem.linear) <= MOST_CUT, limit)
+    for how, run in runs.items():
+        if run is not None and run.finished:
+            off = abs(run.objective - problem.optimum)
+            if off > 1e-5 * abs(problem.optimum):
+                raise AssertionError(f"{problem.number}, {how}: {run.objective}")
+    cells = ["" if run is None else run.text() for run in runs.values()]
+    size = f"{len(problem.linear)}, {len(problem.sides)}"
+    return problem.number, size, f"{problem.optimum:g}", *cells
 
 
 def _verdict(instance: Instance, runs: dict[str, Run | None]) -> str:
@@ -169,7 +195,17 @@ def table(instances: Sequence[Instance], limit: float = LIMIT) -> str:
         f"the others with their word for it. Asked: a proof within {SECONDS:g} s up to dimension "
         f"{FEW}, and a {FASTER:g}th of SCIP's time where that is more than {SLOW:g} s."
     )
-    return "\n".join(["| " + " | ".join(row) + " |" for row in rows] + ["", note, "", machine()])
+    known = [CLASSICAL_HEAD, ("---",) * len(CLASSICAL_HEAD)]
+    known += [classical_line(problem, limit) for problem in PROBLEMS]
+    words = (
+        "Problems of Floudas & Pardalos, A collection of test problems for constrained global "
+        "optimization algorithms (1990), and the optima that it states, which all runs reach:"
+    )
+    return "\n".join([*_table(rows), "", note, "", words, "", *_table(known), "", machine()])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def main(words: list[str]) -> None:

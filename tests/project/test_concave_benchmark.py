@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from benchmarks.classical_concave import PROBLEMS
 from benchmarks.concave import INSTANCES, Instance, Run, _verdict, line, measured, table
 
 
@@ -21,7 +22,10 @@ def test_every_route_finds_the_same_optimum(dense: bool) -> None:
 
 def test_a_table_has_a_line_for_each_instance() -> None:
     text = table([Instance(2, 8, True)], 20.0)
-    assert text.count("\n|") == 2
+    first, second = text.split("Problems of Floudas & Pardalos")
+    assert first.count("\n|") == 2
+    assert second.count("\n|") == 2 + len(PROBLEMS)
+    assert all(f"| {problem.optimum:g} |" in second for problem in PROBLEMS)
     assert {i.dimension for i in INSTANCES} == {2, 3, 4, 5, 6, 7, 8, 10}
 
 
