@@ -26,6 +26,11 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 Separator = Callable[[Any], Sequence[Any]]
 
 
+def needs_vertices(separator: Any) -> bool:
+    """Whether a separator cuts vertices off, and has nothing to say of other points."""
+    return bool(getattr(separator, "needs_vertices", False))
+
+
 @dataclass(frozen=True, repr=False)
 class SeparationStep(Printed):
     """What one row did.

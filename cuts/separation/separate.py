@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.cuts.separation.asking import Asking, Separator
+from tightmargin.cuts.separation.asking import Asking, Separator, needs_vertices
 from tightmargin.cuts.separation.conclude import certificate_of
 from tightmargin.cuts.separation.engines import gurobi, highs, live, scip, tree
 from tightmargin.cuts.separation.engines.ended import Ended
@@ -31,7 +31,7 @@ Run = Callable[[Asking, Limits, bool], Ended]
 
 AUTO, LIVE, TREE = "auto", "live", "branch-and-bound"
 ENGINES = {LIVE: live, TREE: tree, "scip": scip, "gurobi": gurobi, "highs": highs}
-AT_VERTICES = (LIVE, "highs")
+AT_VERTICES = (LIVE, "highs", "scip")
 ROW_LIMIT = 10_000
 TOLERANCE = 1e-7
 
@@ -139,7 +139,7 @@ def separate(
     chosen = ENGINES[name]
     chosen.refuse(asking, limits)
     for word, separator in asking.separators.items():
-        if getattr(separator, "needs_vertices", False) and name not in AT_VERTICES:
+        if needs_vertices(separator) and name not in AT_VERTICES:
             raise ValueError(
                 f"separator {word} cuts vertices off, and engine {name} shows it other points: "
                 f"take engine={' or '.join(AT_VERTICES)}"

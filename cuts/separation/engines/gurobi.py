@@ -32,7 +32,7 @@ def refuse(asking: Asking, limits: Limits) -> None:
     if not asking.base.integer.any():
         raise ProblemClassError(
             "engine gurobi adds rows to models with integer variables only, and this one has "
-            "none: take engine=live or highs"
+            "none: take engine=live, highs or scip"
         )
     refuse_unknown_options("gurobi", limits.options)
 

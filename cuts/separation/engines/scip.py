@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.cuts.separation.asking import Asking
+from tightmargin.cuts.separation.asking import Asking, needs_vertices
 from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.found_rows import FoundRow
@@ -29,6 +29,9 @@ RESTRAINED = {
     "misc/usesymmetry": 0,
 }
 
+# Without anything that changes bounds, SCIP's points are vertices of the rows that there are.
+AT_VERTICES = {"propagating/maxrounds": 0, "propagating/maxroundsroot": 0}
+
 
 def refuse(asking: Asking, limits: Limits) -> None:
     """Raise for a model that SCIP does not take."""
@@ -42,7 +45,15 @@ def run(asking: Asking, limits: Limits, fractional: bool) -> Ended:
     def prepare(model: Any, x: list[Any]) -> None:
         import pyscipopt
 
-        for name, value in RESTRAINED.items():
+        if any(needs_vertices(separator) for separator in asking.separators.values()):
+            off = pyscipopt.SCIP_PARAMSETTING.OFF
+            model.setPresolve(off)
+            model.setHeuristics(off)
+            model.setSeparating(off)
+            settings = RESTRAINED | AT_VERTICES
+        else:
+            settings = RESTRAINED
+        for name, value in settings.items():
             if name not in limits.options:
                 model.setParam(name, value)
         handler = _handler(_Separation(asking, x, pyscipopt.SCIP_STAGE.SOLVING))

@@ -286,7 +286,7 @@ def _or_stalled(model: pyo.ConcreteModel, cuts: Any, engine: str) -> tm.cuts.Sep
         return error.result
 
 
-@pytest.mark.parametrize("engine", ["live", "highs"])
+@pytest.mark.parametrize("engine", ["live", "highs", "scip"])
 @pytest.mark.parametrize("kind", ["concavity", "facial"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_cuts_in_a_live_program_leave_nothing_longer_than_the_optimum(
@@ -351,8 +351,12 @@ def test_engines_without_vertices_are_refused_by_name() -> None:
     data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
     model = along(data, 0.1)
     cuts = tm.cuts.concavity(model, known=[1.0, 0.0])
-    with pytest.raises(ValueError, match=r"separator concavity .* take engine=live or highs"):
-        tm.separate(model, cuts, engine="scip")
+    with pytest.raises(tm.errors.ProblemClassError, match="no integer variables"):
+        tm.separate(model, cuts, engine="branch-and-bound")
+    model.k = pyo.Var(within=pyo.Binary)
+    model.tie = pyo.Constraint(expr=model.k + model.w[0] <= 100)
+    with pytest.raises(ValueError, match=r"separator concavity .* take engine=live or highs or sc"):
+        tm.separate(model, cuts, engine="branch-and-bound")
     with pytest.raises(ValueError, match="must be one of extended_nu_svc_polar"):
         tm.cuts.concavity(tm.c_svc(data, C=1.0), known=[1.0, 0.0])
     with pytest.raises(ValueError, match="known"):
