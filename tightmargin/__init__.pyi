@@ -76,7 +76,9 @@ from .verbs import export as export
 from .verbs import fit as fit
 from .verbs import load as load
 from .verbs import read_fitted as read_fitted
+from .verbs import read_model as read_model
 from .verbs import rederive as rederive
+from .verbs import same_model as same_model
 from .verbs import separate as separate
 from .verbs import show as show
 from .verbs import solve as solve

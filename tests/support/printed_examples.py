@@ -96,7 +96,8 @@ def _edited(data: tm.TrainingData) -> Any:
     model.cap = pyo.Constraint(expr=model.w[0] <= 0.1)
     empty = tm.rsvm(data, norm_bound=0.1)
     empty.steep = pyo.Constraint(expr=empty.w[0] >= 2)
-    return tm.diff(model), tm.rederive(model), tm.show(model), tm.explain_infeasible(empty)
+    same = tm.same_model(model, empty)
+    return tm.diff(model), tm.rederive(model), tm.show(model), tm.explain_infeasible(empty), same
 
 
 def _searches(data: tm.TrainingData) -> Any:
