@@ -24,6 +24,7 @@ from .formulations import conic_sdp_literal as conic_sdp_literal
 from .formulations import conic_sdp_strengthened as conic_sdp_strengthened
 from .formulations import extended_nu_svc as extended_nu_svc
 from .formulations import extended_nu_svc_ball as extended_nu_svc_ball
+from .formulations import extended_nu_svc_dual as extended_nu_svc_dual
 from .formulations import extended_nu_svc_linearised as extended_nu_svc_linearised
 from .formulations import extended_nu_svc_linearised_dual as extended_nu_svc_linearised_dual
 from .formulations import extended_nu_svc_polar as extended_nu_svc_polar

@@ -29,7 +29,8 @@ SIGMOID = np.tanh(0.5 * X @ X.T - 1.0)
 SMALLEST = float(np.linalg.eigvalsh(SIGMOID)[0])
 ON_KERNELS = [name for name, entry in CATALOGUE.items() if GramData in entry.takes]
 PRICES: dict[str, dict[str, Any]] = {
-    "c_svc_dual": {"C": 1.0}, "nu_svc_dual": {"nu": 0.5}, "kernel_soft_margin_svc": {"ridge": 0.1},
+    "c_svc_dual": {"C": 1.0}, "nu_svc_dual": {"nu": 0.5},
+    "extended_nu_svc_dual": {"nu": 0.5}, "kernel_soft_margin_svc": {"ridge": 0.1},
     "hard_margin_svc_dual": {}, "soft_margin_svc_dual": {"ridge": 0.1},
     "rsvm_dual": {"norm_bound": 1.0}, "rsvm_dual_perspective": {"norm_bound": 1.0},
     "rsvm_kernel_relaxed": {}, "reduced_hull_svc": {"hull_bound": 0.4},

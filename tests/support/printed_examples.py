@@ -167,6 +167,7 @@ def _theory(data: tm.TrainingData) -> Any:
     rows = tm.paths.rsvm_path(data, [0.5, 1.0]).rows
     return (
         tm.theory.nu_range(data),
+        tm.theory.nu_levels(data, tm.solve(tm.nu_svc_dual(data, nu=0.8)).values["alpha"]),
         tm.theory.norm_limit(data),
         tm.theory.from_c_svc(data, 1.0, dual.values["alpha"]),
         tm.theory.orthonormal_reduction(data),
