@@ -40,7 +40,7 @@ from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import as_cut, in_general_position, sphere_cut
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import checked_limits
@@ -66,7 +66,7 @@ class _Node:
 
 @reads_dense_points
 def branch_and_cut(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -125,6 +125,7 @@ def branch_and_cut(
     >>> tm.search.branch_and_cut(data, nu=0.1).proven
     True
     """
+    data = data.points
     limits = checked_limits(time_limit, None, seed)
     check_tolerances(tolerance, absolute)
     if starts < 1 or cut_limit < 0 or (node_limit is not None and node_limit < 1):

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData, with_points
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
@@ -127,7 +127,7 @@ class LocalSearch(Framed):
 
 @reads_dense_points
 def extended_nu_local(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -140,8 +140,8 @@ def extended_nu_local(
 
     Parameters
     ----------
-    data : TrainingData
-        Points and labels.
+    data : TrainingData or GramData
+        Points and labels; of a kernel matrix its factor has the points.
     nu : float
         Below nu_bar, where the problem is not convex; `tm.theory.nu_range` has it.
     class_balance : "uniform", "balanced" or array (n,)
@@ -171,6 +171,7 @@ def extended_nu_local(
     >>> found.objective >= tm.search.branch_and_cut(data, nu=0.1).bound
     True
     """
+    data = data.points
     one_of("update", update, UPDATES)
     points = augmented(data, intercept) if intercept == "penalised" else data.X
     if intercept == "free":
