@@ -74,7 +74,7 @@ def export_form(form: StandardForm, classification: Classification, path: str | 
         if suffix == ".cbf":
             task = written.model.getTask()
             names = [task.getvarname(j) for j in range(task.getnumvar())]
-            lines = (f"{COLUMN} {j} {name}\n" for j, name in enumerate(names))
+            lines = (f"{COLUMN} {j} {' '.join(name.split())}\n" for j, name in enumerate(names))
             file.write("".join(lines).encode())
         written.model.writeTaskStream(suffix[1:], file)
     return path

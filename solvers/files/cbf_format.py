@@ -176,4 +176,7 @@ def _entries(found: Mapping[str, Lines], section: str) -> Iterator[tuple[tuple[i
     for words in found.get(section, []):
         if len(words) != _PLACES[section] + 1:
             raise ValueError(f"{section} of the CBF file has the line {' '.join(words)!r}")
-        yield tuple(map(int, words[:-1])), float(words[-1])
+        places = tuple(map(int, words[:-1]))
+        if min(places, default=0) < 0:
+            raise ValueError(f"{section} of the CBF file has the negative place {min(places)}")
+        yield places, float(words[-1])

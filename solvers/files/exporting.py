@@ -71,11 +71,13 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
     if suffix in FORMATS:
         return export_conic(without_disjunctions(model), path)
     if suffix == sdpa_format.SUFFIX:
-        form = standard_form(prepared(model))
+        model = prepared(model)  # its parts know it as long as it is held
+        form = standard_form(model)
         path.write_text(sdpa_format.sdpa_text(form, classify(form)), encoding="utf-8")
         return path
     if suffix == ".mps":
-        path.write_text(mps_text(standard_form(prepared(model))), encoding="utf-8")
+        model = prepared(model)
+        path.write_text(mps_text(standard_form(model)), encoding="utf-8")
         return path
     model = without_disjunctions(model) if suffix == ".nl" else prepared(model)
     labels: dict[str, Any] = {"symbolic_solver_labels": True}

@@ -118,6 +118,8 @@ def _without(program: Program, gone: set[int]) -> Program:
         [_row_moved(row, place) for row in program.rows],
         [Matrix(m.name, [_moved(entry, place) for entry in m.entries]) for m in program.matrices],
         [(row, _row_moved(sign, place)) for row, sign in program.signs],
+        program.lifted,
+        program.has_bounds,
     )
 
 

@@ -57,6 +57,7 @@ def read_lp(text: str) -> Program:
     for name in (*whole["integers"], *whole["binaries"]):
         reader.column(name)
     program = Program.free(reader.columns)
+    program.has_bounds = True
     program.objective, program.maximise = goal, maximise
     program.lower[:] = 0.0
     for column, low, high in bounds:
@@ -94,6 +95,9 @@ def _sections(text: str) -> dict[str, str]:
         elif not kind:
             raise ValueError(f"an LP file begins with minimize or maximize, not with {words!r}")
         found[kind] = f"{found.get(kind, '')}\n{words}"
+    for kind in found.keys() - {known for _, known in _KNOWN}:
+        if found[kind].strip():
+            raise ValueError(f"the section {kind!r} of an LP file is not read here")
     if not {"min", "max"} & set(found):
         raise ValueError("the file has no objective: an LP file begins with minimize or maximize")
     return found
@@ -105,7 +109,7 @@ def _kind(word: str) -> str:
     for starts, kind in _KNOWN:
         if word.startswith(starts):
             return kind
-    raise ValueError(f"the section {word!r} of an LP file is not read here")
+    return word  # refused unless it is empty
 
 
 class _Tokens:

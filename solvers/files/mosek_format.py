@@ -53,6 +53,7 @@ class _Reader:
         for k, size in enumerate(self.orders):
             names += [f"X{k}[{i},{j}]" for i, j in lower_pairs(size)]
         self.found = Program.free(names, lifted)
+        self.found.has_bounds = True
 
     def program(self) -> Program:
         """All of it."""

@@ -163,6 +163,7 @@ class _Reader:
         if not self.goal:
             raise ValueError("the MPS file has no row of kind N for the objective")
         program = Program.free(self.columns)
+        program.has_bounds = True
         program.lower[:] = 0.0
         for column, name in enumerate(self.columns):
             low, high = self.lower.get(column), self.upper.get(column)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,8 @@ class Program:
         `state_signs` decides which of these are needed.
     lifted : frozenset of str
         Names of cones whose entries get columns of their own.
+    has_bounds : bool
+        Whether the format states bounds: where it does not, rows of one column are bounds.
     """
 
     names: list[str]
@@ -99,6 +102,7 @@ class Program:
     matrices: list[Matrix] = field(default_factory=list)
     signs: list[tuple[Row, Row]] = field(default_factory=list)
     lifted: frozenset[str] = frozenset()
+    has_bounds: bool = False
 
     @classmethod
     def free(cls, names: Iterable[str], lifted: frozenset[str] = frozenset()) -> Program:
@@ -109,19 +113,28 @@ class Program:
         return cls(names, -unbounded, unbounded, np.zeros(n, dtype=bool), lifted=lifted)
 
     def add_row(self, row: Row) -> None:
-        """Add a row; one of a single column becomes a bound of it, and one of none goes."""
+        """Add a row; one without columns goes where it is true, and a bound becomes one."""
         body = row.body
         body.linear = {j: number for j, number in body.linear.items() if number}
-        if body.products or len(body.linear) > 1:
+        if not body.columns():
+            if not row.lower <= body.constant <= row.upper:
+                self.rows.append(row)
+        elif self.has_bounds or not self._is_bound(row):
             self.rows.append(row)
-            return
-        for column, number in body.linear.items():
-            ends = [(side - body.constant) / number for side in (row.lower, row.upper)]
-            low, high = ends if number > 0 else ends[::-1]
-            self.lower[column] = max(self.lower[column], low)
-            self.upper[column] = min(self.upper[column], high)
-        if not body.linear and not row.lower <= body.constant <= row.upper:
-            self.rows.append(row)  # a contradiction stays one
+
+    def _is_bound(self, row: Row) -> bool:
+        """Whether a row could be stated as bounds without a rounding, and then it was."""
+        body = row.body
+        if body.products or len(body.linear) > 1 or body.constant:
+            return False
+        ((column, number),) = body.linear.items()
+        sides = [side for side in (row.lower, row.upper) if math.isfinite(side)]
+        if any(Fraction(side) / Fraction(number) != Fraction(side / number) for side in sides):
+            return False
+        low, high = row.lower / number, row.upper / number
+        self.lower[column] = max(self.lower[column], min(low, high))
+        self.upper[column] = min(self.upper[column], max(low, high))
+        return True
 
     def add_second_order(self, name: str, entries: Sequence[Sum]) -> None:
         """a >= ||b|| for entries (a, b)."""
@@ -180,7 +193,7 @@ class Program:
     def state_signs(self) -> None:
         """Turn the signs of cones into rows, where bounds leave them open."""
         for _, sign in self.signs:
-            if not self._holds(sign):
+            if not self._holds(sign) and not self._is_bound(sign):
                 self.add_row(sign)
         self.signs = []
 

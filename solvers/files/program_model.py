@@ -41,7 +41,7 @@ def program_model(program: Program, name: str) -> tuple[pyo.ConcreteModel, list[
     constraints: list[Any] = []
     for row, (component, key) in zip(program.rows, places, strict=True):
         if not row.body.linear and not row.body.products:
-            expression: Any = pyo.Constraint.Infeasible
+            expression: Any = _never(variables, row.name)
         else:
             body = _expression(row.body, variables)
             if row.lower == row.upper:
@@ -67,6 +67,13 @@ def program_model(program: Program, name: str) -> tuple[pyo.ConcreteModel, list[
         sense=pyo.maximize if program.maximise else pyo.minimize,
     )
     return model, constraints
+
+
+def _never(variables: list[Any], name: str) -> Any:
+    """0 >= 1, which Pyomo states with a variable alone."""
+    if not variables:
+        raise ValueError(f"row {name} of a file without variables can never hold")
+    return LinearExpression(linear_coefs=[0.0], linear_vars=variables[:1]) >= 1
 
 
 def _variables(model: pyo.ConcreteModel, program: Program, taken: set[str]) -> list[Any]:

@@ -31,8 +31,8 @@ def read_model(file: str | Path) -> pyo.ConcreteModel:
 
     Every number is the nearest double of what is written. Second-order cones become quadratic
     rows, of columns of their own (`..._entry`) where nothing else shows the cone, semidefinite ones
-    `tm.psd` rows, rows of one variable bounds, and the column above a quadratic objective that
-    conic formats need becomes the objective again.
+    `tm.psd` rows, rows of one variable bounds where the format has no others, and the column above
+    a quadratic objective that conic formats need becomes the objective again.
 
     Parameters
     ----------
@@ -83,7 +83,10 @@ def _program(path: Path, suffix: str, lifted: frozenset[str]) -> Program:
     text = path.read_text(encoding="utf-8")
     if suffix in _LINEAR:
         return _LINEAR[suffix](text)
-    return _CONIC[suffix](text, lifted)
+    try:
+        return _CONIC[suffix](text, lifted)
+    except IndexError as error:
+        raise ValueError(f"{path.name} has an entry outside of its own sizes") from error
 
 
 def _bent_cones(model: pyo.ConcreteModel, program: Program, rows: list[Any]) -> frozenset[str]:

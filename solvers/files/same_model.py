@@ -107,9 +107,10 @@ def same_model(
     """
     refuse_other_objects("same_model", first, "first")
     refuse_other_objects("same_model", second, "second")
-    if not 0 <= tolerance < 1:
+    if not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
         raise ValueError(f"tolerance must be a number from 0 to 1, got {tolerance!r}")
-    forms = tuple(_form(model) for model in (prepared(first), prepared(second)))
+    models = [prepared(first), prepared(second)]  # their parts know them as long as they are held
+    forms = tuple(_form(model) for model in models)
     active = [_active(form) for form in forms]
     names = [form.columns.names() for form in forms]
     differences: list[str] = []

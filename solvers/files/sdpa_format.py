@@ -145,7 +145,7 @@ def _lines(
     if form.sense < 0:
         yield MAXIMISE
     for k, name in enumerate(names, start=1):
-        yield f"{COLUMN} {k} {name}"
+        yield f"{COLUMN} {k} {' '.join(name.split())}"
     yield str(len(cost))
     yield str(len(blocks.sizes))
     yield " ".join(map(str, blocks.sizes))

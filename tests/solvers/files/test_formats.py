@@ -38,6 +38,7 @@ General
  k
 Binary
  u
+Semi
 End
 """
 
@@ -328,6 +329,8 @@ def test_a_task_of_another_program(suffix: str, tmp_path: Path) -> None:
         (".cbf", CBF.replace("Q 3", "EXP 3"), "cone EXP"),
         (".cbf", CBF.replace("OBJACOORD\n3", "OBJACOORD\n4"), "3 lines and says 4"),
         (".cbf", CBF.replace("PSDCON", "POWCONES"), "POWCONES"),
+        (".cbf", CBF.replace("5 0 1 0 0.5", "6 0 1 0 0.5"), "outside of its own sizes"),
+        (".cbf", CBF.replace("5 0 1 0 0.5", "-1 0 1 0 0.5"), "the negative place -1"),
         (".dat-s", "1\n1\n2\n1.0\n1 1 1 3 1.0\n", "outside its sizes"),
         (".dat-s", "1\n1\n2\n", "lines of four integers"),
         (".task", "no task", "mosek does not read"),
@@ -348,6 +351,16 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         tm.read_model(tmp_path / "model.lp")
 
 
+def test_rows_of_one_variable_stay_rows_where_bounds_have_their_place(tmp_path: Path) -> None:
+    """And the side of 3 x >= 1 is no bound in doubles."""
+    file = tmp_path / "model.lp"
+    file.write_text("min x\nst\n c: 3 x >= 1\n never: 0 x >= 1\nend\n")
+    model = tm.read_model(file)
+    assert pyo.value(model.c.lower) == 1
+    assert model.x.lb == 0
+    assert tm.solve(model).status.value == "infeasible"
+
+
 def test_names_that_python_lacks(tmp_path: Path) -> None:
     file = tmp_path / "model.lp"
     file.write_text(
@@ -360,9 +373,9 @@ def test_names_that_python_lacks(tmp_path: Path) -> None:
     assert len(names) == 10
     assert model.W[0, 2].lb == 0
     assert {row.name for row in model.component_data_objects(pyo.Constraint)} == {
-        "a_b_", "objective_"
+        "row['a.b']", "row[1]", "objective_"
     }  # fmt: skip
-    assert model.component("column")["q(1)"].lb == 2
+    assert pyo.value(model.row[1].lower) == 2
 
 
 def without_mosek(monkeypatch: pytest.MonkeyPatch) -> Any:
