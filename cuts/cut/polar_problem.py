@@ -122,8 +122,8 @@ def polar_problem(
         nu outside (0, nu_max]; nu at or above nu_bar, where P is unbounded and the convex
         extended_nu_svc_ball has the optimum; affinely dependent features.
     """
-    data = data.points
     refuse_dependent_features(data, intercept)
+    data = data.points
     found = nu_range(data, class_balance=class_balance, intercept=intercept)
     hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
     remark = found.place_extended(POLAR, hulls.nu)

@@ -113,7 +113,6 @@ def hull_search(
     >>> found.best.objective - found.bound < 1e-5
     True
     """
-    data = data.points
     limits = checked_limits(time_limit, None, seed)
     check_tolerances(tolerance, absolute)
     if round_limit is not None and round_limit < 1:

@@ -107,8 +107,8 @@ def extended_nu_path(
     >>> [row.verdict.value for row in path.rows]
     ['CERTIFIED', 'CERTIFIED', 'CERTIFIED']
     """
-    data = data.points
     refuse_dependent_features(data, intercept)
+    data = data.points
     wanted = sorted({checked_nu(data, nu, class_balance, intercept) for nu in nus}, reverse=True)
     if not wanted:
         raise ValueError("nus is empty: name at least one nu")

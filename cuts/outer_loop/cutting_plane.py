@@ -102,7 +102,6 @@ def cutting_plane(
     >>> found.best.objective - found.bound < 1e-5
     True
     """
-    data = data.points
     one_of("strategy", strategy, STRATEGIES)
     one_of("space", space, SPACES)
     if strategy == "literal" and space == "lifted":

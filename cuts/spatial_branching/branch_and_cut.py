@@ -125,7 +125,6 @@ def branch_and_cut(
     >>> tm.search.branch_and_cut(data, nu=0.1).proven
     True
     """
-    data = data.points
     limits = checked_limits(time_limit, None, seed)
     check_tolerances(tolerance, absolute)
     if starts < 1 or cut_limit < 0 or (node_limit is not None and node_limit < 1):

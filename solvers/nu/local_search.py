@@ -28,6 +28,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
+from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
     best_levels,
@@ -171,8 +172,9 @@ def extended_nu_local(
     >>> found.objective >= tm.search.branch_and_cut(data, nu=0.1).bound
     True
     """
-    data = data.points
     one_of("update", update, UPDATES)
+    refuse_dependent_features(data, intercept)
+    data = data.points
     points = augmented(data, intercept) if intercept == "penalised" else data.X
     if intercept == "free":
         points = points - points.mean(axis=0)

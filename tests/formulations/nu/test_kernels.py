@@ -124,4 +124,9 @@ def test_an_edited_model_is_searched_on_the_kernel_as_well() -> None:
 def test_a_matrix_that_is_not_centred_is_refused_where_it_would_be_worth_nothing() -> None:
     with pytest.raises(ValueError, match=r"same score in feature space, 3 components.*H K H"):
         tm.extended_nu_svc(tm.GramData(KERNEL, Y), nu=BELOW)
+    for search in (tm.search.branch_and_cut, tm.search.extended_nu_local):
+        with pytest.raises(ValueError, match="kpca=full"):
+            search(tm.GramData(KERNEL, Y), nu=BELOW)
+    with pytest.raises(ValueError, match="kpca=full"):
+        tm.paths.extended_nu_path(tm.GramData(KERNEL, Y), [BELOW])
     tm.extended_nu_svc(tm.GramData(KERNEL, Y), nu=0.2, intercept="none")
