@@ -37,7 +37,7 @@ NOT_NUMERICAL = (
     "tests/project/test_docs.py",
     "tests/project/test_docs_formulas.py",
     "tests/solvers/test_doctor.py",
-    "tests/solvers/backends/test_export.py",
+    "tests/solvers/files/test_export.py",
     "tests/project/test_structure.py",
     "tests/solvers/execution/test_interrupts.py",
     "tests/solvers/execution/test_live_line.py",

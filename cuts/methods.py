@@ -76,7 +76,7 @@ SECONDS = 60.0  # for all rounds together; what is proven by then is used
 
 def _search(method: str) -> Callable[[Origin, Limits], Finding]:
     def run(origin: Origin, limits: Limits) -> Finding:
-        data, problem = origin.data, search_arguments(origin)
+        data, problem = points_or_kernel(origin.data).points, search_arguments(origin)
         if side_of(origin) >= 0:
             return _not_below(origin, limits)
         start = limits.seed or 0
@@ -151,7 +151,7 @@ def _local(origin: Origin, problem: dict[str, Any], seed: int, limits: Limits) -
 
 def _not_below(origin: Origin, limits: Limits) -> Finding:
     """At nu_bar or above: the ball problem, or where it leaves w at 0 the least hinge loss."""
-    data, problem = origin.data, search_arguments(origin)
+    data, problem = points_or_kernel(origin.data).points, search_arguments(origin)
     proof, engine = NU_BAR, "boundary"
     if side_of(origin) > 0:
         ball = extended_nu_svc_ball(data, **problem)

@@ -50,7 +50,7 @@ def search_again(
     KeyboardInterrupt
         Ctrl-C while it searches.
     """
-    data, problem = origin.data, search_arguments(origin)
+    data, problem = origin.data.points, search_arguments(origin)
     if side_of(origin) >= 0:
         return _nu_bar_again(origin)
     weight = weight_of(origin, values)

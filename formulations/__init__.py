@@ -28,6 +28,7 @@ from tightmargin.formulations.nu.extended import (
     extended_nu_svc_reverse,
     extended_nu_svc_polar,
 )
+from tightmargin.formulations.nu.extended_dual import extended_nu_svc_dual
 from tightmargin.formulations.nu.extended_linearised import (
     extended_nu_svc_linearised,
     extended_nu_svc_linearised_dual,
@@ -123,6 +124,7 @@ __all__ = [
     "equivalence",
     "extended_nu_svc",
     "extended_nu_svc_ball",
+    "extended_nu_svc_dual",
     "extended_nu_svc_linearised",
     "extended_nu_svc_linearised_dual",
     "extended_nu_svc_polar",

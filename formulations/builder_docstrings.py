@@ -61,7 +61,8 @@ VALUES = {
     "shape": "(2, 2)", "strengthening": '"equal"', "tau": "0.5", "truncation": "-1.0",
     "w_ref": '"mean_difference"',
 }  # fmt: skip
-OWN = {"nu_svc": {"nu": "0.6"}, "nu_svc_dual": {"nu": "0.6"}}  # below 0.51 its optimum is w = 0
+# Below 0.51 the optimum of these is w = 0.
+OWN = {name: {"nu": "0.6"} for name in ("nu_svc", "nu_svc_dual", "extended_nu_svc_dual")}
 SEPARABLE = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [3, 2], [4, 4]], [-1, -1, -1, 1, 1])"
 OVERLAPPING = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [1, 1], [4, 4]], [-1, -1, -1, 1, 1])"
 CLASSES = "tm.MulticlassData([[0, 0], [1, 3], [2, 1], [3, 2]], [0, 1, 2, 1])"

@@ -20,7 +20,9 @@ from tightmargin.solvers.errors import (
 )
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.explaining.explain import Infeasibility, explain_infeasible
-from tightmargin.solvers.exporting import export
+from tightmargin.solvers.files.exporting import export
+from tightmargin.solvers.files.reading import read_model
+from tightmargin.solvers.files.same_model import SameModel, same_model
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.matrix.alternating import matrix_alternating
 from tightmargin.solvers.matrix.branch_and_bound import matrix_search
@@ -68,6 +70,7 @@ __all__ = [
     "NumberError",
     "ProblemClassError",
     "RefusedError",
+    "SameModel",
     "SizeLimitError",
     "SolveResult",
     "SolverInfo",
@@ -92,10 +95,12 @@ __all__ = [
     "norm_limit",
     "nu_range",
     "penalty_grid",
+    "read_model",
     "rederive",
     "register_method",
     "register_solver",
     "rsvm_path",
+    "same_model",
     "sgd",
     "show",
     "solve",

@@ -94,6 +94,7 @@ CLASSIFIER_FACTS = {
     "active": "points with a positive multiplier",
     "least_errors": "points of both labels in one place: no classifier makes fewer errors",
     "active_bounds": "bounds on the hyperplane that hold the optimum back",
+    "components": "of a kernel matrix: its eigenvalues that are no rounding, one entry of w each",
     "kernel_shift": "number added to the diagonal of a kernel matrix that was not semidefinite",
     "binding_big_m": "rows that a big-M holds at z_i = 1",
     "big_m_slack": "margin that an indicator within the solver's tolerance of 0 buys for nothing",

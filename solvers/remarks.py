@@ -6,6 +6,7 @@ binding_big_m   rows that a big-M holds at z_i = 1: it may have cut the optimum 
 big_m_slack     margin that an indicator within the solver's tolerance of 0 buys for nothing
 no_duals        why a result with a point has no multipliers
 kernel_shift    number added to the diagonal of a kernel matrix that was not semidefinite
+components      of a kernel matrix, where w has one entry for each of them
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def remarks_on(
     origin = origin_now(model)
     found: list[Note] = [_contradictions(origin), _kernel_shift(origin)]
     if values:
+        found.append(_components(origin, values))
         found += [_active_bounds(model, origin, values), _binding(origin, values)]
     if integer:
         found.append(_slack(origin, solver, options))
@@ -111,6 +113,13 @@ def _contradictions(origin: Origin) -> Note:
         f"error{'s' if count > 1 else ''}"
     )
     return "least_errors", count, text
+
+
+def _components(origin: Origin, values: Mapping[str, Any]) -> Note:
+    """How many eigenvalues of a kernel matrix are no rounding: all of them are kept."""
+    data = origin.data
+    count = data.d if isinstance(data, GramData) and "w" in values else 0
+    return "components", count, f"the kernel matrix has {count} components, all of which w has"
 
 
 def _kernel_shift(origin: Origin) -> Note:

@@ -24,6 +24,7 @@ from .formulations import conic_sdp_literal as conic_sdp_literal
 from .formulations import conic_sdp_strengthened as conic_sdp_strengthened
 from .formulations import extended_nu_svc as extended_nu_svc
 from .formulations import extended_nu_svc_ball as extended_nu_svc_ball
+from .formulations import extended_nu_svc_dual as extended_nu_svc_dual
 from .formulations import extended_nu_svc_linearised as extended_nu_svc_linearised
 from .formulations import extended_nu_svc_linearised_dual as extended_nu_svc_linearised_dual
 from .formulations import extended_nu_svc_polar as extended_nu_svc_polar
@@ -76,7 +77,9 @@ from .verbs import export as export
 from .verbs import fit as fit
 from .verbs import load as load
 from .verbs import read_fitted as read_fitted
+from .verbs import read_model as read_model
 from .verbs import rederive as rederive
+from .verbs import same_model as same_model
 from .verbs import separate as separate
 from .verbs import show as show
 from .verbs import solve as solve

@@ -16,6 +16,7 @@ from tightmargin.formulations import (
     is_consistent,
     orthonormal_reduction,
 )
+from tightmargin.formulations.nu.levels import nu_levels
 from tightmargin.formulations.rigorous_svm.inverse_maps import (
     from_c_svc,
     from_nu_svc,
@@ -35,6 +36,7 @@ __all__ = [
     "norm_ball_bound",
     "norm_ball_points",
     "norm_limit",
+    "nu_levels",
     "nu_range",
     "orthonormal_reduction",
     "risk_table",

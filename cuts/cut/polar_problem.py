@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData, with_points
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
@@ -108,7 +108,7 @@ class PolarProblem(Printed):
 
 
 def polar_problem(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -123,6 +123,7 @@ def polar_problem(
         extended_nu_svc_ball has the optimum; affinely dependent features.
     """
     refuse_dependent_features(data, intercept)
+    data = data.points
     found = nu_range(data, class_balance=class_balance, intercept=intercept)
     hulls = reduced_hulls(data, nu=nu, class_balance=class_balance, intercept=intercept)
     remark = found.place_extended(POLAR, hulls.nu)
@@ -147,10 +148,10 @@ def centre(X: Array) -> Array:
 
 
 def fingerprint(
-    data: TrainingData, nu: float, class_balance: ArrayLike | str, intercept: str
+    data: TrainingData | GramData, nu: float, class_balance: ArrayLike | str, intercept: str
 ) -> str:
     """SHA-256 of everything that P depends on."""
-    told = hashlib.sha256(data.sha256.encode())
+    told = hashlib.sha256(data.points.sha256.encode())
     told.update(np.float64(nu).tobytes())
     told.update(loss_weights(data, class_balance).tobytes())
     told.update(intercept.encode())

@@ -34,7 +34,7 @@ from tightmargin.cuts.spatial_branching.branch_and_cut import close_gap
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, member, point_error
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.support_function import support
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import checked_limits
@@ -55,7 +55,7 @@ PROOF = (
 
 @reads_dense_points
 def hull_search(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -71,8 +71,8 @@ def hull_search(
 
     Parameters
     ----------
-    data : TrainingData
-        Points and labels.
+    data : TrainingData or GramData
+        Points and labels; of a kernel matrix its factor has the points.
     nu : float
         Below nu_bar, where the problem is not convex; `tm.theory.nu_range` has it.
     class_balance : "uniform", "balanced" or array (n,)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD
 from tightmargin.formulations.data.arrays import Array, digest
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.support_function import ReducedHulls, reduced_hulls, support_value
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.nu.nu_range import NuRange, nu_bar_bounds, nu_range
@@ -108,7 +108,7 @@ class KnownWeights:
 # --- a proven bound at nu_bar, which is known only up to two numbers that enclose it -------------
 
 
-def measured_points(data: TrainingData, intercept: str) -> Array:
+def measured_points(data: TrainingData | GramData, intercept: str) -> Array:
     """The points (n, k) that h is measured by: centred with a free intercept, else as w meets them.
 
     A penalised intercept has a column of ones.

@@ -40,7 +40,7 @@ from tightmargin.cuts.nu_path.row import PathRow, bound_of, path_row
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
@@ -59,7 +59,7 @@ KEPT_STARTS = 10
 
 @reads_dense_points
 def extended_nu_path(
-    data: TrainingData,
+    data: TrainingData | GramData,
     nus: Iterable[float],
     *,
     class_balance: ArrayLike | str = "uniform",
@@ -73,8 +73,8 @@ def extended_nu_path(
 
     Parameters
     ----------
-    data : TrainingData
-        Points and labels.
+    data : TrainingData or GramData
+        Points and labels; of a kernel matrix its factor has the points.
     nus : iterable of float
         Each in (0, nu_max]; sorted here, one row for each number.
     class_balance : "uniform", "balanced" or array (n,)
@@ -108,6 +108,7 @@ def extended_nu_path(
     ['CERTIFIED', 'CERTIFIED', 'CERTIFIED']
     """
     refuse_dependent_features(data, intercept)
+    data = data.points
     wanted = sorted({checked_nu(data, nu, class_balance, intercept) for nu in nus}, reverse=True)
     if not wanted:
         raise ValueError("nus is empty: name at least one nu")

@@ -25,7 +25,7 @@ from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import LoopRun
 from tightmargin.cuts.search.run import given_weights
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.execution.limits import checked_limits
 
@@ -35,7 +35,7 @@ SPACES = ("projected", "lifted")
 
 @reads_dense_points
 def cutting_plane(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -57,8 +57,8 @@ def cutting_plane(
 
     Parameters
     ----------
-    data : TrainingData
-        Points and labels.
+    data : TrainingData or GramData
+        Points and labels; of a kernel matrix its factor has the points.
     nu : float
         Below nu_bar, where the problem is not convex; `tm.theory.nu_range` has it.
     class_balance : "uniform", "balanced" or array (n,)

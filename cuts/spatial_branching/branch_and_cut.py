@@ -40,7 +40,7 @@ from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import as_cut, in_general_position, sphere_cut
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import checked_limits
@@ -66,7 +66,7 @@ class _Node:
 
 @reads_dense_points
 def branch_and_cut(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",

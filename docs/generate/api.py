@@ -79,7 +79,7 @@ TASKS = {
     "solve": Task(
         "Solve",
         "One door, `tm.solve`, for every formulation, every solver and every method.",
-        ("solve", "solve_isolated", "SolveResult", "LiveLP", "export"),
+        ("solve", "solve_isolated", "SolveResult", "LiveLP", "export", "read_model"),
     ),
     "prove": Task(
         "Prove",
@@ -89,7 +89,7 @@ TASKS = {
     "edit": Task(
         "Edit",
         "What a model says, what an edit did to it, and why nothing is left.",
-        ("show", "diff", "rederive", "explain_infeasible"),
+        ("show", "diff", "same_model", "rederive", "explain_infeasible"),
     ),
     "compare": Task(
         "Compare, and follow a hyperparameter",

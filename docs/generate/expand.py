@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from docs.generate import api, commands, entries, fitted, graph, notebooks, tables
+from docs.generate import api, commands, entries, fitted, graph, items, notebooks, tables
 
 _MARKER = re.compile(r"<!-- generated: (?P<word>[\w-]+)(?: (?P<argument>\S+))? -->")
 
@@ -15,6 +15,7 @@ _PERCENT = re.compile(r"(?<=\d) %(?= \|)")  # in the cells of a table
 GENERATORS: dict[str, Callable[..., str]] = {
     "formulations-of": entries.paper_section,
     "also-in": entries.elsewhere,
+    "items": items.section,
     "reproductions": tables.reproductions,
     "formulations": tables.catalogue,
     "solvers": tables.solvers,

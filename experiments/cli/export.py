@@ -12,9 +12,7 @@ from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.experiments.cli.solve import prepared_model
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import working
-from tightmargin.formulations.catalogue import ProblemClass, entry_named
-from tightmargin.solvers.backends.mosek import FORMATS
-from tightmargin.solvers.exporting import SUFFIXES, WRITERS, export
+from tightmargin.solvers.files.exporting import SUFFIXES, export
 
 
 def export_command(
@@ -22,7 +20,7 @@ def export_command(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE.{lp,mps,nl,cbf,ptf,task,jtask}", help="Its suffix is the format."
+            metavar="FILE.{lp,mps,nl,cbf,ptf,task,jtask,dat-s}", help="Its suffix is the format."
         ),
     ],
     data: options.Spec,
@@ -35,11 +33,10 @@ def export_command(
 ) -> int:
     """Write a formulation on data as a file, with the names of its rows and variables.
 
-    Pyomo writes lp, mps and nl, and MOSEK the conic formats, for which it needs no licence.
+    MOSEK writes cbf, ptf, task and jtask, for which it needs no licence.
     """
     data = options.weighted_spec(data, weight_column, class_weight)
     options.writable(file, SUFFIXES)
-    _refuse_semidefinite(name, file)
     with working(f"writing {file}"):
         _, model = prepared_model(name, data, label, positive, parse_settings(settings or ()))
         export(model, file)
@@ -49,11 +46,3 @@ def export_command(
     else:
         print(f"wrote {file}")
     return 0
-
-
-def _refuse_semidefinite(name: str, file: Path) -> None:
-    if entry_named(name).problem_class is ProblemClass.SDP and file.suffix.lower() in WRITERS:
-        raise ValueError(
-            f"{name} has a semidefinite row, which a {file.suffix[1:]} file cannot state: write "
-            f"{', '.join(suffix[1:] for suffix in FORMATS[:-1])} or {FORMATS[-1][1:]}"
-        )

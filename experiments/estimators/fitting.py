@@ -29,7 +29,7 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.methods import refuse_method
 from tightmargin.solvers.model_building import build
-from tightmargin.solvers.nu.nu_range import BALL, is_clearly_inside, nu_range
+from tightmargin.solvers.nu.nu_range import BALL, DUAL, is_clearly_inside, nu_range
 from tightmargin.solvers.probability.sign_rule import checked_grid
 from tightmargin.solvers.result import SolveResult, Status
 
@@ -37,7 +37,7 @@ HYPERPARAMETERS = tuple(sorted({word for entry in CATALOGUE.values() for word in
 NU_SVC = ("nu_svc", "nu_svc_dual")
 CLASS_WEIGHT = "class_weight"
 # Where a degenerate optimum is w = 0 and b nothing at all, and the labels would be rounding noise.
-NOTHING = ("nu_svc", BALL, "max_margin_svc", "reduced_hull_svc")
+NOTHING = ("nu_svc", BALL, DUAL, "max_margin_svc", "reduced_hull_svc")
 NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
 
 
@@ -210,8 +210,8 @@ def _refuse_nu(entry: Entry, prepared: Prepared, given: Mapping[str, Any]) -> No
         return  # known sooner than the range, a linear program over all points
     found = nu_range(data, **words)  # type: ignore[arg-type]
     problem = found.place(nu) if nu > found.nu_max or entry.name in NU_SVC else ""
-    if entry.name == BALL and found.side(nu) <= 0:
-        problem = found.place_extended(BALL, nu)
+    if entry.name in (BALL, DUAL) and found.side(nu) <= 0:
+        problem = found.place_extended(entry.name, nu)
     if problem:
         raise ValueError(f"formulation={entry.name}: {problem}")
 

@@ -38,10 +38,6 @@ def _asked(name: str, own: Settings, method: str) -> Settings:
 def _solve(
     data: TrainingData | GramData, asked: Settings, time_limit: float | None, progress: Say
 ) -> ExtendedNuPath:
-    if not isinstance(data, TrainingData):
-        raise ValueError(
-            f"{ENTRY} reads points, not a kernel matrix: add kpca=full, or leave kernel out"
-        )
     return extended_nu_path(data, time_limit=time_limit, **asked)
 
 

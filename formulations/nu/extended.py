@@ -37,7 +37,7 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.extended_checks import (
@@ -55,7 +55,11 @@ from tightmargin.formulations.parameters import add_parameter, one_of
 
 
 def without_norm(
-    data: TrainingData, nu: float, class_balance: ArrayLike | str, scale: str, intercept: str
+    data: TrainingData | GramData,
+    nu: float,
+    class_balance: ArrayLike | str,
+    scale: str,
+    intercept: str,
 ) -> pyo.ConcreteModel:
     """Everything but the norm row and the objective."""
     one_of("scale", scale, SCALES)
@@ -70,7 +74,7 @@ def without_norm(
 
 
 def risk(
-    m: pyo.ConcreteModel, data: TrainingData, class_balance: ArrayLike | str, scale: str
+    m: pyo.ConcreteModel, data: TrainingData | GramData, class_balance: ArrayLike | str, scale: str
 ) -> Any:
     """-nu rho + sum c_i xi_i, times n in the scale of Perez-Cruz et al."""
     times = objective_factor(data.total_weight, scale)
@@ -82,12 +86,13 @@ def risk(
     ProblemClass.NONCONVEX,
     "Takeda & Sugiyama 2008, (3); Perez-Cruz et al. 2003, (26)-(29)",
     paper_class="non-convex QCQP",
+    takes=(TrainingData, GramData),
     check=check_sphere,
     classifier=weight_and_intercept,
     weighted=True,
 )
 def extended_nu_svc(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -119,12 +124,13 @@ def extended_nu_svc(
     "Takeda & Sugiyama 2008, (8)",
     paper_class="convex QCQP",
     relaxes="extended_nu_svc",
+    takes=(TrainingData, GramData),
     check=check_ball,
     classifier=weight_and_intercept,
     weighted=True,
 )
 def extended_nu_svc_ball(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -154,12 +160,13 @@ def extended_nu_svc_ball(
     ProblemClass.LRCP,
     "Takeda & Sugiyama 2008, (10)",
     relaxes="extended_nu_svc",
+    takes=(TrainingData, GramData),
     check=check_reverse,
     classifier=weight_and_intercept,
     weighted=True,
 )
 def extended_nu_svc_reverse(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -189,12 +196,13 @@ def extended_nu_svc_reverse(
     ProblemClass.NONCONVEX,
     "Takeda & Sugiyama 2008, (10), normalised by its objective",
     paper_class="maximisation of a convex function over a polytope",
+    takes=(TrainingData, GramData),
     check=check_polar,
     classifier=weight_and_intercept,
     weighted=True,
 )
 def extended_nu_svc_polar(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import Origin, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import augmented, weight_and_intercept
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, equal_rows
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.extended import risk, without_norm
@@ -33,7 +33,7 @@ from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of
 
 
-def _mean(data: TrainingData, points: Array, label: float) -> Array:
+def _mean(data: TrainingData | GramData, points: Array, label: float) -> Array:
     """Mean of the points of a class, each as often as it weighs."""
     mine = data.y == label
     if data.weights is None:
@@ -41,12 +41,14 @@ def _mean(data: TrainingData, points: Array, label: float) -> Array:
     return np.average(points[mine], axis=0, weights=data.weights[mine])
 
 
-def _reference(data: TrainingData, w_ref: ArrayLike | str, scale: str, intercept: str) -> Array:
+def _reference(
+    data: TrainingData | GramData, w_ref: ArrayLike | str, scale: str, intercept: str
+) -> Array:
     """Numbers of w_ref: as given, or the unit vector along the difference of the class means."""
     width = data.d + (intercept == "penalised")
     if isinstance(w_ref, str):
         one_of("w_ref", w_ref, ("mean_difference",))
-        points = augmented(data, intercept) if intercept == "penalised" else data.X
+        points = augmented(data, intercept) if intercept == "penalised" else data.points.X
         difference = _mean(data, points, 1.0) - _mean(data, points, -1.0)
         length = float(np.linalg.norm(difference))
         if length <= 1e-12 * float(np.abs(points).max()):
@@ -74,12 +76,13 @@ def _add_reference(m: pyo.ConcreteModel, numbers: Array) -> None:
 @formulation(
     ProblemClass.LP,
     "Takeda & Sugiyama 2008, (9); Perez-Cruz et al. 2003, Table 2",
+    takes=(TrainingData, GramData),
     check=check_linearised,
     classifier=weight_and_intercept,
     weighted=True,
 )
 def extended_nu_svc_linearised(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     w_ref: ArrayLike | str,
@@ -138,12 +141,13 @@ def _dual_classifier(origin: Origin, values: Values, duals: Values) -> tuple[Arr
     ProblemClass.LP,
     "dual of Takeda & Sugiyama 2008, (9)",
     dual_of="extended_nu_svc_linearised",
+    takes=(TrainingData, GramData),
     check=check_linearised_dual,
     classifier=_dual_classifier,
     weighted=True,
 )
 def extended_nu_svc_linearised_dual(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     w_ref: ArrayLike | str,
@@ -175,7 +179,7 @@ def extended_nu_svc_linearised_dual(
     _add_reference(m, _reference(data, w_ref, scale, intercept))
     m.alpha = ArrayVar(m.I, lower=0.0, upper=loss_weights(data, class_balance))
     m.t = pyo.Var()
-    points = augmented(data, intercept) if intercept == "penalised" else data.X
+    points = augmented(data, intercept) if intercept == "penalised" else data.points.X
     m.line = equal_rows(m.K, [((data.y[:, None] * points).T, m.alpha), (m.w_ref, m.t)], 0.0)
     if intercept == "free":
         m.balance = pyo.Constraint(expr=dot(data.y, m.alpha) == 0)

@@ -17,7 +17,7 @@ from scipy.linalg import qr, solve_triangular
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData, with_points
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
 
@@ -27,7 +27,9 @@ SAFE_EIGENVALUE = 1e-8  # of the Gram matrix of the features: far above its roun
 SAMPLE = 10  # points for each feature on which independence is looked for first
 
 
-def dependent_features(data: TrainingData, intercept: str) -> tuple[int, tuple[str, ...]]:
+def dependent_features(
+    data: TrainingData | GramData, intercept: str
+) -> tuple[int, tuple[str, ...]]:
     """Rank of the features and a sentence for each one that the others determine.
 
     Centred features where there is an intercept, free or penalised; the features themselves
@@ -37,12 +39,12 @@ def dependent_features(data: TrainingData, intercept: str) -> tuple[int, tuple[s
     known = _KNOWN.setdefault(data, {})
     centred = intercept != "none"
     if centred not in known:
-        known[centred] = _dependent(data.X, centred)
+        known[centred] = _dependent(data.points.X, centred)
     return known[centred]
 
 
 # By data set: a builder runs again at every solve, to see whether its model was edited.
-_KNOWN: WeakKeyDictionary[TrainingData, dict[bool, tuple[int, tuple[str, ...]]]] = (
+_KNOWN: WeakKeyDictionary[TrainingData | GramData, dict[bool, tuple[int, tuple[str, ...]]]] = (
     WeakKeyDictionary()
 )
 
@@ -107,11 +109,17 @@ def _plain_lengths(X: Array, centred: bool) -> Array | None:
     return root if least > SAFE_EIGENVALUE * 1e4 else None
 
 
-def refuse_dependent_features(data: TrainingData, intercept: str) -> None:
+def refuse_dependent_features(data: TrainingData | GramData, intercept: str) -> None:
     """Raise ValueError, naming the features, where a w != 0 gives every point the same score."""
     rank, lines = dependent_features(data, intercept)
     if not lines:
         return
+    if isinstance(data, GramData):
+        raise ValueError(
+            f"some w gives every point the same score in feature space, {data.d} components of the "
+            "kernel matrix, and the optimum would be a meaningless 0: take GramData(H K H, y) with "
+            "H = I - 1 / n, or kpca=full, which centre it and change nothing but b"
+        )
     kind = "linearly" if intercept == "none" else "affinely"
     more = f" (and {len(lines) - 3} more)" if len(lines) > 3 else ""
     raise ValueError(

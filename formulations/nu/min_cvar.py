@@ -18,7 +18,7 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.extended_checks import check_cvar
@@ -27,7 +27,7 @@ from tightmargin.formulations.nu.weights import loss_weights, nu_max
 
 
 def _checked_beta(
-    data: TrainingData, beta: float, class_balance: ArrayLike | str, intercept: str
+    data: TrainingData | GramData, beta: float, class_balance: ArrayLike | str, intercept: str
 ) -> float:
     number = beta if isinstance(beta, int | float) and not isinstance(beta, bool) else math.nan
     least = 1 - nu_max(data, class_balance, intercept)
@@ -43,12 +43,13 @@ def _checked_beta(
     ProblemClass.NONCONVEX,
     "Takeda & Sugiyama 2008, (6), (11), (12)",
     paper_class="non-convex QCQP",
+    takes=(TrainingData, GramData),
     check=check_cvar,
     classifier=weight_and_intercept,
     weighted=True,
 )
 def min_cvar(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     beta: float,
     class_balance: ArrayLike | str = "uniform",

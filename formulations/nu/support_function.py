@@ -29,7 +29,7 @@ from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import nu_margin, weighted_quantile
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.printing import Printed
 
@@ -119,7 +119,7 @@ class Support:
 
 
 def reduced_hulls(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -133,7 +133,7 @@ def reduced_hulls(
         nu outside (0, nu_max], where U is empty.
     """
     nu = checked_nu(data, nu, class_balance, intercept)
-    points = augmented(data, intercept) if intercept == "penalised" else data.X
+    points = augmented(data, intercept) if intercept == "penalised" else data.points.X
     signed = data.y[:, None] * points
     caps = loss_weights(data, class_balance)
     parts = [data.y > 0, data.y < 0] if intercept == "free" else [data.y != 0]

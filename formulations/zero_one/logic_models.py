@@ -25,7 +25,7 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
     weight_and_intercept,
 )
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import (
@@ -64,12 +64,13 @@ def _check_disjunctive(origin: Origin, values: Values) -> PaperCheck:
     "Cepeda, Gomez & Han 2024, (5)",
     paper_class="non-convex MIQCP",
     restates="zero_one_big_m",
+    takes=(TrainingData, GramData),
     check=check_logic,
     classifier=weight_and_intercept,
     weighted=True,
 )
 def zero_one_bilinear(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     penalty: float,
     intercept: str = "penalised",
@@ -159,7 +160,7 @@ def zero_one_disjunctive(
     return m
 
 
-def _price(data: TrainingData, i: int) -> float:
+def _price(data: TrainingData | GramData, i: int) -> float:
     return 1 if data.weights is None else float(data.weights[i])
 
 
@@ -167,13 +168,15 @@ def _choice(m: pyo.ConcreteModel, i: int) -> list[Disjunct]:
     return [m.keep[i], m.drop[i]]
 
 
-def _score(m: pyo.ConcreteModel, data: TrainingData, i: int) -> pyo.Expression:
+def _score(m: pyo.ConcreteModel, data: TrainingData | GramData, i: int) -> pyo.Expression:
     return sum(a * x for a, x in zip(*_row(m, data, i), strict=True))
 
 
-def _row(m: pyo.ConcreteModel, data: TrainingData, i: int) -> tuple[list[float], list[pyo.Var]]:
+def _row(
+    m: pyo.ConcreteModel, data: TrainingData | GramData, i: int
+) -> tuple[list[float], list[pyo.Var]]:
     weight = augmented_weight(m)
-    point = np.append(data.factor[i], 1.0)[: len(weight)]
+    point = np.append(data.points.X[i], 1.0)[: len(weight)]
     return (data.y[i] * point).tolist(), weight
 
 
@@ -181,7 +184,10 @@ def _row(m: pyo.ConcreteModel, data: TrainingData, i: int) -> tuple[list[float],
 
 
 def bound_hyperplane(
-    m: pyo.ConcreteModel, data: TrainingData, intercept: str, incumbent: Hyperplane | None
+    m: pyo.ConcreteModel,
+    data: TrainingData | GramData,
+    intercept: str,
+    incumbent: Hyperplane | None,
 ) -> None:
     """Bounds of w and b in a model with a mutable Param `penalty`.
 
@@ -203,7 +209,7 @@ def bound_hyperplane(
     ValueError
         An incumbent that is no finite (w, b) of this dimension, or has b without an intercept.
     """
-    radius = reduce(_least, _costs(m, data, intercept, incumbent)) ** 0.5 * OUTWARD
+    radius = reduce(_least, _costs(m, data.points, intercept, incumbent)) ** 0.5 * OUTWARD
     for x in m.w.values():
         x.setlb(-radius)
         x.setub(radius)
@@ -211,12 +217,15 @@ def bound_hyperplane(
         m.b.setlb(-radius)
         m.b.setub(radius)
     if intercept == "free":
-        m.b.setlb(-_reach(radius, data.X[data.y > 0]))
-        m.b.setub(_reach(radius, data.X[data.y < 0]))
+        m.b.setlb(-_reach(radius, data.points.X[data.y > 0]))
+        m.b.setub(_reach(radius, data.points.X[data.y < 0]))
 
 
 def _costs(
-    m: pyo.ConcreteModel, data: TrainingData, intercept: str, incumbent: Hyperplane | None
+    m: pyo.ConcreteModel,
+    data: TrainingData,
+    intercept: str,
+    incumbent: Hyperplane | None,
 ) -> list[Any]:
     """Objectives of known hyperplanes as expressions of the penalty."""
     minority = min(data.masses)

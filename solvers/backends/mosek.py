@@ -28,6 +28,7 @@ from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 FORMATS = (".ptf", ".task", ".cbf", ".jtask")
+COLUMN = "# column"  # a comment of cbf files, which have no names of their own
 
 _STATUS = {
     "optimal": Status.OPTIMAL,
@@ -68,8 +69,14 @@ def export_form(form: StandardForm, classification: Classification, path: str | 
     if path.suffix.lower() not in FORMATS:
         raise ValueError(f"the file name must end in {', '.join(FORMATS)}, got {path.name!r}")
     choose("mosek", classification.problem_class, form)
+    suffix = path.suffix.lower()
     with fusion_model(form, classification, form.sense) as written, path.open("wb") as file:
-        written.model.writeTaskStream(path.suffix.lower()[1:], file)
+        if suffix == ".cbf":
+            task = written.model.getTask()
+            names = [task.getvarname(j) for j in range(task.getnumvar())]
+            lines = (f"{COLUMN} {j} {' '.join(name.split())}\n" for j, name in enumerate(names))
+            file.write("".join(lines).encode())
+        written.model.writeTaskStream(suffix[1:], file)
     return path
 
 

@@ -133,7 +133,7 @@ def _write(
     cost = fusion.Expr.add(cost, sense * form.objective.constant)
     numbers = 0
     if form.objective.Q.nnz:
-        root = _cleaned(_root(form.P))[:, columns]
+        root = _cleaned(square_root(form.P))[:, columns]
         t = model.variable(1, fusion.Domain.unbounded())
         epigraph = fusion.Expr.vstack(t, 1.0, mul(_matrix(root, fusion), x))
         model.constraint(epigraph, fusion.Domain.inRotatedQCone())
@@ -199,7 +199,7 @@ def _cleaned(matrix: sp.csr_matrix) -> sp.csr_matrix:
     return matrix
 
 
-def _root(P: sp.csc_matrix) -> sp.csr_matrix:
+def square_root(P: sp.csc_matrix) -> sp.csr_matrix:
     """L with L'L = P, for a semidefinite P."""
     diagonal = P.diagonal()
     unit = sp.identity(len(diagonal), format="csr")

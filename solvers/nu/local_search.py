@@ -26,8 +26,9 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData, with_points
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
+from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.support_function import (
     ReducedHulls,
     best_levels,
@@ -127,7 +128,7 @@ class LocalSearch(Framed):
 
 @reads_dense_points
 def extended_nu_local(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
     class_balance: ArrayLike | str = "uniform",
@@ -140,8 +141,8 @@ def extended_nu_local(
 
     Parameters
     ----------
-    data : TrainingData
-        Points and labels.
+    data : TrainingData or GramData
+        Points and labels; of a kernel matrix its factor has the points.
     nu : float
         Below nu_bar, where the problem is not convex; `tm.theory.nu_range` has it.
     class_balance : "uniform", "balanced" or array (n,)
@@ -172,6 +173,8 @@ def extended_nu_local(
     True
     """
     one_of("update", update, UPDATES)
+    refuse_dependent_features(data, intercept)
+    data = data.points
     points = augmented(data, intercept) if intercept == "penalised" else data.X
     if intercept == "free":
         points = points - points.mean(axis=0)

@@ -130,6 +130,10 @@ class NuRange(Printed):
                 f"{where}{separable}, and {entry} is {why} there: take extended_nu_svc_ball, "
                 "which is convex and has the optimum of extended_nu_svc"
             )
+        if entry == DUAL:
+            if side > 0:
+                return f"{where}: minus the optimum is that of extended_nu_svc"
+            return f"{where}: the optimum is 0 at v = 0, and says nothing of extended_nu_svc"
         if side == 0:
             return f"{where}: the optimum is 0"
         if side > 0:
@@ -147,9 +151,10 @@ class NuRange(Printed):
 
 
 BALL, POLAR = "extended_nu_svc_ball", "extended_nu_svc_polar"
+DUAL = "extended_nu_svc_dual"
 REVERSE, CVAR = "extended_nu_svc_reverse", "min_cvar"
 LINEAR = ("extended_nu_svc_linearised", "extended_nu_svc_linearised_dual")
-EXTENDED = ("extended_nu_svc", BALL, POLAR, REVERSE, *LINEAR, CVAR)
+EXTENDED = ("extended_nu_svc", BALL, DUAL, POLAR, REVERSE, *LINEAR, CVAR)
 _NO_SEARCH = "unbounded for most w_ref, the search it belongs to failing,"
 # First side of nu_bar that is refused, and why.
 _REFUSED = {

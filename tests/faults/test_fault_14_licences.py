@@ -17,7 +17,7 @@ from tests.references.reference_solutions import points
 from tightmargin.solvers.backends import registry
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import LicenceError, SizeLimitError
-from tightmargin.solvers.exporting import export
+from tightmargin.solvers.files.exporting import export
 
 DATA = points("overlapping", 1, n=10)
 

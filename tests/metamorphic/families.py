@@ -295,6 +295,8 @@ FAMILIES: dict[str, Family] = {
     "extended_nu_svc_ball": Family(
         extended_above, 1, 0, 1, value=values.sphere, curvature="half", dependent=False
     ),
+    # Minus that, ||v|| with v = sum alpha_i y_i x_i; its b is that of w = v / ||v||.
+    "extended_nu_svc_dual": Family(extended_above, 1, 1, 1, weight="", dual=True),
     # The same outside the ball.
     "extended_nu_svc_reverse": Family(
         extended_below, 1, 0, 1, value=values.sphere, least="", dependent=False, proof="directions"

@@ -33,6 +33,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "kernel_soft_margin_svc": {"ridge": 0.02},
     "weighted_svc": {"ridge": 0.02, "pi": 0.3},
     "nu_svc": {"nu": 0.3},
+    "extended_nu_svc_dual": {"nu": 0.3, "scale": "perez_cruz"},
     "nu_svc_dual": {"nu": 0.6, "class_balance": "balanced"},
     "reduced_hull_svc": {"hull_bound": 0.2},
     "rsvm": {"norm_bound": 0.8},

@@ -164,6 +164,9 @@ TRIALS = {
     "extended_nu_svc_ball": Trial(
         lambda d, m: reference_solutions.nu_risk_in_ball(d, m, NU, uniform(d)), {"nu": NU}
     ),
+    "extended_nu_svc_dual": Trial(
+        lambda d, m: -reference_solutions.nu_risk_in_ball(d, m, NU, uniform(d)), {"nu": NU}
+    ),
     "extended_nu_svc_linearised": Trial(linearised, {"nu": LOW_NU, "w_ref": reference}),
     "extended_nu_svc_linearised_dual": Trial(
         lambda d, m: -linearised(d, m), {"nu": LOW_NU, "w_ref": reference}
@@ -475,7 +478,7 @@ def test_a_gram_matrix_and_its_points_are_the_same_data(mode: str) -> None:
     assert gram.d == 2
     for name in (
         "c_svc_dual", "nu_svc_dual", "kernel_soft_margin_svc", "soft_margin_svc_dual", "rsvm_dual",
-        "rsvm_dual_perspective", "rsvm_kernel_relaxed", "reduced_hull_svc",
+        "rsvm_dual_perspective", "rsvm_kernel_relaxed", "reduced_hull_svc", "extended_nu_svc_dual",
     ):  # fmt: skip
         result = solve(CATALOGUE[name].build(gram, intercept=mode, **TRIALS[name].parameters))
         assert result.objective == pytest.approx(optimum(name, mode), abs=2e-7)

@@ -25,7 +25,8 @@ SHOWN_ONLY = {"zero_one_disjunctive", "conic_sdp_lift"}
 WEIGHTS = {"c_svc": (2.5, 0.75), "c_svc_dual": (2.5, 0.75)}
 CLASS_WEIGHTS = (0.5, 2.0, 1.25)
 BALANCED = {
-    "nu_svc", "nu_svc_dual", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_reverse",
+    "nu_svc", "nu_svc_dual", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_dual",
+    "extended_nu_svc_reverse",
     "extended_nu_svc_polar", "extended_nu_svc_linearised", "extended_nu_svc_linearised_dual",
     "min_cvar",
 }  # fmt: skip

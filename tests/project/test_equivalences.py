@@ -197,6 +197,7 @@ PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
     "hard_margin_svc": ("hard_margin_svc_dual", {}),
     "soft_margin_svc": ("soft_margin_svc_dual", {"ridge": 0.05}),
     "nu_svc": ("nu_svc_dual", {"nu": 0.55}),
+    "extended_nu_svc_ball": ("extended_nu_svc_dual", {"nu": 0.55, "scale": "perez_cruz"}),
     "extended_nu_svc_linearised": (
         "extended_nu_svc_linearised_dual",
         {"nu": 0.25, "w_ref": "mean_difference"},
@@ -223,8 +224,8 @@ def test_dual_reaches_minus_the_primal(primal: str, kind: str, mode: str) -> Non
     data = points("separable" if primal == "hard_margin_svc" else kind, 6)
     if primal == "conic_sdp" and mode == "free":
         parameters = parameters | {"intercept_bound": 2.0}
-    if primal == "nu_svc" and kind == "unbalanced":
-        parameters = {"nu": 0.5}
+    if "nu" in parameters and kind == "unbalanced":
+        parameters = parameters | {"nu": min(0.5, parameters["nu"])}
     up = optimum(CATALOGUE[primal].build(data, intercept=mode, **parameters))
     down = optimum(CATALOGUE[dual].build(data, intercept=mode, **parameters))
     assert up.objective == pytest.approx(-down.objective, abs=1e-6 * max(1.0, abs(up.objective)))

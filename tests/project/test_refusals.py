@@ -27,7 +27,7 @@ from tightmargin.solvers.errors import (
     SizeLimitError,
     SolverNotInstalledError,
 )
-from tightmargin.solvers.exporting import export
+from tightmargin.solvers.files.exporting import export
 
 DATA = points("overlapping", 1, n=10)
 TINY = tm.TrainingData([[1e-10], [-2e-10], [3e-10]], [1, -1, 1])

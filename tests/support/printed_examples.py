@@ -96,7 +96,8 @@ def _edited(data: tm.TrainingData) -> Any:
     model.cap = pyo.Constraint(expr=model.w[0] <= 0.1)
     empty = tm.rsvm(data, norm_bound=0.1)
     empty.steep = pyo.Constraint(expr=empty.w[0] >= 2)
-    return tm.diff(model), tm.rederive(model), tm.show(model), tm.explain_infeasible(empty)
+    same = tm.same_model(model, empty)
+    return tm.diff(model), tm.rederive(model), tm.show(model), tm.explain_infeasible(empty), same
 
 
 def _searches(data: tm.TrainingData) -> Any:
@@ -166,6 +167,7 @@ def _theory(data: tm.TrainingData) -> Any:
     rows = tm.paths.rsvm_path(data, [0.5, 1.0]).rows
     return (
         tm.theory.nu_range(data),
+        tm.theory.nu_levels(data, tm.solve(tm.nu_svc_dual(data, nu=0.8)).values["alpha"]),
         tm.theory.norm_limit(data),
         tm.theory.from_c_svc(data, 1.0, dual.values["alpha"]),
         tm.theory.orthonormal_reduction(data),

@@ -44,6 +44,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "min_cvar": {"beta": 0.7},
     "extended_nu_svc": {"nu": 0.3, "scale": "perez_cruz"},
     "extended_nu_svc_ball": {"nu": 0.9},
+    "extended_nu_svc_dual": {"nu": 0.9, "scale": "perez_cruz"},
     "extended_nu_svc_polar": {"nu": 0.3, "scale": "perez_cruz"},
     "extended_nu_svc_reverse": {"nu": 0.3},
     "extended_nu_svc_linearised": {"nu": 0.3, "w_ref": "mean_difference"},

@@ -19,6 +19,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "weighted_svc": {"ridge": 0.1, "pi": 0.3},
     "nu_svc": {"nu": 0.4},
     "nu_svc_dual": {"nu": 0.4},
+    "extended_nu_svc_dual": {"nu": 0.4},
     "reduced_hull_svc": {"hull_bound": 0.2},
     "rsvm": {"norm_bound": 1.0},
     "rsvm_relaxed": {},

@@ -124,6 +124,14 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"nu={NU}",
         lambda: reference_solutions.nu_risk_in_ball(OVERLAPPING, "free", NU, uniform(OVERLAPPING)),
     ),
+    "extended_nu_svc_dual": (
+        f"nu={NU} scale=perez_cruz",
+        lambda: (
+            -np.sqrt(2)
+            * OVERLAPPING.n
+            * reference_solutions.nu_risk_in_ball(OVERLAPPING, "free", NU, uniform(OVERLAPPING))
+        ),
+    ),
     "extended_nu_svc_linearised": (f"nu={LOW_NU} w_ref=1,-0.5", linearised),
     "extended_nu_svc_linearised_dual": (f"nu={LOW_NU} w_ref=1,-0.5", lambda: -linearised()),
     "min_cvar": (f"beta={1 - LOW_NU}", lambda: on_circle() / LOW_NU),

@@ -389,6 +389,7 @@ def test_maximising_has_the_gap_of_minimising() -> None:
 
 NU_ENTRIES = {
     "nu_svc": {}, "nu_svc_dual": {}, "extended_nu_svc_ball": {},
+    "extended_nu_svc_dual": {},
     "extended_nu_svc_linearised": {"w_ref": [1.0, 0.5]},
     "extended_nu_svc_linearised_dual": {"w_ref": [1.0, 0.5]},
 }  # fmt: skip

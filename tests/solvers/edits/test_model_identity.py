@@ -67,6 +67,7 @@ SUBJECTS = {
     ),
     "extended_nu_svc_polar": Subject({"nu": 0.35}, "w", ("nu", 0.45), data=MANY, step=14),
     "extended_nu_svc_ball": Subject({"nu": 0.82}, "w", ("nu", 0.84), data=MANY, step=14),
+    "extended_nu_svc_dual": Subject({"nu": 0.85}, "alpha", ("nu", 0.95), rows="weight"),
     "extended_nu_svc_linearised": Subject(
         {"nu": 0.4, "w_ref": [1.0, 0.4]}, "w", ("nu", 0.55), tilt=0.01, step=8
     ),

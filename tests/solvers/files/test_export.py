@@ -74,7 +74,7 @@ def test_highs_reads_a_quadratic_program(suffix: str, train: Path) -> None:
     assert highs_optimum(file) == pytest.approx(hinge(), rel=1e-5)
 
 
-@pytest.mark.parametrize("suffix", [".mps", ".nl"])
+@pytest.mark.parametrize("suffix", [".lp", ".mps", ".nl"])
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -91,15 +91,14 @@ def test_scip_reads_mixed_integer_programs(
     assert scip_optimum(file) == pytest.approx(zero_one(), rel=1e-5)
 
 
-@pytest.mark.parametrize("suffix", [".mps", ".nl"])
+@pytest.mark.parametrize("suffix", [".lp", ".mps", ".nl"])
 def test_scip_reads_second_order_cones(suffix: str, train: Path) -> None:
     file = exported("max_margin_svc", suffix, train, "intercept=penalised")
     expected = reference_solutions.max_margin(DATA, "penalised").value
     assert scip_optimum(file) == pytest.approx(expected, abs=1e-5)
 
 
-def test_gurobi_reads_what_scip_cannot(train: Path) -> None:
-    """Quadratic objectives in lp files."""
+def test_gurobi_reads_quadratic_objectives(train: Path) -> None:
     if not SOLVERS["gurobi"].installed:
         pytest.skip("gurobi is not installed")
     file = exported("zero_one_big_m", ".lp", train, f"penalty={PENALTY}", "big_m=derived")

@@ -1,0 +1,110 @@
+"""A model as a file that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.opt import ProblemFormat
+
+from tightmargin.formulations.modeling.semidefinite import psd_entries
+from tightmargin.solvers.backends.mosek import FORMATS, export_conic
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.files import sdpa_format
+from tightmargin.solvers.files.mps_writing import mps_text
+from tightmargin.solvers.files.prepared import prepared, without_disjunctions
+from tightmargin.solvers.files.program import ONE
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+PYOMO = {".lp": ProblemFormat.cpxlp, ".nl": ProblemFormat.nl}
+WRITERS = (".lp", ".mps", ".nl")
+CONIC = (*FORMATS, sdpa_format.SUFFIX)
+SUFFIXES = (*WRITERS, *CONIC)
+
+
+def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
+    """Write a model under its own names, a disjunctive one after its transformation.
+
+    Pyomo writes lp and nl, MOSEK the conic formats cbf, ptf, task and jtask, for which it needs no
+    licence; mps and dat-s (SDPA sparse) are ours. An nl file gets its names beside it, as files
+    ending in row and col, and cbf and dat-s files have those of variables in comments. Formats
+    other than nl state absolute values, norms and quotients with variables above them.
+
+    `read_model` reads all but nl back, and `same_model` holds what it reads against the origin.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Ours, edited or foreign.
+    file : str or path
+        Its suffix is the format.
+
+    Returns
+    -------
+    Path
+        Of the file.
+
+    Raises
+    ------
+    TypeError
+        Anything but a Pyomo model that is constructed.
+    ValueError
+        Another suffix, or a model that the format cannot state.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> tm.export(tm.c_svc(data, C=1.0), "c_svc.lp").name
+    'c_svc.lp'
+    """
+    refuse_other_objects("export", model)
+    path = Path(file)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"the file must end in {', '.join(SUFFIXES)}, which names its format; "
+                         f"got {str(file)!r}")  # fmt: skip
+    if suffix in WRITERS:
+        _refuse_semidefinite(model, suffix)
+    if suffix in FORMATS:
+        return export_conic(without_disjunctions(model), path)
+    if suffix == sdpa_format.SUFFIX:
+        model = prepared(model)  # its parts know it as long as it is held
+        form = standard_form(model)
+        path.write_text(sdpa_format.sdpa_text(form, classify(form)), encoding="utf-8")
+        return path
+    if suffix == ".mps":
+        model = prepared(model)
+        path.write_text(mps_text(standard_form(model)), encoding="utf-8")
+        return path
+    model = without_disjunctions(model) if suffix == ".nl" else prepared(model)
+    labels: dict[str, Any] = {"symbolic_solver_labels": True}
+    model.write(str(path), format=PYOMO[suffix], io_options=labels)
+    if suffix == ".lp":
+        _mend_lp(path, model)
+    return path
+
+
+def _refuse_semidefinite(model: pyo.ConcreteModel, suffix: str) -> None:
+    """An nl file would name a function that no reader has, and the others have no such row."""
+    if not any(model.component_objects(pyo.ExternalFunction, descend_into=True)):
+        return
+    for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
+        if psd_entries(row.body) is not None:
+            names = [each[1:] for each in CONIC]
+            raise ValueError(
+                f"{row.name} is a semidefinite row, which a {suffix[1:]} file cannot state: write "
+                f"{', '.join(names[:-1])} or {names[-1]}"
+            )
+
+
+def _mend_lp(path: Path, model: pyo.ConcreteModel) -> None:
+    """Write what SCIP reads, and the objective 0 where Pyomo puts 1 in its place."""
+    # SCIP takes an exponent after a blank for a number of its own.
+    text = path.read_text(encoding="utf-8").replace(" ^ 2\n", "^2\n")
+    placeholder = f"+1.0 {ONE}\n"
+    if placeholder in text and not standard_form(model).objective.constant:
+        text = text.replace(placeholder, f"+0 {ONE}\n")
+    path.write_text(text, encoding="utf-8")

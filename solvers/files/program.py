@@ -1,0 +1,244 @@
+"""What a file of a solver says, as arrays and sums, before a Pyomo model is made of it.
+
+    minimise or maximise   a quadratic function
+    s.t.                   lower <= quadratic function <= upper
+                           affine entries in a second-order, rotated or semidefinite cone
+                           lower <= x <= upper,  x_j integer for some j
+
+A cone of the first two kinds becomes the quadratic row it stands for, and rows that say where its
+first entries are not negative, unless the bounds say so already:
+
+    a >= ||b||                      b'b - a^2 <= 0 and a >= 0
+    2 f g >= ||h||^2, f, g >= 0     h'h - 2 f g <= 0, f >= 0 and g >= 0
+
+Where that row would not be seen to be a cone, as with squares of a sum on both sides, the entries
+get columns of their own first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightmargin.formulations.data.arrays import Array
+
+ONE = "ONE_VAR_CONSTANT"  # Pyomo's column for the constant of an objective
+UNBOUNDED = 1e20  # from here on a bound of an LP or MPS file is none
+ROUNDING = 8 * np.finfo(np.float64).eps  # of a sum that cancels
+
+Pair = tuple[int, int]
+
+
+@dataclass
+class Sum:
+    """A quadratic function: products of columns i <= j, columns, and a constant."""
+
+    products: dict[Pair, float] = field(default_factory=dict)
+    linear: dict[int, float] = field(default_factory=dict)
+    constant: float = 0.0
+
+    def add(self, column: int, number: float) -> None:
+        """Add a multiple of a column."""
+        self.linear[column] = self.linear.get(column, 0.0) + number
+
+    def add_product(self, i: int, j: int, number: float) -> None:
+        """Add a multiple of a product."""
+        pair = (min(i, j), max(i, j))
+        self.products[pair] = self.products.get(pair, 0.0) + number
+
+    def columns(self) -> set[int]:
+        """Columns that occur."""
+        return set(self.linear) | {j for pair in self.products for j in pair}
+
+
+@dataclass
+class Row:
+    """lower <= body <= upper."""
+
+    name: str
+    body: Sum
+    lower: float = -math.inf
+    upper: float = math.inf
+    is_cone: bool = False
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Affine entries of a row-wise lower triangle; the matrix is semidefinite."""
+
+    name: str
+    entries: Sequence[Sum]
+
+
+@dataclass
+class Program:
+    """See the module's docstring.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns, "" for one without.
+    signs : list of (Row, Row)
+        The quadratic row of a cone and the row that its first entry is not negative, until
+        `state_signs` decides which of these are needed.
+    lifted : frozenset of str
+        Names of cones whose entries get columns of their own.
+    has_bounds : bool
+        Whether the format states bounds: where it does not, rows of one column are bounds.
+    """
+
+    names: list[str]
+    lower: Array
+    upper: Array
+    integer: NDArray[np.bool_]
+    objective: Sum = field(default_factory=Sum)
+    maximise: bool = False
+    rows: list[Row] = field(default_factory=list)
+    matrices: list[Matrix] = field(default_factory=list)
+    signs: list[tuple[Row, Row]] = field(default_factory=list)
+    lifted: frozenset[str] = frozenset()
+    has_bounds: bool = False
+
+    @classmethod
+    def free(cls, names: Iterable[str], lifted: frozenset[str] = frozenset()) -> Program:
+        """Columns without bounds, and nothing else."""
+        names = list(names)
+        n = len(names)
+        unbounded = np.full(n, math.inf)
+        return cls(names, -unbounded, unbounded, np.zeros(n, dtype=bool), lifted=lifted)
+
+    def add_row(self, row: Row) -> None:
+        """Add a row; one without columns goes where it is true, and a bound becomes one."""
+        body = row.body
+        body.linear = {j: number for j, number in body.linear.items() if number}
+        if not body.columns():
+            if not row.lower <= body.constant <= row.upper:
+                self.rows.append(row)
+        elif self.has_bounds or not self._is_bound(row):
+            self.rows.append(row)
+
+    def _is_bound(self, row: Row) -> bool:
+        """Whether a row could be stated as bounds without a rounding, and then it was."""
+        body = row.body
+        if body.products or len(body.linear) > 1 or body.constant:
+            return False
+        ((column, number),) = body.linear.items()
+        sides = [side for side in (row.lower, row.upper) if math.isfinite(side)]
+        if any(Fraction(side) / Fraction(number) != Fraction(side / number) for side in sides):
+            return False
+        low, high = row.lower / number, row.upper / number
+        self.lower[column] = max(self.lower[column], min(low, high))
+        self.upper[column] = min(self.upper[column], max(low, high))
+        return True
+
+    def add_second_order(self, name: str, entries: Sequence[Sum]) -> None:
+        """a >= ||b|| for entries (a, b)."""
+        if name in self.lifted and len(entries) == 2:
+            a, b = entries
+            for sign in (1.0, -1.0):
+                body = Sum({}, dict(a.linear))
+                for j, number in b.linear.items():
+                    body.add(j, sign * number)
+                self.add_row(Row(name, body, lower=-a.constant - sign * b.constant))
+            return
+        entries = self._with_columns(name, entries)
+        row = self._add_quadratic(name, [(-1.0, entries[0], entries[0])], entries[1:])
+        self._add_sign(row, f"{name}_sign", entries[0])
+
+    def add_rotated(self, name: str, entries: Sequence[Sum]) -> None:
+        """2 f g >= ||h||^2 and f, g >= 0 for entries (f, g, h)."""
+        entries = self._with_columns(name, entries)
+        f, g = entries[:2]
+        row = self._add_quadratic(name, [(-2.0, f, g)], entries[2:])
+        # Where one of them is a positive constant the row says that the other is not negative.
+        if not _is_positive(g):
+            self._add_sign(row, f"{name}_first_sign", f)
+        if not _is_positive(f):
+            self._add_sign(row, f"{name}_second_sign", g)
+
+    def _add_quadratic(
+        self, name: str, products: list[tuple[float, Sum, Sum]], squares: Sequence[Sum]
+    ) -> Row:
+        parts = [*products, *((1.0, entry, entry) for entry in squares)]
+        body = expanded(parts)
+        row = Row(name, Sum(body.products, body.linear), upper=-body.constant, is_cone=True)
+        self.add_row(row)
+        return row
+
+    def _with_columns(self, name: str, entries: Sequence[Sum]) -> Sequence[Sum]:
+        """The entries, or columns that are equal to them."""
+        if name not in self.lifted:
+            return entries
+        columns = []
+        for k, entry in enumerate(entries):
+            j = len(self.names)
+            self.names.append(f"{name}_entry[{k}]")
+            self.lower = np.append(self.lower, -math.inf)
+            self.upper = np.append(self.upper, math.inf)
+            self.integer = np.append(self.integer, False)
+            body = Sum({}, {**entry.linear, j: -1.0})
+            self.add_row(Row(f"{name}_equals[{k}]", body, -entry.constant, -entry.constant))
+            columns.append(Sum({}, {j: 1.0}))
+        return columns
+
+    def _add_sign(self, row: Row, name: str, entry: Sum) -> None:
+        body = Sum({}, dict(entry.linear))
+        self.signs.append((row, Row(name, body, lower=-entry.constant)))
+
+    def state_signs(self) -> None:
+        """Turn the signs of cones into rows, where bounds leave them open."""
+        for _, sign in self.signs:
+            if not self._holds(sign) and not self._is_bound(sign):
+                self.add_row(sign)
+        self.signs = []
+
+    def _holds(self, sign: Row) -> bool:
+        """Whether the bounds alone keep an affine function at its lower side or above."""
+        total = -sign.lower
+        for column, number in sign.body.linear.items():
+            end = (self.lower if number > 0 else self.upper)[column]
+            total += number * end if number else 0.0
+        return bool(total >= 0)
+
+
+def _is_positive(entry: Sum) -> bool:
+    return not entry.linear and entry.constant > 0
+
+
+def expanded(parts: Iterable[tuple[float, Sum, Sum]]) -> Sum:
+    """Sum of factor times products of affine functions; what cancels up to rounding is dropped."""
+    body, sizes = Sum(), Sum()
+    for factor, p, q in parts:
+        for target, size in ((body, False), (sizes, True)):
+            _add_product_of(target, factor, p, q, size)
+    return Sum(
+        {k: v for k, v in body.products.items() if abs(v) > ROUNDING * sizes.products[k]},
+        {k: v for k, v in body.linear.items() if abs(v) > ROUNDING * sizes.linear[k]},
+        body.constant if abs(body.constant) > ROUNDING * sizes.constant else 0.0,
+    )
+
+
+def _add_product_of(target: Sum, factor: float, p: Sum, q: Sum, size: bool) -> None:
+    def number(*factors: float) -> float:
+        found = math.prod(factors)
+        return abs(found) if size else found
+
+    for i, a in p.linear.items():
+        for j, b in q.linear.items():
+            target.add_product(i, j, number(factor, a, b))
+        if q.constant:
+            target.add(i, number(factor, a, q.constant))
+    if p.constant:
+        for j, b in q.linear.items():
+            target.add(j, number(factor, p.constant, b))
+        target.constant += number(factor, p.constant, q.constant)
+
+
+def far_is_infinite(bound: float) -> float:
+    """A bound of an LP or MPS file, infinite where solvers take it for that."""
+    return math.copysign(math.inf, bound) if abs(bound) >= UNBOUNDED else bound

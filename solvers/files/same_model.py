@@ -1,0 +1,219 @@
+"""Whether two models say the same, up to the order of rows and columns and the scale of rows.
+
+What no point can tell apart is left out: a row said twice, the weaker of two sides, and columns
+that stand in no row and not in the objective.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyomo.environ as pyo
+
+from tightmargin.formulations.modeling.mathematics import between_text, sum_text
+from tightmargin.number_words import count_text, number_text
+from tightmargin.printing import WIDTH, Page, Printed
+from tightmargin.solvers.files.prepared import prepared
+from tightmargin.solvers.files.statements import (
+    Key,
+    Statement,
+    distance,
+    goal_of,
+    matched,
+    said_by,
+)
+from tightmargin.solvers.standard_form.readable import refuse_other_objects
+from tightmargin.solvers.standard_form.standard_form import (
+    StandardForm,
+    standard_form,
+)
+
+TOLERANCE = 1e-9
+_ODD = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SameModel(Printed):
+    """What `tightmargin.same_model` returns; true where the models are the same.
+
+    Attributes
+    ----------
+    differences : tuple of str
+        What only one of them says.
+    columns_by : str
+        "name" or "position": how columns were told apart.
+    largest : float
+        Largest difference of a coefficient or side, relative to the largest coefficient of its
+        row, among all that were taken for the same.
+    """
+
+    differences: tuple[str, ...]
+    columns_by: str
+    largest: float
+
+    def __bool__(self) -> bool:
+        return not self.differences
+
+    def _page(self) -> Page:
+        if self.differences:
+            title = f"SameModel: False, {count_text(len(self.differences), 'difference')}"
+            rows = [(each,) for each in self.differences]
+            return Page(title, columns=("what only one of them says",), rows=rows, cell=WIDTH)
+        how = "exactly" if not self.largest else f"within {number_text(self.largest)}"
+        return Page(f"SameModel: True, {how}, columns matched by {self.columns_by}")
+
+
+def same_model(
+    first: pyo.ConcreteModel, second: pyo.ConcreteModel, *, tolerance: float = TOLERANCE
+) -> SameModel:
+    """Whether two models say the same, up to order, names of rows and positive factors of rows.
+
+    Made to hold an exported model against its origin: `same_model(model, read_model(file))`.
+    What a change does is told by `diff`; here a row that follows from others still counts.
+
+    Parameters
+    ----------
+    first, second : ConcreteModel
+        With disjunctions, quotients and norms they are compared as `export` states them. Columns
+        go by name, `w[0]` and `w(0)` being one, and by position where the names of the two are
+        others. Neither is changed.
+    tolerance : float
+        How far a coefficient or a side may be off, relative to the largest coefficient of its
+        row. Files hold doubles exactly; factors of cones are rounded.
+
+    Returns
+    -------
+    SameModel
+        True or false, with the differences in words.
+
+    Raises
+    ------
+    TypeError
+        Something that is no Pyomo model.
+    ValueError
+        A tolerance that is no number from 0 to 1, or functions beyond degree two.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    >>> first, second = tm.c_svc(data, C=1.0), tm.c_svc(data, C=1.0)
+    >>> second.w[0].setlb(0.5)
+    >>> tm.same_model(first, second).differences
+    ('the second alone has a bound of w[0]: w[0] >= 0.5',)
+    """
+    refuse_other_objects("same_model", first, "first")
+    refuse_other_objects("same_model", second, "second")
+    if not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance must be a number from 0 to 1, got {tolerance!r}")
+    models = [prepared(first), prepared(second)]  # their parts know them as long as they are held
+    forms = tuple(_form(model) for model in models)
+    active = [_active(form) for form in forms]
+    names = [form.columns.names() for form in forms]
+    differences: list[str] = []
+    spoken = [_canonical(each, known) for each, known in zip(names, active, strict=True)]
+    by_name = all(len(set(each.values())) == len(each) for each in spoken) and bool(
+        set(spoken[0].values()) & set(spoken[1].values()) or not spoken[0] or not spoken[1]
+    )
+    if by_name:
+        numbers = {name: k for k, name in enumerate(sorted(set().union(*map(dict.values, spoken))))}
+        places = [{j: numbers[name] for j, name in each.items()} for each in spoken]
+    else:
+        places = [{j: j for j in each} for each in active]
+    shown: dict[int, str] = {}
+    for each, place in zip(names, places, strict=True):
+        shown |= {k: each[j] for j, k in place.items() if k not in shown}
+    for k in sorted(set(places[0].values()) ^ set(places[1].values())):
+        differences.append(f"{shown[k]} is a variable of {_whose(k in places[0].values())} alone")
+    said = [said_by(form, place) for form, place in zip(forms, places, strict=True)]
+    differences += _integers(forms, places, shown)
+    goals = [goal_of(form, place) for form, place in zip(forms, places, strict=True)]
+    sizes = [abs(number) for goal in goals for number in goal.values()]
+    largest = distance(*goals) / (max(sizes, default=0.0) or 1.0)
+    if forms[0].sense != forms[1].sense:
+        differences.append("one of the two maximises")
+    elif largest > tolerance:
+        texts = " and ".join(_sum(goal, shown) or "0" for goal in goals)
+        differences.append(f"the objectives are {texts}")
+    if largest > tolerance:
+        largest = 0.0
+    for kind in ("rows", "matrices"):
+        alone, off = matched(getattr(said[0], kind), getattr(said[1], kind), tolerance)
+        largest = max(largest, off)
+        differences += [
+            f"{_whose(is_first)} alone has {statement.name}: {_text(statement, shown)}"
+            for is_first, statement in alone
+        ]
+    return SameModel(tuple(differences), "name" if by_name else "position", largest)
+
+
+def _whose(is_first: bool) -> str:
+    return "the first" if is_first else "the second"
+
+
+def _form(model: pyo.ConcreteModel) -> StandardForm:
+    form = standard_form(model)
+    if form.nonlinear:
+        raise ValueError(
+            f"{form.nonlinear[0].name} of {model.name} is neither affine nor quadratic: only such "
+            "models are compared"
+        )
+    return form
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+def _active(form: StandardForm) -> list[int]:
+    """Columns that matter: in a row or the objective, or without a value they may take."""
+    found = np.zeros(form.n, dtype=bool)
+    found[form.A.indices] = True
+    found[form.objective.a.nonzero()] = True
+    found[form.objective.Q.indices] = True
+    for row in form.quadratic:
+        found[row.body.index] = True
+    for matrix in form.psd:
+        found[matrix.F.indices] = True
+    lower, upper = form.lower.copy(), form.upper.copy()
+    lower[form.integer] = np.ceil(lower[form.integer])
+    upper[form.integer] = np.floor(upper[form.integer])
+    found |= lower > upper
+    return [int(j) for j in np.flatnonzero(found)]
+
+
+def _canonical(names: Sequence[str], columns: Sequence[int]) -> dict[int, str]:
+    return {j: _ODD.sub("_", names[j]).strip("_") for j in columns}
+
+
+def _integers(
+    forms: Sequence[StandardForm], places: Sequence[Mapping[int, int]], shown: Mapping[int, str]
+) -> Iterator[str]:
+    whole = [
+        {place[j] for j in np.flatnonzero(form.integer).tolist() if j in place}
+        for form, place in zip(forms, places, strict=True)
+    ]
+    shared = set(places[0].values()) & set(places[1].values())
+    for k in sorted((whole[0] ^ whole[1]) & shared):
+        yield f"{shown[k]} is an integer in {_whose(k in whole[0])} alone"
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _text(statement: Statement, shown: Mapping[int, str]) -> str:
+    if any(key[0] >= 0 for key in statement.numbers):
+        return f"a matrix of order {round(statement.side)} is positive semidefinite"
+    return between_text(statement.side, _sum(statement.numbers, shown) or "0", np.inf)
+
+
+def _sum(numbers: Mapping[Key, float], shown: Mapping[int, str]) -> str:
+    terms = []
+    for (_, *columns), number in numbers.items():
+        if number:
+            square = len(columns) == 2 and columns[0] == columns[1]
+            words = [shown[columns[0]] + "^2"] if square else [shown[k] for k in columns]
+            terms.append((number, " ".join(words)))
+    return sum_text(terms)

@@ -1,0 +1,80 @@
+"""The list of numbered items on each paper's page: complete, and everything it names exists."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tightmargin as tm
+from docs.generate.entries import NAMES
+from docs.generate.items import Item, items, numbered, section, single
+from tightmargin.formulations.catalogue import CATALOGUE
+
+ROOT = Path(__file__).resolve().parents[2]
+# Equations, statements, algorithms, tables and figures, counted in the printed papers.
+COUNTS = {
+    "takeda_sugiyama": 13 + 12 + 3,
+    "perez_cruz": 40 + 3 + 3 + 5,
+    "bi_vapnik": 21 + 9 + 3 + 1,
+    "cepeda_gomez_han": 25 + 5 + 4 + 2,
+    "lee": 11 + 5 + 4 + 2 + 8 + 2 + 1,
+}
+ALL = [pytest.param(item, id=f"{paper}-{item.label}") for paper in NAMES for item in items(paper)]
+
+
+@pytest.mark.parametrize("paper", NAMES)
+def test_every_number_stands_in_the_list_once(paper: str) -> None:
+    listed = [each for item in items(paper) for each in item.single]
+    assert sorted(listed) == sorted(numbered(paper))
+    assert len(set(listed)) == len(listed) == COUNTS[paper]
+    page = (ROOT / "docs" / "papers" / f"{paper}.md").read_text(encoding="utf-8")
+    assert f"<!-- generated: items {paper} -->" in page
+    assert section(paper).count("\n| ") == len(items(paper)) + 1
+
+
+def test_a_label_is_its_items() -> None:
+    assert single("(9)-(11)") == ["(9)", "(10)", "(11)"]
+    assert single("Table 1-2") == ["Table 1", "Table 2"]
+    assert single("Theorem 4.1") == ["Theorem 4.1"]
+    with pytest.raises(ValueError, match="no label"):
+        single("see below")
+
+
+@cache
+def functions(file: str) -> set[str]:
+    tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def resolved(name: str) -> Any:
+    found: Any = tm
+    for part in name.removeprefix("tm.").split("."):
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize("item", ALL)
+def test_what_an_item_names_is_there_or_a_reason_is(item: Item) -> None:
+    assert item.says
+    if item.reason:
+        assert not item.test
+        return
+    for name in item.here:
+        assert name == "tightmargin reproduce" or name in CATALOGUE or callable(resolved(name))
+    assert item.here
+    file, _, function = item.test.partition("::")
+    assert function in functions(file), item.test
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_a_builder_of_a_numbered_equation_is_in_a_list(name: str) -> None:
+    """Unless no number of a paper is its own, as with relaxations and duals that are ours."""
+    listed = {each for paper in NAMES for item in items(paper) for each in item.here}
+    source = CATALOGUE[name].source
+    own = [paper for paper, words in NAMES.items() if source.startswith(words)]
+    has_number = any(f"{NAMES[paper]}, (" in source for paper in own)
+    assert name in listed or not has_number, source

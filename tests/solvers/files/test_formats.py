@@ -1,0 +1,394 @@
+"""Readers and writers against programs and readers that share no code with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import clarabel
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import scipy.sparse as sp
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.support import cbf_reader
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+DATA = reference_solutions.points("overlapping", 4, n=9)
+
+LP = r"""\ every kind of line
+Maximize
+ gain: 2 x(1) - .5 y + 1e-11 z + [ - 2 x(1)^2 + 3 x(1) * y ] / 2 - 7
+Subject To
+ first: x(1) + 2 y - 3 z >= -4
+ second: - 1 <= x(1) - y <= 2
+ third: [ x(1)^2 + y ^ 2 ] + z =< 10
+ 4 >= y + z
+ even: y - z = 0.25
+Bounds
+ x(1) free
+ -3 <= y <= 4
+ z <= 1e30
+ k >= -2
+General
+ k
+Binary
+ u
+Semi
+End
+"""
+
+MPS = """* the same without the quadratic row
+NAME small
+OBJSENSE
+    MAX
+ROWS
+ N gain
+ G first
+ G second
+ E even
+ N idle
+COLUMNS
+ x(1) gain 2 first 1
+ x(1) second 1
+ y gain -0.5 first 2
+ y second -1 even 1
+ z gain 1e-11 first -3
+ z even -1
+ M1 'MARKER' 'INTORG'
+ k first 0
+ u first 0
+ M2 'MARKER' 'INTEND'
+RHS
+ R gain 7 first -4
+ R second -1 even 0.25
+RANGES
+ R second 3
+BOUNDS
+ FR B x(1)
+ LO B y -3
+ UP B y 4
+ LO B k -2
+ BV B u
+QUADOBJ
+ x(1) x(1) -2
+ x(1) y 1.5
+ENDATA
+"""
+
+
+def by_hand(*, quadratic: bool) -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([1])
+    m.y = pyo.Var(bounds=(-3, 4))
+    m.z = pyo.Var(bounds=(0, None))
+    x, y, z = m.x[1], m.y, m.z
+    m.a = pyo.Constraint(expr=x + 2 * y - 3 * z >= -4)
+    m.b = pyo.Constraint(expr=pyo.inequality(-1, x - y, 2))
+    m.e = pyo.Constraint(expr=y - z == 0.25)
+    if quadratic:
+        m.c = pyo.Constraint(expr=x**2 + y**2 + z <= 10)
+        m.d = pyo.Constraint(expr=y + z <= 4)
+    gain = 2 * x - 0.5 * y + 1e-11 * z - x**2 + 1.5 * x * y - 7
+    m.goal = pyo.Objective(expr=gain, sense=pyo.maximize)
+    return m
+
+
+@pytest.mark.parametrize(("suffix", "text"), [(".lp", LP), (".mps", MPS)])
+def test_every_kind_of_line_is_read(suffix: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / f"model{suffix}"
+    file.write_text(text)
+    model = tm.read_model(file)
+    assert tm.same_model(model, by_hand(quadratic=suffix == ".lp"), tolerance=0.0)
+    assert model.k.is_integer()
+    assert (model.k.lb, model.k.ub) == (-2, None)
+    assert model.u.is_binary()
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+def test_highs_reads_the_numbers_that_we_read(suffix: str, tmp_path: Path) -> None:
+    import highspy
+
+    model = tm.c_svc(DATA, C=0.7)
+    file = tm.export(model, tmp_path / f"model{suffix}")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.readModel(str(file)) == highspy.HighsStatus.kOk
+    lp, hessian = highs.getLp(), highs.getModel().hessian_
+    ours = standard_form(tm.read_model(file))
+    at = {name: j for j, name in enumerate(ours.columns.names())}
+    order = [at[name.replace("(", "[").replace(")", "]")] for name in lp.col_names_]
+    A = sp.csc_matrix((lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_))
+    assert np.array_equal(A.toarray(), ours.A.toarray()[:, order])
+    assert np.array_equal(lp.row_lower_, ours.row_lower)
+    for theirs, mine in ((lp.col_lower_, ours.lower), (lp.col_upper_, ours.upper)):
+        assert np.array_equal(theirs, mine[order])
+    diagonal = np.zeros(len(order))
+    diagonal[hessian.index_] = hessian.value_
+    assert np.array_equal(diagonal, ours.P.diagonal()[order])
+
+
+CBF = """VER
+1
+OBJSENSE
+MIN
+PSDVAR
+1
+2
+VAR
+3 2
+F 1
+L+ 2
+PSDCON
+1
+2
+CON
+6 4
+L= 1
+L- 1
+Q 3
+L+ 1
+OBJFCOORD
+2
+0 0 0 2.0
+0 1 0 0.5
+OBJACOORD
+3
+0 1.0
+1 1.0
+2 0.5
+OBJBCOORD
+-3.0
+FCOORD
+2
+0 0 0 0 1.0
+5 0 1 0 0.5
+ACOORD
+5
+0 1 1.0
+1 2 1.0
+2 0 1.0
+3 1 1.0
+4 2 1.0
+BCOORD
+3
+0 -1.5
+1 -8.0
+5 0.25
+HCOORD
+3
+0 0 0 0 1.0
+0 1 1 1 1.0
+0 2 1 0 0.25
+DCOORD
+2
+0 1 0 -0.5
+0 1 1 0.75
+"""
+
+
+def test_a_cbf_file_of_another_program(tmp_path: Path) -> None:
+    """With a matrix variable; an independent reader and Clarabel have the optimum."""
+    file = tmp_path / "model.cbf"
+    file.write_text(CBF)
+    found = tm.solve(tm.read_model(file), "clarabel")
+    assert found.objective == pytest.approx(cbf_reader.parse(CBF).solved().objective, abs=1e-7)
+
+
+def sdpa_optimum(text: str) -> float:
+    """An SDPA file solved by Clarabel: min c'x, sum x_k F_k - F_0 semidefinite."""
+    lines = [line for line in text.splitlines() if line[0] not in '*"']
+    n, sizes = int(lines[0]), [int(word) for word in lines[2].split()]
+    starts = np.cumsum([0, *map(abs, sizes)])
+    F = np.zeros((n + 1, starts[-1], starts[-1]))
+    for line in lines[4:]:
+        k, block, i, j, number = line.split()
+        row, column = (starts[int(block) - 1] + int(end) - 1 for end in (i, j))
+        F[int(k), row, column] = F[int(k), column, row] = float(number)
+    k = starts[-1]
+    column, row = np.tril_indices(k)
+    scale = np.where(row == column, 1.0, np.sqrt(2.0))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    A = sp.csc_matrix(-(F[1:, row, column] * scale).T)
+    b = -F[0, row, column] * scale
+    cost = np.array([float(word) for word in lines[3].split()])
+    cone = [clarabel.PSDTriangleConeT(int(k))]
+    found = clarabel.DefaultSolver(sp.csc_matrix((n, n)), cost, A, b, cone, settings).solve()
+    assert str(found.status) in ("Solved", "AlmostSolved")
+    return float(found.obj_val)
+
+
+def test_an_sdpa_file_has_the_optimum_of_its_model(tmp_path: Path) -> None:
+    few = reference_solutions.points("overlapping", 4, n=6)
+    hinge = reference_solutions.hinge(few, "free", 0.5, 0.7).value
+    theorem_2 = reference_solutions.theorem_2(few, "penalised", penalty=1.3).value
+    for model, value in (
+        (tm.c_svc(few, C=0.7), hinge),
+        (tm.conic_sdp(few, penalty=1.3), theorem_2),
+    ):
+        file = tm.export(model, tmp_path / "model.dat-s")
+        assert sdpa_optimum(file.read_text()) == pytest.approx(value, rel=1e-5)
+
+
+def test_constants_maxima_and_cones_in_sdpa_files(tmp_path: Path) -> None:
+    """max 3.5 - ||(x, y) - (3, 4)|| over x <= 0, which is 0.5 at (0, 4)."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.t = pyo.Var(bounds=(None, 0)), pyo.Var(), pyo.Var(bounds=(0, None))
+    m.p, m.q = pyo.Var(), pyo.Var()
+    m.first, m.second = pyo.Constraint(expr=m.p == m.x - 3), pyo.Constraint(expr=m.q == m.y - 4)
+    m.cone = pyo.Constraint(expr=m.p**2 + m.q**2 <= m.t**2)
+    m.goal = pyo.Objective(expr=3.5 - m.t, sense=pyo.maximize)
+    file = tm.export(m, tmp_path / "m.dat-s")
+    assert sdpa_optimum(file.read_text()) == pytest.approx(-0.5, abs=1e-6)
+    again = tm.read_model(file)
+    assert tm.same_model(m, again)
+    assert tm.solve(again).objective == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_cone_of_affine_functions_stays_one(sign: int, tmp_path: Path) -> None:
+    """min x + y over x + y + 1 >= ||(x - y, 1 - x)||: the file alone says that this is convex."""
+    block = f"1 1 1 1 1\n2 1 1 1 1\n0 1 1 1 -1\n1 1 1 2 {sign}\n2 1 1 2 {-sign}\n"
+    block += "".join(f"1 1 {k} {k} 1\n2 1 {k} {k} 1\n0 1 {k} {k} -1\n" for k in (2, 3))
+    file = tmp_path / "cone.dat-s"
+    file.write_text(f"2\n1\n3\n1.0 1.0\n{block}0 1 1 3 -1\n1 1 1 3 -1\n")
+    model = tm.read_model(file)
+    assert classify(standard_form(model)).problem_class is ProblemClass.SOCP
+    found = tm.solve(model, "clarabel")
+    assert found.objective == pytest.approx(sdpa_optimum(file.read_text()), abs=1e-6)
+
+
+def task_by_hand(path: Path) -> None:
+    """min x + <C, X>, x^2 + X_10 <= 2, X_00 + X_11 = 1, X semidefinite, and (x + 1, 2) in Q."""
+    import mosek
+
+    with mosek.Env() as env, env.Task() as task:
+        task.appendvars(1)
+        task.putvarname(0, "x")
+        task.putvarbound(0, mosek.boundkey.fr, 0.0, 0.0)
+        task.putcj(0, 1.0)
+        task.appendbarvars([2])
+        task.appendcons(2)
+        task.putqconk(0, [0], [0], [2.0])
+        low = task.appendsparsesymmat(
+            2,
+            [1],
+            [0],
+            [0.5],
+        )
+        trace = task.appendsparsesymmat(2, [0, 1], [0, 1], [1.0, 1.0])
+        price = task.appendsparsesymmat(2, [0, 1], [0, 0], [3.0, -1.0])
+        task.putbarcj(0, [price], [1.0])
+        task.putbaraij(0, 0, [low], [1.0])
+        task.putbaraij(1, 0, [trace], [1.0])
+        task.putconbound(0, mosek.boundkey.up, 0.0, 2.0)
+        task.putconbound(1, mosek.boundkey.fx, 1.0, 1.0)
+        task.appendafes(2)
+        task.putafefrow(0, [0], [1.0])
+        task.putafeg(0, 3.0)
+        task.putafeg(1, 2.0)
+        task.appendacc(task.appendquadraticconedomain(2), [0, 1], [2.0, 0.0])
+        task.writedata(str(path))
+
+
+@pytest.mark.parametrize("suffix", [".task", ".jtask"])
+def test_a_task_of_another_program(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"model{suffix}"
+    task_by_hand(file)
+    m = pyo.ConcreteModel()
+    m.x, m.X0 = pyo.Var(), pyo.Var([(0, 0), (1, 0), (1, 1)])
+    X = m.X0
+    tm.psd(m, "matrix", [[X[0, 0]], [X[1, 0], X[1, 1]]])
+    m.first = pyo.Constraint(expr=m.x**2 + X[1, 0] <= 2)
+    m.trace = pyo.Constraint(expr=X[0, 0] + X[1, 1] == 1)
+    m.cone = pyo.Constraint(expr=m.x + 1 >= 2)
+    m.goal = pyo.Objective(expr=m.x + 3 * X[0, 0] - 2 * X[1, 0])
+    found = tm.same_model(tm.read_model(file), m)
+    assert found, found
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "holds"),
+    [
+        (".gms", "", "must end in .lp, .mps"),
+        (".lp", "x + y >= 1", "begins with minimize"),
+        (".lp", "min x\nst\n x >= \nend", "'its end' where a number belongs"),
+        (".lp", "min x\nsos\n s1: x:1", "section 'sos'"),
+        (".lp", "min x\nst\n c: x + [ x^3 ] >= 1\nend", "'3' where '2' belongs"),
+        (".lp", "min x\nst\n c: x >= 1\nbounds\n x <= -1\nend", "no lower bound"),
+        (".mps", MPS.replace("ENDATA\n", ""), "no ENDATA"),
+        (".mps", MPS.replace("BV B u", "SC B u 3"), "'SC'"),
+        (".mps", MPS.replace(" y gain", " y loss"), "no row 'loss'"),
+        (".mps", MPS.replace(" LO B k -2\n", ""), "k is an integer without bounds"),
+        (".mps", MPS.replace("BOUNDS", "INDICATORS"), "'INDICATORS'"),
+        (".cbf", CBF.replace("Q 3", "EXP 3"), "cone EXP"),
+        (".cbf", CBF.replace("OBJACOORD\n3", "OBJACOORD\n4"), "3 lines and says 4"),
+        (".cbf", CBF.replace("PSDCON", "POWCONES"), "POWCONES"),
+        (".cbf", CBF.replace("5 0 1 0 0.5", "6 0 1 0 0.5"), "outside of its own sizes"),
+        (".cbf", CBF.replace("5 0 1 0 0.5", "-1 0 1 0 0.5"), "the negative place -1"),
+        (".dat-s", "1\n1\n2\n1.0\n1 1 1 3 1.0\n", "outside its sizes"),
+        (".dat-s", "1\n1\n2\n", "lines of four integers"),
+        (".task", "no task", "mosek does not read"),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    suffix: str, text: str, holds: str, tmp_path: Path
+) -> None:
+    file = tmp_path / f"model{suffix}"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=holds) as caught:
+        tm.read_model(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        tm.read_model(tmp_path / "model.lp")
+
+
+def test_rows_of_one_variable_stay_rows_where_bounds_have_their_place(tmp_path: Path) -> None:
+    """And the side of 3 x >= 1 is no bound in doubles."""
+    file = tmp_path / "model.lp"
+    file.write_text("min x\nst\n c: 3 x >= 1\n never: 0 x >= 1\nend\n")
+    model = tm.read_model(file)
+    assert pyo.value(model.c.lower) == 1
+    assert model.x.lb == 0
+    assert tm.solve(model).status.value == "infeasible"
+
+
+def test_names_that_python_lacks(tmp_path: Path) -> None:
+    file = tmp_path / "model.lp"
+    file.write_text(
+        "min a.b + for + w(0) + w(a) + x~1 + model + W(0_1) + W(0_2) + q + q(1)\n"
+        "st\n a.b: a.b + q >= 1\n a.b: q(1) >= 2\n objective: w(0) + for + x~1 >= 2\nend\n"
+    )
+    model = tm.read_model(file)
+    names = {v.name for v in model.component_data_objects(pyo.Var)}
+    assert {"a_b", "W[0,1]", "W[0,2]", "x_1", "column[for]"} <= names
+    assert len(names) == 10
+    assert model.W[0, 2].lb == 0
+    assert {row.name for row in model.component_data_objects(pyo.Constraint)} == {
+        "row['a.b']", "row[1]", "objective_"
+    }  # fmt: skip
+    assert pyo.value(model.row[1].lower) == 2
+
+
+def without_mosek(monkeypatch: pytest.MonkeyPatch) -> Any:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "mosek", None)
+
+
+def test_without_mosek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Text files need nobody; others say whom they need."""
+    file = tm.export(tm.c_svc(DATA, C=0.7), tmp_path / "model.task")
+    text = tm.export(tm.c_svc(DATA, C=0.7), tmp_path / "model.cbf")
+    without_mosek(monkeypatch)
+    assert tm.same_model(tm.c_svc(DATA, C=0.7), tm.read_model(text))
+    with pytest.raises(tm.errors.SolverNotInstalledError, match="pip install mosek"):
+        tm.read_model(file)

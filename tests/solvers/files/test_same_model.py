@@ -1,0 +1,210 @@
+"""Models that say the same, and the smallest changes that make them different."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+
+
+def small(order: int = 1, scale: float = 1.0) -> pyo.ConcreteModel:
+    """Its parts in two orders, rows with a positive factor, equations with any."""
+    m = pyo.ConcreteModel()
+
+    def variables() -> None:
+        m.x = pyo.Var(range(2), bounds=(0, 3))
+
+    def others() -> None:
+        m.k, m.t = pyo.Var(within=pyo.Integers, bounds=(-1, 4)), pyo.Var()
+
+    for part in (variables, others)[::order]:
+        part()
+    x, k, t = m.x, m.k, m.t
+
+    def rows() -> None:
+        m.low = pyo.Constraint(expr=scale * (x[0] + 2 * x[1] - k) >= scale * 0.5)
+        m.even = pyo.Constraint(expr=-scale * (x[0] - t) == scale * 0.25)
+        m.both = pyo.Constraint(expr=pyo.inequality(-scale, scale * (x[1] + k), 2 * scale))
+
+    def cones() -> None:
+        m.disc = pyo.Constraint(expr=scale * (x[0] ** 2 + x[0] * x[1] + x[1] ** 2) <= 4 * scale)
+        tm.psd(m, "matrix", [[scale * t], [scale * x[0], scale * (x[1] + 1)]])
+
+    for part in (rows, cones)[::order]:
+        part()
+    m.goal = pyo.Objective(expr=x[0] ** 2 + x[0] * x[1] + 3 * t - k + 7)
+    return m
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, 1e-7])
+@pytest.mark.parametrize("order", [1, -1])
+def test_order_and_scale_say_nothing(order: int, scale: float) -> None:
+    found = tm.same_model(small(), small(order, scale))
+    assert found, found
+    assert found.columns_by == "name"
+    assert found.largest < 1e-15
+
+
+def test_what_no_point_can_tell_apart_is_the_same() -> None:
+    other = small()
+    other.again = pyo.Constraint(expr=2 * other.x[0] + 4 * other.x[1] - 2 * other.k >= 1)
+    other.weaker = pyo.Constraint(expr=other.x[0] + 2 * other.x[1] - other.k >= 0.4)
+    other.bound = pyo.Constraint(expr=5 * other.x[0] <= 15)
+    other.idle = pyo.Var(bounds=(0, 1))
+    other.empty = pyo.Constraint(expr=pyo.inequality(-1, 0 * other.idle, 1))
+    assert tm.same_model(small(), other)
+
+
+def another_bound(m: pyo.ConcreteModel) -> None:
+    m.x[0].setub(3 + 1e-6)
+
+
+def another_coefficient(m: pyo.ConcreteModel) -> None:
+    m.low.set_value(m.x[0] + (2 + 1e-6) * m.x[1] - m.k >= 0.5)
+
+
+def another_side(m: pyo.ConcreteModel) -> None:
+    m.both.set_value(pyo.inequality(-1, m.x[1] + m.k, 2 + 1e-6))
+
+
+def turned(m: pyo.ConcreteModel) -> None:
+    m.low.set_value(m.x[0] + 2 * m.x[1] - m.k <= 0.5)
+
+
+def half_an_equation(m: pyo.ConcreteModel) -> None:
+    m.even.set_value(m.x[0] - m.t <= -0.25)
+
+
+def another_square(m: pyo.ConcreteModel) -> None:
+    m.disc.set_value(m.x[0] ** 2 + m.x[0] * m.x[1] + (1 + 1e-6) * m.x[1] ** 2 <= 4)
+
+
+def another_entry(m: pyo.ConcreteModel) -> None:
+    m.del_component(m.matrix)
+    tm.psd(m, "other", [[m.t], [m.x[0], m.x[1] + (1 + 1e-6)]])
+
+
+def not_whole(m: pyo.ConcreteModel) -> None:
+    m.k.domain = pyo.Reals
+
+
+def another_price(m: pyo.ConcreteModel) -> None:
+    m.goal.expr += 1e-6 * m.x[0] * m.x[1]
+
+
+def another_constant(m: pyo.ConcreteModel) -> None:
+    m.goal.expr += 1e-6
+
+
+def scaled_objective(m: pyo.ConcreteModel) -> None:
+    m.goal.expr *= 2
+
+
+def maximised(m: pyo.ConcreteModel) -> None:
+    m.goal.expr *= -1
+    m.goal.sense = pyo.maximize
+
+
+def missing_row(m: pyo.ConcreteModel) -> None:
+    m.both.deactivate()
+
+
+def missing_matrix(m: pyo.ConcreteModel) -> None:
+    m.matrix.deactivate()
+
+
+def impossible(m: pyo.ConcreteModel) -> None:
+    m.idle = pyo.Var(bounds=(2, 1))
+
+
+EDITS = (
+    another_bound, another_coefficient, another_side, turned, half_an_equation, another_square,
+    another_entry, not_whole, another_price, another_constant, scaled_objective, maximised,
+    missing_row, missing_matrix, impossible,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+def test_one_change_makes_another_model(edit: Callable[[pyo.ConcreteModel], None]) -> None:
+    other = small(-1, 3.0)
+    if edit is another_entry:
+        other.del_component("matrix_smallest_eigenvalue")
+    edit(other)
+    for found in (tm.same_model(small(), other), tm.same_model(other, small())):
+        assert not found
+        assert found.differences
+        assert len(repr(found).splitlines()) <= 12
+
+
+def test_rows_near_each_other_are_told_apart_by_the_tolerance() -> None:
+    """Many rows whose values at one point are nearly equal: each finds its own partner."""
+    draw = np.random.default_rng(2)
+    rows = draw.normal(size=(40, 3))
+
+    def model(numbers: np.ndarray) -> pyo.ConcreteModel:
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(3))
+        m.rows = pyo.Constraint(
+            range(len(numbers)),
+            rule=lambda m, i: sum(float(numbers[i, j]) * m.x[j] for j in range(3)) >= 1,
+        )
+        m.goal = pyo.Objective(expr=m.x[0])
+        return m
+
+    moved = rows[draw.permutation(40)] * draw.uniform(1 - 1e-11, 1 + 1e-11, size=(40, 3))
+    found = tm.same_model(model(rows), model(moved))
+    assert found
+    assert 1e-13 < found.largest < 1e-10
+    assert len(tm.same_model(model(rows), model(moved), tolerance=1e-13).differences) > 40
+
+
+def test_other_names_go_by_position() -> None:
+    first, second = pyo.ConcreteModel(), pyo.ConcreteModel()
+    for m, names in ((first, "ab"), (second, "cd")):
+        for name in names:
+            m.add_component(name, pyo.Var())
+        one, two = (m.component(name) for name in names)
+        m.row = pyo.Constraint(expr=one + 2 * two >= 1)
+        m.goal = pyo.Objective(expr=one)
+    found = tm.same_model(first, second)
+    assert found
+    assert found.columns_by == "position"
+
+
+def test_norms_quotients_and_disjunctions_are_compared_as_they_are_written() -> None:
+    data = tm.data.outlier_data("clustered", n=6, d=2, sigma=0.5, seed=1)
+    model = tm.zero_one_disjunctive(data, penalty=1.0, transformation="hull")
+    assert tm.same_model(model, tm.zero_one_disjunctive(data, penalty=1.0, transformation="hull"))
+    m, other = pyo.ConcreteModel(), pyo.ConcreteModel()
+    for each, factor in ((m, 1.0), (other, 2.0)):
+        each.x = pyo.Var(bounds=(-3, 5))
+        each.goal = pyo.Objective(expr=factor * abs(each.x - 1))
+    assert tm.same_model(m, m)
+    assert not tm.same_model(m, other)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "holds"),
+    [
+        ((small(), 3), TypeError, "`second`, got int"),
+        ((None, small()), TypeError, "`first`, got NoneType"),
+    ],
+)
+def test_other_things_are_refused(
+    arguments: tuple[object, object], error: type[Exception], holds: str
+) -> None:
+    with pytest.raises(error, match=holds):
+        tm.same_model(*arguments)
+
+
+def test_tolerances_and_functions_without_a_reading_are_refused() -> None:
+    with pytest.raises(ValueError, match="tolerance must be a number from 0 to 1, got -1"):
+        tm.same_model(small(), small(), tolerance=-1)
+    other = small()
+    other.curve = pyo.Constraint(expr=pyo.exp(other.t) <= 2)
+    with pytest.raises(ValueError, match=r"curve of .* neither affine nor quadratic"):
+        tm.same_model(small(), other)
