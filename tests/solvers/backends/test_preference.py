@@ -29,6 +29,7 @@ FIRST = {
     ProblemClass.QP: "clarabel",
     ProblemClass.SOCP: "clarabel",
     ProblemClass.SDP: "clarabel",
+    ProblemClass.EXP: "clarabel",
     ProblemClass.MILP: "highs",
     ProblemClass.MIQP: "scip",
     ProblemClass.MISOCP: "scip",
