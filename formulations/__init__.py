@@ -17,6 +17,10 @@ from tightmargin.formulations.svc.soft_margin import (
     kernel_soft_margin_svc,
 )
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc_dual
+from tightmargin.formulations.svc.regularised import (
+    regularised_svc,
+    deviance_svc,
+)
 from tightmargin.formulations.nu.nu_svc import (
     nu_svc,
     nu_svc_dual,
@@ -120,6 +124,7 @@ __all__ = [
     "conic_sdp_lift",
     "conic_sdp_literal",
     "conic_sdp_strengthened",
+    "deviance_svc",
     "equivalence",
     "extended_nu_svc",
     "extended_nu_svc_ball",
@@ -148,6 +153,7 @@ __all__ = [
     "ramp_big_m",
     "ramp_relaxed",
     "reduced_hull_svc",
+    "regularised_svc",
     "rsvm",
     "rsvm_dual",
     "rsvm_dual_perspective",

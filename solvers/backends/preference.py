@@ -29,7 +29,7 @@ ORDER: dict[ProblemClass, tuple[str, ...]] = {
     ProblemClass.QP: ("clarabel", "piqp", "scs", "scip", "gurobi", "mosek", "highs"),
     ProblemClass.SOCP: ("clarabel", "scs", "scip", "gurobi", "mosek"),
     ProblemClass.SDP: ("clarabel", "scs", "mosek"),
-    ProblemClass.EXP: ("clarabel", "scip", "gurobi"),
+    ProblemClass.EXP: ("clarabel", "scip"),
     ProblemClass.MILP: ("highs", "scip", "gurobi", "mosek"),
     ProblemClass.MIQP: ("scip", "gurobi", "mosek"),
     ProblemClass.MISOCP: ("scip", "gurobi", "mosek"),

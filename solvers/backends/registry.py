@@ -191,7 +191,7 @@ SOLVERS = {
         ),
         SolverInfo(
             "gurobi", "gurobipy", "gurobipy",
-            frozenset({LP, QP, SOCP, EXP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-13, 1e15),
+            frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-13, 1e15),
             "commercial; the wheel solves small models", 1e-6,
             "rows within 1e-6, and the barrier method to 1e-6 of a norm where rows are quadratic",
             1e-5,

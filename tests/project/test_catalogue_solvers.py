@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.references import matrix, multiclass, reference_solutions
+from tests.references import losses, matrix, multiclass, reference_solutions
 from tests.references.level_one_lift import derived_lift
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
@@ -150,6 +150,16 @@ TRIALS = {
         {"ridge": RIDGE},
     ),
     "weighted_svc": Trial(hinge(RIDGE, pi_weights), {"ridge": RIDGE, "pi": PI}),
+    "regularised_svc": Trial(
+        lambda d, m: losses.regularised(d, m, "squared_hinge", RIDGE),
+        {"loss": "squared_hinge", "price": RIDGE},
+    ),
+    "deviance_svc": Trial(
+        lambda d, m: losses.regularised(d, m, "deviance", RIDGE),
+        {"price": RIDGE},
+        FEW,
+        ("none",),  # SCIP needs long for others, which test_regularised.py has
+    ),
     "nu_svc": Trial(
         lambda d, m: reference_solutions.nu_machine(d, m, NU, uniform(d)).value, {"nu": NU}
     ),

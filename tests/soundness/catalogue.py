@@ -55,6 +55,8 @@ TRIALS = {
     "hard_margin_svc": Trial(q.hard, data="separable"),
     "hard_margin_svc_dual": Trial(q.hard, -1, data="separable"),
     "max_margin_svc": Trial(q.margin, data="separable"),
+    "regularised_svc": Trial(q.regularised),
+    "deviance_svc": Trial(q.deviance),
     "nu_svc": Trial(q.nu_svc),
     "nu_svc_dual": Trial(q.nu_svc, -1),
     "extended_nu_svc": Trial(q.extended, modes=ALL, features=2, most=9),
@@ -97,6 +99,7 @@ TRIALS = {
 GROUPS = {
     "hinge": ("c_svc", "c_svc_dual", "soft_margin_svc", "soft_margin_svc_dual",
               "kernel_soft_margin_svc", "weighted_svc"),
+    "losses": ("regularised_svc", "deviance_svc"),
     "margin": ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc"),
     "nu": ("nu_svc", "nu_svc_dual", "reduced_hull_svc"),
     "extended_nu": ("extended_nu_svc", "extended_nu_svc_reverse", "extended_nu_svc_polar",

@@ -78,9 +78,23 @@ def _of(number: int, term: Term, x: Array) -> Iterator[Slopes]:
             yield number, [_slope(term.kind, p[0], step)]
         return
     yield number, _shares(term, p)
-    for k in range(len(p)):
+    for k in range(len(p) - 1):
         for step in STEPS[1:]:
             yield number, _shares(term, [*p[:k], p[k] + step, *p[k + 1 :]])
+
+
+def outermost(read: ExponentialForm) -> list[Slopes]:
+    """The slopes at both ends: exp(p) >= 0, and a sum is at least each of its parts alone.
+
+    With them the limit of an objective is one of terms and of what they are of.
+    """
+    found: list[Slopes] = []
+    for number, term in enumerate(read.terms):
+        if term.kind == EXP:
+            found.append((number, [0.0]))
+        if term.kind == SUM:
+            found += [(number, row) for row in np.eye(len(term.parts)).tolist()]
+    return found
 
 
 def _slope(kind: str, p: float, step: float) -> float:

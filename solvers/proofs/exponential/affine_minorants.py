@@ -140,7 +140,7 @@ def _row(term: Term, s: Sequence[float]) -> list[tuple[int, float]] | None:
         if part.column >= 0:
             slope = -sign * Fraction(part.sign) * Fraction(float(each))
             totals[part.column] = totals.get(part.column, Fraction(0)) + slope
-    entries = [(column, float(total)) for column, total in totals.items()]
+    entries = [(column, float(total)) for column, total in totals.items() if total]
     exact = all(Fraction(v) == totals[column] for column, v in entries)
     return entries if exact else None
 

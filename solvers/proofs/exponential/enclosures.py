@@ -33,11 +33,15 @@ def log_between(y: Fraction) -> Interval:
     """
     if y <= 0:
         raise ValueError(f"log({float(y)}) is no number")
-    e = y.numerator.bit_length() - y.denominator.bit_length()
-    m = y / Fraction(2) ** e
-    if m < 1:
-        e, m = e - 1, 2 * m
-    low, high = _log_of_mantissa(m)
+    top, bottom = y.numerator, y.denominator
+    e = top.bit_length() - bottom.bit_length()
+    if e > 0:
+        bottom <<= e
+    else:
+        top <<= -e
+    if top < bottom:
+        e, top = e - 1, 2 * top
+    low, high = _log_of_mantissa(top, bottom)
     two_low, two_high = _log_of_two()
     if e < 0:
         two_low, two_high = two_high, two_low
@@ -75,15 +79,15 @@ def _exp_series(r: int, *, up: bool) -> int:
     return total + 2 * term if up else total
 
 
-def _log_of_mantissa(m: Fraction) -> tuple[int, int]:
-    """log(m) 2^BITS, below and above, for 1 <= m < 2."""
-    z = (m - 1) / (m + 1) * ONE
-    return _log_series(_floor(z), up=False), _log_series(_ceil(z), up=True)
+def _log_of_mantissa(top: int, bottom: int) -> tuple[int, int]:
+    """log(top / bottom) 2^BITS, below and above, for 1 <= top / bottom <= 2."""
+    z, rest = divmod((top - bottom) << BITS, top + bottom)
+    return _log_series(z, up=False), _log_series(z + bool(rest), up=True)
 
 
 @cache
 def _log_of_two() -> tuple[int, int]:
-    return _log_of_mantissa(Fraction(2))
+    return _log_of_mantissa(2, 1)
 
 
 def _log_series(z: int, *, up: bool) -> int:

@@ -35,6 +35,8 @@ SETTINGS = {
     "soft_margin_svc_dual": "ridge=0.05",
     "kernel_soft_margin_svc": "ridge=0.05",
     "weighted_svc": "ridge=0.05 pi=0.3",
+    "regularised_svc": "loss=squared_hinge price=0.05",
+    "deviance_svc": "price=0.05",
     "nu_svc": "nu=0.8",
     "nu_svc_dual": "nu=0.8",
     "extended_nu_svc": "nu=0.3",
