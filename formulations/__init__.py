@@ -80,6 +80,10 @@ from tightmargin.formulations.matrix.convex_models import (
     matrix_svc_projection,
     matrix_svc_nuclear,
 )
+from tightmargin.formulations.matrix.several_classes import (
+    multiclass_matrix_projection,
+    multiclass_matrix_nuclear,
+)
 
 # isort: on
 from tightmargin.formulations import builder_docstrings
@@ -144,6 +148,8 @@ __all__ = [
     "max_margin_svc",
     "min_cvar",
     "multiclass_hinge",
+    "multiclass_matrix_nuclear",
+    "multiclass_matrix_projection",
     "multiclass_truncated",
     "multiclass_truncated_relaxed",
     "nu_svc",

@@ -65,6 +65,9 @@ VALUES = {
 OWN = {"nu_svc": {"nu": "0.6"}, "nu_svc_dual": {"nu": "0.6"}}  # below 0.51 its optimum is w = 0
 SEPARABLE = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [3, 2], [4, 4]], [-1, -1, -1, 1, 1])"
 OVERLAPPING = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [1, 1], [4, 4]], [-1, -1, -1, 1, 1])"
+CLASS_MATRICES = (
+    "tm.MulticlassData([[0, 0, 1, 2], [1, 3, 0, 1], [2, 1, 1, 0], [3, 2, 0, 0]], [0, 1, 2, 1])"
+)
 CLASSES = "tm.MulticlassData([[0, 0], [1, 3], [2, 1], [3, 2]], [0, 1, 2, 1])"
 MATRICES = "tm.TrainingData([[0, 0, 1, 2], [1, 3, 0, 1], [2, 1, 1, 0]], [-1, -1, 1])"
 _ITEM = re.compile(r"([\w*]+(?:, [\w*]+)*)(?: : .+)?")
@@ -130,7 +133,7 @@ def _call(entry: Entry) -> str:
 
 def _points(entry: Entry) -> str:
     if MulticlassData in entry.takes:
-        return CLASSES
+        return CLASS_MATRICES if "shape" in entry.parameters else CLASSES
     if "shape" in entry.parameters:
         return MATRICES
     return OVERLAPPING if len(entry.parameters) > 1 else SEPARABLE  # a margin, or a price of it

@@ -40,6 +40,8 @@ from .formulations import matrix_svc_projection as matrix_svc_projection
 from .formulations import max_margin_svc as max_margin_svc
 from .formulations import min_cvar as min_cvar
 from .formulations import multiclass_hinge as multiclass_hinge
+from .formulations import multiclass_matrix_nuclear as multiclass_matrix_nuclear
+from .formulations import multiclass_matrix_projection as multiclass_matrix_projection
 from .formulations import multiclass_truncated as multiclass_truncated
 from .formulations import multiclass_truncated_relaxed as multiclass_truncated_relaxed
 from .formulations import nu_svc as nu_svc

@@ -89,10 +89,10 @@ def checked_regulariser(
             f"regulariser {regulariser} is a function of the features, and a kernel matrix has "
             "none: take ridge"
         )
-    if (groups is not None) != (regulariser == GROUP):
-        raise ValueError(
-            f"groups belongs to the regulariser group, got {groups!r} with {regulariser}"
-        )
+    if groups is not None:
+        members(groups, data.d)
+    elif regulariser == GROUP:
+        raise ValueError(f"regulariser {GROUP} needs groups: {data.d} labels, one for each feature")
     return regulariser
 
 
@@ -104,14 +104,20 @@ def members(groups: Groups, d: int) -> list[list[int]]:
     ValueError
         No d labels.
     """
-    labels = None if isinstance(groups, str) or not hasattr(groups, "__len__") else list(groups)
-    hashable = labels is not None and all(isinstance(label, Hashable) for label in labels)
-    if labels is None or not hashable or len(labels) != d:
+    listed = isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str)
+    labels = list(groups) if listed and getattr(groups, "ndim", 1) == 1 else []
+    if len(labels) != d or not all(map(_is_label, labels)):
         raise ValueError(f"groups must be {d} labels, one for each feature; got {groups!r}")
     found: dict[Any, list[int]] = {}
     for j, label in enumerate(labels):
         found.setdefault(label, []).append(j)
     return list(found.values())
+
+
+def _is_label(label: Any) -> bool:
+    if isinstance(label, float) and not math.isfinite(label):
+        return False
+    return isinstance(label, Hashable)
 
 
 def add_regulariser(

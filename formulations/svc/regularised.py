@@ -109,12 +109,12 @@ def regularised_svc(
     bend : float
         h, positive: how far below the margin the huberised loss is a parabola. Others have none.
     groups : sequence of labels (d,), optional
-        Features with equal labels are a group; for the regulariser group, and it alone.
+        Features with equal labels are a group; for the regulariser group, others look at none.
 
     Raises
     ------
     ValueError
-        An unknown word; groups that are not d labels, or that no regulariser asks for; l1 or group
+        An unknown word; groups that are not d labels, or none where they are asked for; l1 or group
         on a kernel matrix, which has no features.
     """
     one_of("loss", loss, LOSSES)
@@ -176,7 +176,7 @@ def deviance_svc(
     regulariser : "ridge", "l1" or "group"
         R. A penalised intercept is one more entry of w, and a group of its own.
     groups : sequence of labels (d,), optional
-        Features with equal labels are a group; for the regulariser group, and it alone.
+        Features with equal labels are a group; for the regulariser group, others look at none.
 
     Raises
     ------

@@ -60,15 +60,27 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     read = exponential_form(form)
     assert read is not None
     conic = _with_cones(conic_form(read.form, classify(read.form)), read)
-    claim = clarabel.run_conic(conic, len(read.form.rows), limits)
+    size = _size(conic)
+    scaled = replace(conic, P=conic.P / size, q=conic.q / size, offset=conic.offset / size)
+    claim = clarabel.run_conic(scaled, len(read.form.rows), limits)
     message = f"{claim.message}, {WORDS}" if claim.message else WORDS
-    claim = replace(claim, message=message, duals=None, farkas=None)
+    claim = replace(
+        claim, message=message, duals=None, farkas=None,
+        bound=None if claim.bound is None else claim.bound * size,
+        objective=None if claim.objective is None else claim.objective * size,
+    )  # fmt: skip
     if claim.x is None:
         return claim
     x = claim.x.copy()
     inside = read.logarithms
     x[inside] = np.maximum(x[inside], LEAST)
     return replace(claim, x=x[read.columns])
+
+
+def _size(conic: ConicForm) -> float:
+    """A power of two near the largest cost: Clarabel's tolerances are absolute below 1."""
+    largest = max(np.abs(conic.q).max(initial=0.0), np.abs(conic.P.data).max(initial=0.0))
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
 
 
 def _with_cones(conic: ConicForm, read: ExponentialForm) -> ConicForm:

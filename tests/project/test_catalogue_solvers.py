@@ -55,6 +55,7 @@ SEPARABLE = points("separable", 1, n=10)
 OVERLAPPING = points("overlapping", 1, n=10)
 FEW = points("overlapping", 2, n=7)
 MATRICES = matrix.matrix_points(1, n=10, shape=(2, 2))
+MATRIX_CLASSES = multiclass.class_points(2, n=7, d=4)
 CLASSES = multiclass.class_points(2, n=7)  # a point is given up at the optimum in each mode
 
 Oracle = Callable[[Any, str], float]
@@ -248,6 +249,16 @@ TRIALS = {
         lambda d, m: multiclass.hinge_of_classes(d, m, RIDGE, uniform(d)).problem.value,
         {"ridge": RIDGE},
         CLASSES,
+    ),
+    "multiclass_matrix_projection": Trial(
+        lambda d, m: multiclass.matrix_machine(d, m, RIDGE, (2, 2), rank=1),
+        {"ridge": RIDGE, "shape": "2x2", "rank": 1},
+        MATRIX_CLASSES,
+    ),
+    "multiclass_matrix_nuclear": Trial(
+        lambda d, m: multiclass.matrix_machine(d, m, RIDGE, (2, 2), tau=TAU),
+        {"ridge": RIDGE, "shape": "2x2", "tau": TAU},
+        MATRIX_CLASSES,
     ),
     "multiclass_truncated": Trial(
         lambda d, m: multiclass.truncated_by_sets(d, m, RIDGE, 1.5)[0],

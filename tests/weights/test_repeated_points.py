@@ -73,6 +73,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "multiclass_hinge": {"ridge": 0.1, "class_weight": {"1": 2.0}},
     "multiclass_truncated": {"ridge": 0.2, "truncation": -0.5, "big_m": "derived"},
     "multiclass_truncated_relaxed": {"ridge": 0.2, "truncation": -0.5, "big_m": 8.0},
+    "multiclass_matrix_projection": {"ridge": 0.1, "shape": "2x2", "rank": 1},
+    "multiclass_matrix_nuclear": {"ridge": 0.1, "shape": "2x2", "tau": 0.05},
     "matrix_svc_full": {"ridge": 1.0, "shape": "2x2"},
     "matrix_svc_projection": {"ridge": 1.0, "shape": "2x2", "rank": 1},
     "matrix_svc_nuclear": {"ridge": 1.0, "shape": "2x2", "tau": 0.5},
@@ -101,7 +103,7 @@ def points_of(name: str) -> np.ndarray:
         return OVERLAPPING.X
     if name.startswith(("hard", "max_margin")):
         return APART
-    return MATRICES if name.startswith("matrix") else X
+    return MATRICES if "matrix" in name else X
 
 
 def data_of(name: str, weights: Any = None, times: Any = None) -> Any:

@@ -225,6 +225,14 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"ridge={RIDGE}",
         lambda: multiclass.hinge_of_classes(CLASSES, "free", RIDGE).problem.value,
     ),
+    "multiclass_matrix_projection": (
+        f"ridge={RIDGE} shape=1x2 rank=1",
+        lambda: multiclass.matrix_machine(CLASSES, "free", RIDGE, (1, 2), rank=1),
+    ),
+    "multiclass_matrix_nuclear": (
+        f"ridge={RIDGE} shape=1x2 tau=0.4",
+        lambda: multiclass.matrix_machine(CLASSES, "free", RIDGE, (1, 2), tau=0.4),
+    ),
     "multiclass_truncated": (
         f"ridge={RIDGE} truncation=-0.5 big_m=derived",
         lambda: multiclass.truncated_by_sets(CLASSES, "free", RIDGE, 1.5)[0],

@@ -70,6 +70,8 @@ SETTINGS = {
     "multiclass_hinge": "ridge=0.05",
     "multiclass_truncated": "ridge=0.05 truncation=-0.5 big_m=derived",
     "multiclass_truncated_relaxed": "ridge=0.05 truncation=-0.5 big_m=derived",
+    "multiclass_matrix_projection": "ridge=0.05 shape=2x1 rank=1",
+    "multiclass_matrix_nuclear": "ridge=0.05 shape=2x1 tau=0.1",
     "matrix_svc_full": "ridge=0.1 shape=2x1",
     "matrix_svc_bilinear": "ridge=0.1 shape=2x1 rank=1",
     "matrix_svc_projection": "ridge=0.1 shape=2x1 rank=1",
