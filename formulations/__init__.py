@@ -17,6 +17,10 @@ from tightmargin.formulations.svc.soft_margin import (
     kernel_soft_margin_svc,
 )
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc_dual
+from tightmargin.formulations.svc.regularised import (
+    regularised_svc,
+    deviance_svc,
+)
 from tightmargin.formulations.nu.nu_svc import (
     nu_svc,
     nu_svc_dual,
@@ -77,6 +81,10 @@ from tightmargin.formulations.matrix.convex_models import (
     matrix_svc_projection,
     matrix_svc_nuclear,
 )
+from tightmargin.formulations.matrix.several_classes import (
+    multiclass_matrix_projection,
+    multiclass_matrix_nuclear,
+)
 
 # isort: on
 from tightmargin.formulations import builder_docstrings
@@ -121,6 +129,7 @@ __all__ = [
     "conic_sdp_lift",
     "conic_sdp_literal",
     "conic_sdp_strengthened",
+    "deviance_svc",
     "equivalence",
     "extended_nu_svc",
     "extended_nu_svc_ball",
@@ -141,6 +150,8 @@ __all__ = [
     "max_margin_svc",
     "min_cvar",
     "multiclass_hinge",
+    "multiclass_matrix_nuclear",
+    "multiclass_matrix_projection",
     "multiclass_truncated",
     "multiclass_truncated_relaxed",
     "nu_svc",
@@ -150,6 +161,7 @@ __all__ = [
     "ramp_big_m",
     "ramp_relaxed",
     "reduced_hull_svc",
+    "regularised_svc",
     "rsvm",
     "rsvm_dual",
     "rsvm_dual_perspective",

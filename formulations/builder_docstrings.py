@@ -57,6 +57,7 @@ DATA = {
 # What the examples need beside the data; hyperparameters with a default are left alone.
 VALUES = {
     "C": "1.0", "beta": "0.7", "big_m": '"derived"', "budget": "0.2", "hull_bound": "0.6",
+    "loss": '"squared_hinge"', "price": "0.5",
     "norm_bound": "0.5", "nu": "0.3", "penalty": "1.0", "pi": "0.3", "rank": "1", "ridge": "0.5",
     "shape": "(2, 2)", "strengthening": '"equal"', "tau": "0.5", "truncation": "-1.0",
     "w_ref": '"mean_difference"',
@@ -65,6 +66,9 @@ VALUES = {
 OWN = {name: {"nu": "0.6"} for name in ("nu_svc", "nu_svc_dual", "extended_nu_svc_dual")}
 SEPARABLE = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [3, 2], [4, 4]], [-1, -1, -1, 1, 1])"
 OVERLAPPING = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [1, 1], [4, 4]], [-1, -1, -1, 1, 1])"
+CLASS_MATRICES = (
+    "tm.MulticlassData([[0, 0, 1, 2], [1, 3, 0, 1], [2, 1, 1, 0], [3, 2, 0, 0]], [0, 1, 2, 1])"
+)
 CLASSES = "tm.MulticlassData([[0, 0], [1, 3], [2, 1], [3, 2]], [0, 1, 2, 1])"
 MATRICES = "tm.TrainingData([[0, 0, 1, 2], [1, 3, 0, 1], [2, 1, 1, 0]], [-1, -1, 1])"
 _ITEM = re.compile(r"([\w*]+(?:, [\w*]+)*)(?: : .+)?")
@@ -130,7 +134,7 @@ def _call(entry: Entry) -> str:
 
 def _points(entry: Entry) -> str:
     if MulticlassData in entry.takes:
-        return CLASSES
+        return CLASS_MATRICES if "shape" in entry.parameters else CLASSES
     if "shape" in entry.parameters:
         return MATRICES
     return OVERLAPPING if len(entry.parameters) > 1 else SEPARABLE  # a margin, or a price of it

@@ -12,6 +12,7 @@ class ProblemClass(StrEnum):
     QP = "QP"
     SOCP = "SOCP"
     SDP = "SDP"
+    EXP = "EXP"
     MILP = "MILP"
     MIQP = "MIQP"
     MISOCP = "MISOCP"

@@ -143,6 +143,14 @@ def _lrcp() -> tuple[pyo.ConcreteModel, float]:
     return m, 1.0
 
 
+def _exp() -> tuple[pyo.ConcreteModel, float]:
+    """min exp(x) + exp(-x) - y, y <= 1: 1 at (0, 1)."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(0, 1))
+    m.objective = pyo.Objective(expr=pyo.exp(m.x) + pyo.exp(-m.x) - m.y)
+    return m, 1.0
+
+
 def _nonconvex() -> tuple[pyo.ConcreteModel, float]:
     """min x y, -1 <= x <= 1, -1 <= y <= 2: -2 at (-1, 2)."""
     m = pyo.ConcreteModel()
@@ -156,6 +164,7 @@ TRIALS: dict[ProblemClass, Callable[[], tuple[pyo.ConcreteModel, float]]] = {
     ProblemClass.QP: _qp,
     ProblemClass.SOCP: _socp,
     ProblemClass.SDP: _sdp,
+    ProblemClass.EXP: _exp,
     ProblemClass.MILP: _milp,
     ProblemClass.MIQP: _miqp,
     ProblemClass.MISOCP: _misocp,

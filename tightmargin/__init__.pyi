@@ -22,6 +22,7 @@ from .formulations import conic_sdp_eliminated as conic_sdp_eliminated
 from .formulations import conic_sdp_lift as conic_sdp_lift
 from .formulations import conic_sdp_literal as conic_sdp_literal
 from .formulations import conic_sdp_strengthened as conic_sdp_strengthened
+from .formulations import deviance_svc as deviance_svc
 from .formulations import extended_nu_svc as extended_nu_svc
 from .formulations import extended_nu_svc_ball as extended_nu_svc_ball
 from .formulations import extended_nu_svc_dual as extended_nu_svc_dual
@@ -40,6 +41,8 @@ from .formulations import matrix_svc_projection as matrix_svc_projection
 from .formulations import max_margin_svc as max_margin_svc
 from .formulations import min_cvar as min_cvar
 from .formulations import multiclass_hinge as multiclass_hinge
+from .formulations import multiclass_matrix_nuclear as multiclass_matrix_nuclear
+from .formulations import multiclass_matrix_projection as multiclass_matrix_projection
 from .formulations import multiclass_truncated as multiclass_truncated
 from .formulations import multiclass_truncated_relaxed as multiclass_truncated_relaxed
 from .formulations import nu_svc as nu_svc
@@ -48,6 +51,7 @@ from .formulations import psd as psd
 from .formulations import ramp_big_m as ramp_big_m
 from .formulations import ramp_relaxed as ramp_relaxed
 from .formulations import reduced_hull_svc as reduced_hull_svc
+from .formulations import regularised_svc as regularised_svc
 from .formulations import rsvm as rsvm
 from .formulations import rsvm_dual as rsvm_dual
 from .formulations import rsvm_dual_perspective as rsvm_dual_perspective

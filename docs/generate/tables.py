@@ -14,6 +14,7 @@ CLASSES = {
     ProblemClass.QP: "convex quadratic objective, linear rows",
     ProblemClass.SOCP: "second-order cones, convex quadratic rows among them",
     ProblemClass.SDP: "semidefinite matrices",
+    ProblemClass.EXP: "exp, log and entropy in convex places, beside any of these",
     ProblemClass.MILP: "linear, some variables whole numbers",
     ProblemClass.MIQP: "convex quadratic objective, some variables whole numbers",
     ProblemClass.MISOCP: "second-order cones, some variables whole numbers",

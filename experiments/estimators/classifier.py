@@ -96,11 +96,11 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
     class_weight : sequence, mapping or "balanced", optional
         In the order of `classes_`, by label, or n / (K n_class), with sums of `sample_weight` for
         counts. Where it is no hyperparameter of the formulation it multiplies `sample_weight`.
-    C, beta, big_m, both_sides, budget, class_balance, conflicts : optional
+    C, bend, beta, big_m, both_sides, budget, class_balance, conflicts : optional
         Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
-    hull_bound, incumbent, intercept, intercept_bound, norm_bound, nu, partners : optional
-    penalty, pi, products, rank, ridge, scale, shape, slack_bounds, strengthening : optional
-    tau, transformation, truncation, w_ref : optional
+    groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm_bound, nu : optional
+    partners, penalty, pi, price, products, rank, regulariser, ridge, scale, shape : optional
+    slack_bounds, strengthening, tau, transformation, truncation, w_ref : optional
         Likewise.
 
     Attributes
@@ -164,6 +164,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         kpca: Any = None,
         kpca_tolerance: float | None = None,
         C: float | None = None,
+        bend: float | None = None,
         beta: float | None = None,
         big_m: Any = None,
         both_sides: bool | None = None,
@@ -171,17 +172,21 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         class_balance: Any = None,
         class_weight: Any = None,
         conflicts: str | None = None,
+        groups: Any = None,
         hull_bound: float | None = None,
         incumbent: Any = None,
         intercept: str | None = None,
         intercept_bound: Any = None,
+        loss: str | None = None,
         norm_bound: float | None = None,
         nu: float | None = None,
         partners: str | None = None,
         penalty: float | None = None,
         pi: float | None = None,
+        price: float | None = None,
         products: str | None = None,
         rank: int | None = None,
+        regulariser: str | None = None,
         ridge: float | None = None,
         scale: str | None = None,
         shape: Any = None,

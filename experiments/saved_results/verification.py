@@ -29,7 +29,7 @@ from tightmargin.experiments.saved_results.verification_verdict import (
     reaches,
     refuse_missing,
 )
-from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck
+from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck, ProblemClass
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.data.training_data import TrainingData
@@ -199,6 +199,11 @@ def _own_bounds(result: SolveResult, case: Case, checked: PaperCheck) -> list[Lo
     )
     found = [by_lemma(case.form, lemma, case.constant) for lemma in lemmas]
     duals = result.duals or result.certificate.facts.get(BOUND_DUALS, {})
+    if case.classification.problem_class is ProblemClass.EXP:  # its bound is found at a point
+        refuse_missing(result.values, case)
+        x = point_with(case.model, case.form, np.zeros(case.form.n), result.values)
+        found.append(certify_point(case, Claim(Status.OPTIMAL, x), closing=False).lower)
+        return found
     restricts = bool(checked.unproven) and not case.classification.convex
     if duals and case.classification.relaxes_to_convex and not restricts:
         found.append(_bound_from_multipliers(result, case, duals))

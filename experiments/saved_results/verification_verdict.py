@@ -203,8 +203,8 @@ def _other_objective(result: SolveResult, case: Case, rounding: float) -> str:
     x = point_with(case.model, case.form, np.full(case.form.n, np.nan), result.values)
     if np.isnan(x).any():
         return ""
-    value = case.form.sense * case.form.objective.at(x)
-    room = CLOSED * unit(stated, value, case.form.objective.constant) + rounding
+    value = case.form.sense * case.form.value(x)
+    room = CLOSED * unit(stated, value, case.constant) + rounding
     if abs(value - stated) <= room:
         return ""
     return f"the saved variables have the objective {value:.17g}, not {stated:.17g}"

@@ -35,17 +35,6 @@ def _capable(problem_class: ProblemClass) -> Iterator[str]:
             yield name
 
 
-def _capable_of(problem_class: ProblemClass, form: StandardForm) -> list[str]:
-    """The same for a model, which may have nothing but exp and log in convex places."""
-    found = capable(problem_class)
-    return ["clarabel", *found] if _is_exponential(problem_class, form) else found
-
-
-def _is_exponential(problem_class: ProblemClass, form: StandardForm) -> bool:
-    able = problem_class is ProblemClass.NONCONVEX and bool(form.nonlinear)
-    return able and SOLVERS["clarabel"].installed and not why_not(form)
-
-
 @dataclass(frozen=True)
 class ChosenSolver:
     """The solver that gets a model, and why.
@@ -130,14 +119,16 @@ def _not_of_its_classes(
     if problem_class in info.classes:
         return None
     why = ""
-    if problem_class in info.by_name and (form.nonlinear or info.name != "clarabel"):
-        why = why_not(form) if info.name == "clarabel" else takes(form)
+    if info.name == "clarabel" and form.nonlinear:
+        why = why_not(form)
+    elif problem_class in info.by_name:
+        why = takes(form)
         if not why:
             return None
     said = f"{info.name} cannot take {problem_class} models"
     if why:
         said = f"{info.name} cannot take this {problem_class} model: {why}"
-    others = ", ".join(_capable_of(problem_class, form)) or "none"
+    others = ", ".join(capable(problem_class)) or "none"
     return ProblemClassError(f"{said}; installed solvers that can: {others}")
 
 
@@ -155,8 +146,6 @@ def _choose_automatically(
     problem_class: ProblemClass, form: StandardForm, timed: bool
 ) -> ChosenSolver:
     """The first free solver that is there and does not object; why the ones before it are not."""
-    if _is_exponential(problem_class, form):
-        return ChosenSolver(SOLVERS["clarabel"], "it has an exponential cone for exp and log")
     passed: list[str] = []
     objections: list[RefusedError] = []
     for name in order(problem_class, form):

@@ -1,108 +1,140 @@
 """Clarabel's exponential cone for models with exp, log and entropy in convex places.
 
-What comes back is a claim: no bound of such a model is proven here.
+With K = {(u, v, t) : v > 0, v exp(u / v) <= t} and its closure, t is at least
+
+    exp(p)                    (p, 1, t) in K
+    -log(p)                   (-t, 1, p) in K
+    p log(p)                  (-t, p, 1) in K
+    log(sum_k c_k exp(p_k))   (p_k - t, 1, s_k) in K for all k, sum_k c_k s_k <= 1
+
+for affine p. What comes back is a point; the kernel proves a bound from it (certificates).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import pyomo.environ as pyo
 import scipy.sparse as sp
-from pyomo.repn import generate_standard_repn
 
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.base import refuse_huge_bounds
-from tightmargin.solvers.canonical_form.classification import Classification, classify
+from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, conic_form
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
-from tightmargin.solvers.transformations.exponentials import (
-    Rewritten,
-    mentions_exponential,
-    without_exponentials,
+from tightmargin.solvers.standard_form.exponential_terms import (
+    ENTROPY,
+    EXP,
+    LOG,
+    ExponentialForm,
+    Part,
+    Term,
+    exponential_form,
 )
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 WORDS = "exp and log by Clarabel's exponential cone"
 LEAST = 1e-30  # in the place of 0 under a logarithm: p log(p) is 0 there, and 0 log(0) is no number
-
-
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """The copy without exp and log, read."""
-
-    rewritten: Rewritten
-    form: StandardForm
-    classification: Classification
+# An affine function: a number, and coefficients by column.
+Affine = tuple[float, list[tuple[int, float]]]
+ONE: Affine = (1.0, [])
 
 
 def why_not(form: StandardForm) -> str:
     """Why Clarabel's cones do not hold a model beyond degree two; empty where they do."""
-    if not mentions_exponential(form.nonlinear):
+    read = exponential_form(form)
+    if read is None:
         return f"{form.nonlinear[0].name} is not quadratic"
     if form.integer.any():
         return "its exponential cone takes no integers beside it"
-    found = _read(form)
-    if found.form.nonlinear:
-        name = found.form.nonlinear[0].name
-        return f"{name} is not convex by the exponential cone"
-    return "" if found.classification.convex else found.classification.reason
-
-
-def _read(form: StandardForm) -> _Read:
-    rewritten = without_exponentials(form.nonlinear[0].model(), form.nonlinear)
-    plain = standard_form(rewritten.model)
-    return _Read(rewritten, plain, classify(plain))
+    if read.form.nonlinear:
+        return f"{read.form.nonlinear[0].name} is not convex by the exponential cone"
+    kind = classify(read.form)
+    return "" if kind.convex else kind.reason
 
 
 def run(form: StandardForm, limits: Limits) -> Claim:
     """Solve a model for which `why_not` has nothing to say."""
     refuse_huge_bounds("clarabel", form)
-    read = _read(form)
-    columns = {read.form.columns.name(k): k for k in range(read.form.n)}
-    conic = _with_triples(conic_form(read.form, read.classification), read, columns)
-    claim = clarabel.run_conic(conic, len(read.form.rows), limits)
+    read = exponential_form(form)
+    assert read is not None
+    conic = _with_cones(conic_form(read.form, classify(read.form)), read)
+    size = _size(conic)
+    scaled = replace(conic, P=conic.P / size, q=conic.q / size, offset=conic.offset / size)
+    claim = clarabel.run_conic(scaled, len(read.form.rows), limits)
     message = f"{claim.message}, {WORDS}" if claim.message else WORDS
-    claim = replace(claim, message=message, duals=None, farkas=None)
+    claim = replace(
+        claim, message=message, duals=None, farkas=None,
+        bound=None if claim.bound is None else claim.bound * size,
+        objective=None if claim.objective is None else claim.objective * size,
+    )  # fmt: skip
     if claim.x is None:
         return claim
-    at = [columns[form.columns.name(k)] for k in range(form.n)]
     x = claim.x.copy()
-    for variable in read.rewritten.positive:
-        if variable.name in columns:
-            x[columns[variable.name]] = max(x[columns[variable.name]], LEAST)
-    return replace(claim, x=x[at])
+    inside = read.logarithms
+    x[inside] = np.maximum(x[inside], LEAST)
+    return replace(claim, x=x[read.columns])
 
 
-def _with_triples(conic: ConicForm, read: _Read, columns: dict[str, int]) -> ConicForm:
-    """The form with a block of three rows for each triple."""
-    entries: list[tuple[int, int, float]] = []
-    sides: list[float] = []
-    blocks: list[Block] = []
-    first = len(conic.b)
-    for triple in read.rewritten.triples:
-        blocks.append(Block("exp", first + len(sides), 3))
-        for part in triple:
-            constant, terms = _affine(part)
-            entries += [(len(sides), columns[name], -number) for name, number in terms]
-            sides.append(constant)
+def _size(conic: ConicForm) -> float:
+    """A power of two near the largest cost: Clarabel's tolerances are absolute below 1."""
+    largest = max(np.abs(conic.q).max(initial=0.0), np.abs(conic.P.data).max(initial=0.0))
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
+
+
+def _with_cones(conic: ConicForm, read: ExponentialForm) -> ConicForm:
+    """The form with three rows for each cone, behind the rows and columns of shares s."""
+    sums: list[Affine] = []
+    triples: list[tuple[Affine, Affine, Affine]] = []
+    n = read.form.n
+    shares = 0
+    for term in read.terms:
+        found, count = _cones(term, n + shares)
+        triples += found
+        if count:
+            mine = zip(term.parts, range(n + shares, n + shares + count), strict=True)
+            sums.append((1.0, [(column, -part.c) for part, column in mine]))
+        shares += count
+    first, size = len(conic.b), n + shares
+    affine = [*sums, *(part for triple in triples for part in triple)]
     rows = sp.coo_matrix(
-        ([v for *_, v in entries], ([i for i, *_ in entries], [j for _, j, _ in entries])),
-        shape=(len(sides), conic.A.shape[1]),
+        (
+            [-v for _, terms in affine for _, v in terms],
+            (
+                [i for i, (_, terms) in enumerate(affine) for _ in terms],
+                [j for _, terms in affine for j, _ in terms],
+            ),
+        ),
+        shape=(len(affine), size),
     )
+    nonneg = (Block("nonneg", first, len(sums)),) if sums else ()
+    cones = (Block("exp", first + len(sums) + 3 * k, 3) for k in range(len(triples)))
+    wider = sp.csc_matrix((first, shares))
     return replace(
         conic,
-        A=sp.vstack([conic.A, rows], format="csc"),
-        b=np.concatenate([conic.b, sides]),
-        blocks=(*conic.blocks, *blocks),
+        P=sp.block_diag([conic.P, sp.csc_matrix((shares, shares))], format="csc"),
+        q=np.concatenate([conic.q, np.zeros(shares)]),
+        A=sp.vstack([sp.hstack([conic.A, wider]), rows], format="csc"),
+        b=np.concatenate([conic.b, [constant for constant, _ in affine]]),
+        blocks=(*conic.blocks, *nonneg, *cones),
     )
 
 
-def _affine(e: Any) -> tuple[float, list[tuple[str, float]]]:
-    """Constant and (variable, coefficient) pairs."""
-    repn = generate_standard_repn(e, quadratic=False)
-    pairs = zip(repn.linear_vars, repn.linear_coefs, strict=True)
-    return float(pyo.value(repn.constant)), [(v.name, float(pyo.value(c))) for v, c in pairs]
+def _cones(term: Term, first: int) -> tuple[list[tuple[Affine, Affine, Affine]], int]:
+    """Triples of a term, and how many columns of shares they use from `first` on."""
+    t: Affine = (0.0, [(term.value, 1.0)])
+    below: Affine = (0.0, [(term.value, -1.0)])
+    if term.kind == EXP:
+        return [(_affine(term.parts[0]), ONE, t)], 0
+    if term.kind == LOG:
+        return [(below, ONE, _affine(term.parts[0]))], 0
+    if term.kind == ENTROPY:
+        return [(below, _affine(term.parts[0]), ONE)], 0
+    lower = [(_affine(part)[0], [*_affine(part)[1], *below[1]]) for part in term.parts]
+    share = [(0.0, [(first + k, 1.0)]) for k in range(len(term.parts))]
+    return [(p, ONE, s) for p, s in zip(lower, share, strict=True)], len(term.parts)
+
+
+def _affine(part: Part) -> Affine:
+    return (0.0, [(part.column, part.sign)] if part.column >= 0 else [])

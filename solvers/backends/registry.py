@@ -44,7 +44,7 @@ TAKE_STARTS = ("scip", "highs", "gurobi")
 
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
 MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
-LRCP, NONCONVEX = ProblemClass.LRCP, ProblemClass.NONCONVEX
+EXP, LRCP, NONCONVEX = ProblemClass.EXP, ProblemClass.LRCP, ProblemClass.NONCONVEX
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,8 +74,7 @@ class SolverInfo(Printed):
         Why the solver finds no licence here, or an empty string.
     by_name : frozenset
         Classes of which it takes some models only, when it is named; not asked where all solvers
-        of a class are. HiGHS gets the squares of mixed-integer models as tangents, and Clarabel
-        exp and log in convex places as exponential cones, which "auto" prefers too.
+        of a class are. HiGHS gets the squares of mixed-integer models as tangents.
     """
 
     name: str
@@ -179,13 +178,12 @@ SOLVERS = {
             by_name=frozenset({MIQP}),
         ),
         SolverInfo(
-            "clarabel", "clarabel", "clarabel", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf),
+            "clarabel", "clarabel", "clarabel", frozenset({LP, QP, SOCP, SDP, EXP}), (0.0, np.inf),
             "Apache 2.0, free", 1e-6, "it stops at a gap and residuals of 1e-8 of its scaled model",
-            by_name=frozenset({NONCONVEX}),
         ),
         SolverInfo(
             "scip", "pyscipopt", "pyscipopt",
-            frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-9, 1e15),
+            frozenset({LP, QP, SOCP, EXP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-9, 1e15),
             "Apache 2.0, free", 1e-5,
             "a quadratic objective becomes a row, and rows are met by cuts to 1e-8; the square "
             "root in a cone makes 1e-4 of that",

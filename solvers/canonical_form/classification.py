@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.catalogue import INTEGER_CLASSES, ProblemClass
 from tightmargin.solvers.canonical_form.cone_recognition import Reading, Shape, read_rows
 from tightmargin.solvers.canonical_form.curvature import curvature
+from tightmargin.solvers.standard_form.exponential_terms import exponential_form
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 CONVEX_CLASSES = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
@@ -42,7 +43,7 @@ class Classification:
 
     @property
     def convex(self) -> bool:
-        """Continuous and convex."""
+        """Continuous and convex, without exp and log."""
         return self.problem_class in CONVEX_CLASSES
 
     @property
@@ -56,6 +57,12 @@ class Classification:
         return self.problem_class in INTEGER_CLASSES or self.mixed_semidefinite
 
 
+def _is_exponential(form: StandardForm) -> bool:
+    """Whether exp and log in convex places are all that is beyond a convex model."""
+    read = None if form.integer.any() else exponential_form(form)
+    return read is not None and not read.form.nonlinear and classify(read.form).convex
+
+
 def classify(form: StandardForm) -> Classification:
     """Classify a model read by standard_form."""
     readings = read_rows(form)
@@ -67,7 +74,8 @@ def classify(form: StandardForm) -> Classification:
         return Classification(problem_class, readings, reason, bend.least)
 
     if form.nonlinear:
-        return answer(ProblemClass.NONCONVEX, f"{form.nonlinear[0].name} is not quadratic")
+        kind = ProblemClass.EXP if _is_exponential(form) else ProblemClass.NONCONVEX
+        return answer(kind, f"{form.nonlinear[0].name} is not quadratic")
     if not bend.convex:
         return answer(
             ProblemClass.NONCONVEX, f"the objective has negative curvature {bend.negative:.3g}"

@@ -19,6 +19,7 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.standard_form.exponential_terms import exponential_form
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import (
     objective_scale,
@@ -122,7 +123,8 @@ class Case:
     @property
     def constant(self) -> float:
         """Additive constant of the objective, that of fixed variables included."""
-        return self.form.objective.constant
+        read = None if self.form.goal is None else exponential_form(self.form)
+        return (self.form if read is None else read.form).objective.constant
 
     def paper_check(self, x: Array) -> PaperCheck | None:
         """The point re-evaluated by the formulation's own formula; None without one."""

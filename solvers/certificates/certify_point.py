@@ -19,6 +19,7 @@ from tightmargin.solvers.certificates.case import (
     Certified,
     onto_bounds,
 )
+from tightmargin.solvers.certificates.exponential.bound import exponential_bound
 from tightmargin.solvers.certificates.kkt import curvature_facts, matrix_facts
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.certificates.multiplier_search import EarlyBound
@@ -125,12 +126,19 @@ def _proven_bound(
         bound = Bound(proof=claim.proof)
     else:
         early = None if of_family is None else _early(case, objective, of_family)
-        bound = Bound() if closed else model_bound(case, claim, early)
+        bound = Bound() if closed else _of_model(case, claim, early)
     if check is not None:
         bound = bound.better(by_lemma(case.form, check.bound, case.constant))
     if of_family is not None:
         bound = _closing(case, claim, objective, bound, of_family)
     return bound.better(searched)
+
+
+def _of_model(case: Case, claim: Claim, early: EarlyBound | None) -> Bound:
+    assert claim.x is not None
+    if case.form.nonlinear:
+        return exponential_bound(case, claim.x)
+    return model_bound(case, claim, early)
 
 
 def _early(case: Case, objective: float, of_family: FamilyBound) -> EarlyBound | None:

@@ -93,7 +93,7 @@ def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bo
     if claim.duals is not None:
         return _from_multipliers(case, x, claim.duals, Bound(), early)
     # The solver has none; anybody's multipliers will do, because they are checked here.
-    other = _of_clarabel(case)
+    other = of_clarabel(case)
     if isinstance(other, str):
         return Bound(reason=f"no multipliers: {other}")
     x, duals = other
@@ -103,7 +103,7 @@ def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bo
     return _from_multipliers(case, x, duals, Bound(origin=" from clarabel", facts=facts))
 
 
-def _of_clarabel(case: Case) -> tuple[Array, Multipliers] | str:
+def of_clarabel(case: Case) -> tuple[Array, Multipliers] | str:
     """Its point and multipliers, or why there are none."""
     if not SOLVERS["clarabel"].installed:
         return "the solver gives none, and clarabel is missing"

@@ -9,6 +9,7 @@ from tightmargin.formulations.catalogue import PaperCheck
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.exponential.bound import exponential_point
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO, zero_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.methods import bounds_of
@@ -34,6 +35,8 @@ def upper_end(
     check : PaperCheck or None
         Of x: where its point has no doubles for coordinates, the formula says what it costs.
     """
+    if case.form.nonlinear:
+        return exponential_point(case, x)
     exact: FeasiblePoint | None = None
     for found in _exact_points(case, x, check):
         if exact is None or found.varying < exact.varying:

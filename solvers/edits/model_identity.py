@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.standard_form.columns import Columns
+from tightmargin.solvers.standard_form.exponential_terms import exponential_form
 from tightmargin.solvers.standard_form.standard_form import (
     LocalQuadratic,
     Quadratic,
@@ -53,7 +54,7 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
     counts = [(len(f.rows), len(f.quadratic), len(f.psd), len(f.nonlinear)) for f in (a, b)]
     return (
         counts[0] == counts[1]
-        and not a.nonlinear
+        and _same_terms(a, b)
         and _same_rows(a, b)
         and _same_quadratic(a.objective, b.objective)
         and all(
@@ -65,6 +66,16 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
             for p, q in zip(a.psd, b.psd, strict=True)
         )
     )
+
+
+def _same_terms(a: StandardForm, b: StandardForm) -> bool:
+    """Whether what is beyond degree two is the same; unknown, hence no, beside exp and log."""
+    if not a.nonlinear:
+        return True
+    first, second = exponential_form(a), exponential_form(b)
+    if first is None or second is None or first.form.nonlinear or second.form.nonlinear:
+        return False
+    return first.terms == second.terms and same_form(first.form, second.form)
 
 
 def _same_rows(a: StandardForm, b: StandardForm) -> bool:

@@ -28,21 +28,21 @@ from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.number_words import count_text, short
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.standard_form.terms import (
+    is_affine,
+    is_at_least_0,
+    is_constant,
+    nodes_of,
+    only_objective,
+    parts_of,
+)
 from tightmargin.solvers.transformations.norms import (
     argument_of,
-    is_at_least_0,
     is_held,
     is_norm,
     is_written_as_squares,
     mentions_norm,
-    nodes_of,
     summands,
-)
-from tightmargin.solvers.transformations.terms import (
-    is_affine,
-    is_constant,
-    only_objective,
-    parts_of,
 )
 
 BLOCK = "epigraphs"

@@ -7,38 +7,23 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.base.expression import NamedExpressionData
-from pyomo.core.expr.base import ExpressionBase
 from pyomo.core.expr.numeric_expr import (
     AbsExpression,
-    LinearExpression,
-    MonomialTermExpression,
     PowExpression,
     UnaryFunctionExpression,
 )
 from pyomo.core.expr.visitor import identify_variables
 
 from tightmargin.solvers.canonical_form.squares import complete_squares
-from tightmargin.solvers.standard_form.expressions import known_value
-from tightmargin.solvers.transformations.terms import (
+from tightmargin.solvers.standard_form.terms import (
     is_affine,
+    is_at_least_0,
     is_constant,
+    nodes_of,
     repn_of,
     squares_of,
     terms_of,
 )
-
-
-def nodes_of(e: Any) -> Iterator[Any]:
-    """An expression and its parts from the left, without numbers, variables and linear sums."""
-    left = [e]
-    while left:
-        part = left.pop()
-        if isinstance(part, MonomialTermExpression | LinearExpression):
-            continue
-        if isinstance(part, ExpressionBase | NamedExpressionData):
-            yield part
-            left += reversed(part.args)
 
 
 def mentions_norm(e: Any) -> bool:
@@ -74,12 +59,6 @@ def _is_sum_of_squares(e: Any) -> bool:
 def is_written_as_squares(e: Any) -> bool:
     """c_1 p_1^2 + ... + c_k p_k^2 + number, with nothing below 0."""
     return all(base is not None and is_at_least_0(factor) for factor, base in summands(e))
-
-
-def is_at_least_0(e: Any) -> bool:
-    """Whether a constant expression has a value now, which is not below 0."""
-    value = None if e is None else known_value(e)
-    return value is not None and value >= 0
 
 
 def summands(e: Any) -> Iterator[tuple[Any, Any]]:

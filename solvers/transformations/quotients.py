@@ -21,7 +21,7 @@ from pyomo.core.expr.numeric_expr import DivisionExpression
 from pyomo.repn import generate_standard_repn
 
 from tightmargin.solvers.standard_form.expressions import known_value
-from tightmargin.solvers.transformations.terms import (
+from tightmargin.solvers.standard_form.terms import (
     is_affine,
     only_objective,
     parts_of,

@@ -13,14 +13,14 @@ from tightmargin.formulations.data.training_data import TrainingData
 NUMBERS: dict[str, float] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "budget": 0.5, "beta": 0.5,
     "big_m": 50.0, "intercept_bound": 9.0, "norm_bound": 0.8, "hull_bound": 0.6,
-    "rank": 1, "tau": 0.4, "truncation": -0.4,
+    "price": 0.1, "bend": 0.5, "rank": 1, "tau": 0.4, "truncation": -0.4,
 }  # fmt: skip
 # Words that choose, and flags: the value itself is tried as a number too.
 WORDS: dict[str, Any] = {
     "intercept": "free", "scale": "takeda", "transformation": "bigm", "both_sides": False,
     "class_balance": "uniform", "strengthening": "scaled", "w_ref": "mean_difference",
     "slack_bounds": "derived", "conflicts": "none", "products": "none", "partners": "none",
-    "shape": "1x2",
+    "shape": "1x2", "loss": "squared_hinge", "regulariser": "ridge",
 }  # fmt: skip
 
 
@@ -33,6 +33,7 @@ def arrays(data: TrainingData, intercept: str) -> dict[str, Any]:
         "class_balance": np.full(data.n, 1 / data.n),
         "class_weight": np.array([1.0, 2.0]),
         "w_ref": np.arange(1.0, width + 1),
+        "groups": np.arange(data.d, dtype=float),
         "incumbent": np.append(np.ones(data.d), 0.0 if intercept == "none" else 0.3),
     }
 

@@ -105,6 +105,14 @@ def ridge(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, 
     return {"ridge": float(rng.uniform(0.02, 0.3))}
 
 
+def price_of_norm(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {"price": float(rng.uniform(0.02, 0.3))}
+
+
+def squared_hinge(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return price_of_norm(rng, data, mode) | {"loss": "squared_hinge"}
+
+
 def row(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     """Predictors of one row, whose norms are all the length of w."""
     return ridge(rng, data, mode) | {"shape": f"1x{data.d}"}
@@ -281,6 +289,15 @@ FAMILIES: dict[str, Family] = {
     # The same in v = F'alpha.
     "kernel_soft_margin_svc": Family(
         ridge, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, weight="v", curvature="ridge"
+    ),
+    # price ||w||^2 + the mean of squared hinges: as soft_margin_svc.
+    "regularised_svc": Family(
+        squared_hinge, 0, -1, 0, {"price": 2}, value=values.squared_hinge_machine,
+        curvature="price",
+    ),
+    # The same with log(1 + exp(-u)).
+    "deviance_svc": Family(
+        price_of_norm, 0, -1, 0, {"price": 2}, value=values.deviance_machine, curvature="price"
     ),
     # ||w||^2 / 2 - nu rho + sum c_i xi: c w has u_i, rho and xi times c^2, like its norm.
     "nu_svc": Family(nu_above, 2, 1, 2, value=values.nu_machine, curvature=0.5),

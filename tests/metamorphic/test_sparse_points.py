@@ -32,6 +32,8 @@ WORDS: dict[str, dict[str, Any]] = {
     "soft_margin_svc_dual": {"ridge": 0.02},
     "kernel_soft_margin_svc": {"ridge": 0.02},
     "weighted_svc": {"ridge": 0.02, "pi": 0.3},
+    "regularised_svc": {"loss": "squared_hinge", "price": 0.02},
+    "deviance_svc": {"price": 0.02},
     "nu_svc": {"nu": 0.3},
     "extended_nu_svc_dual": {"nu": 0.3, "scale": "perez_cruz"},
     "nu_svc_dual": {"nu": 0.6, "class_balance": "balanced"},

@@ -62,6 +62,16 @@ def ridge_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: flo
     return p["ridge"] * norm2(w, b, mode) + loss
 
 
+def squared_hinge_machine(
+    data: TrainingData, p: Parameters, mode: str, w: Array, b: float
+) -> float:
+    return p["price"] * norm2(w, b, mode) + float((hinge(scores(data, w, b)) ** 2).mean())
+
+
+def deviance_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
+    return p["price"] * norm2(w, b, mode) + float(np.logaddexp(0, -scores(data, w, b)).mean())
+
+
 def matrix_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
     """Of predictors with one row: the nuclear norm of w is its length."""
     loss = float(hinge(scores(data, w, b)).sum())

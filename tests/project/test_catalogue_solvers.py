@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.references import matrix, multiclass, reference_solutions
+from tests.references import losses, matrix, multiclass, reference_solutions
 from tests.references.level_one_lift import derived_lift
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
@@ -55,6 +55,7 @@ SEPARABLE = points("separable", 1, n=10)
 OVERLAPPING = points("overlapping", 1, n=10)
 FEW = points("overlapping", 2, n=7)
 MATRICES = matrix.matrix_points(1, n=10, shape=(2, 2))
+MATRIX_CLASSES = multiclass.class_points(2, n=7, d=4)
 CLASSES = multiclass.class_points(2, n=7)  # a point is given up at the optimum in each mode
 
 Oracle = Callable[[Any, str], float]
@@ -150,6 +151,16 @@ TRIALS = {
         {"ridge": RIDGE},
     ),
     "weighted_svc": Trial(hinge(RIDGE, pi_weights), {"ridge": RIDGE, "pi": PI}),
+    "regularised_svc": Trial(
+        lambda d, m: losses.regularised(d, m, "squared_hinge", RIDGE),
+        {"loss": "squared_hinge", "price": RIDGE},
+    ),
+    "deviance_svc": Trial(
+        lambda d, m: losses.regularised(d, m, "deviance", RIDGE),
+        {"price": RIDGE},
+        FEW,
+        ("none",),  # SCIP needs long for others, which test_regularised.py has
+    ),
     "nu_svc": Trial(
         lambda d, m: reference_solutions.nu_machine(d, m, NU, uniform(d)).value, {"nu": NU}
     ),
@@ -241,6 +252,16 @@ TRIALS = {
         lambda d, m: multiclass.hinge_of_classes(d, m, RIDGE, uniform(d)).problem.value,
         {"ridge": RIDGE},
         CLASSES,
+    ),
+    "multiclass_matrix_projection": Trial(
+        lambda d, m: multiclass.matrix_machine(d, m, RIDGE, (2, 2), rank=1),
+        {"ridge": RIDGE, "shape": "2x2", "rank": 1},
+        MATRIX_CLASSES,
+    ),
+    "multiclass_matrix_nuclear": Trial(
+        lambda d, m: multiclass.matrix_machine(d, m, RIDGE, (2, 2), tau=TAU),
+        {"ridge": RIDGE, "shape": "2x2", "tau": TAU},
+        MATRIX_CLASSES,
     ),
     "multiclass_truncated": Trial(
         lambda d, m: multiclass.truncated_by_sets(d, m, RIDGE, 1.5)[0],

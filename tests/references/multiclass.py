@@ -100,3 +100,35 @@ def truncated_by_sets(
                 if value < best[0]:
                     best = (value, some)
     return best
+
+
+def matrix_machine(
+    data: MulticlassData,
+    mode: str,
+    ridge: float,
+    shape: tuple[int, int],
+    *,
+    rank: int = 0,
+    tau: float = 0.0,
+) -> float:
+    """Matrices of several classes: tau times cvxpy's nuclear norms, or ranks through projections.
+
+    One symmetric variable holds T, B' and P of a class, its parts cut out by indices.
+    """
+    machine = Machine(data, mode, ridge)
+    mean = machine.costs @ machine.xi
+    norm, rows = ridge * cp.sum_squares(machine.B), list(machine.problem.constraints)
+    if mode == "penalised":
+        mean += ridge * cp.sum_squares(machine.b)
+    matrices = [cp.reshape(machine.B[k], shape, order="C") for k in range(data.n_classes)]
+    if rank:
+        norm, columns = 0.0, shape[1]
+        for B in matrices:
+            block = cp.Variable((sum(shape), sum(shape)), PSD=True)
+            P = block[columns:, columns:]
+            rows += [block[columns:, :columns] == B, np.eye(shape[0]) - P >> 0, cp.trace(P) <= rank]
+            norm += ridge * cp.trace(block[:columns, :columns])
+    machine.problem = cp.Problem(
+        cp.Minimize(norm + tau * sum(map(cp.normNuc, matrices)) + mean), rows
+    )
+    return machine.value(np.full(data.n, 1 / data.n))

@@ -16,7 +16,12 @@ import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
-from pyomo.core.expr.numeric_expr import DivisionExpression, ProductExpression, SumExpression
+from pyomo.core.expr.numeric_expr import (
+    DivisionExpression,
+    ProductExpression,
+    SumExpression,
+    UnaryFunctionExpression,
+)
 from pyomo.repn import generate_standard_repn
 from scipy.optimize import linprog, nnls
 
@@ -512,9 +517,13 @@ class _PyomoReader:
         return cp.quad_form(cp.hstack(members), cp.psd_wrap(Q)) + self._affine(repn)
 
     def quotients(self, e: Any, factor: float) -> Any:
-        """Sums of multiples of squares over affine functions."""
+        """Sums of multiples of squares over affine functions, and of log(1 + exp(affine))."""
         if isinstance(e, SumExpression):
             return sum(self.quotients(part, factor) for part in e.args)
+        if isinstance(e, UnaryFunctionExpression):
+            (one, inner), outer = e.args[0].args, e.getname()
+            assert (outer, pyo.value(one), inner.getname()) == ("log", 1, "exp")
+            return factor * cp.logistic(self.affine(inner.args[0]))
         a, b = e.args
         if isinstance(e, ProductExpression):
             return self.quotients(b, factor * float(pyo.value(a)))

@@ -55,6 +55,8 @@ TRIALS = {
     "hard_margin_svc": Trial(q.hard, data="separable"),
     "hard_margin_svc_dual": Trial(q.hard, -1, data="separable"),
     "max_margin_svc": Trial(q.margin, data="separable"),
+    "regularised_svc": Trial(q.regularised),
+    "deviance_svc": Trial(q.deviance),
     "nu_svc": Trial(q.nu_svc),
     "nu_svc_dual": Trial(q.nu_svc, -1),
     "extended_nu_svc": Trial(q.extended, modes=ALL, features=2, most=9),
@@ -91,6 +93,8 @@ TRIALS = {
     "matrix_svc_projection": Trial(r.matrix_projection, data="matrices"),
     "matrix_svc_nuclear": Trial(r.matrix_nuclear, data="matrices"),
     "multiclass_hinge": Trial(r.classes, data="classes", most=8),
+    "multiclass_matrix_projection": Trial(r.matrices_of_classes, data="class_matrices", most=8),
+    "multiclass_matrix_nuclear": Trial(r.nuclear_of_classes, data="class_matrices", most=8),
     "multiclass_truncated": Trial(r.truncated, data="classes", most=5),
     "multiclass_truncated_relaxed": Trial(r.truncated_relaxed, data="classes", most=8),
 }
@@ -98,6 +102,7 @@ TRIALS = {
 GROUPS = {
     "hinge": ("c_svc", "c_svc_dual", "soft_margin_svc", "soft_margin_svc_dual",
               "kernel_soft_margin_svc", "weighted_svc"),
+    "losses": ("regularised_svc", "deviance_svc"),
     "margin": ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc"),
     "nu": ("nu_svc", "nu_svc_dual", "reduced_hull_svc"),
     "extended_nu": ("extended_nu_svc", "extended_nu_svc_reverse", "extended_nu_svc_polar",
@@ -110,10 +115,12 @@ GROUPS = {
                  "zero_one_relaxed", "zero_one_hinge"),
     "ramp": ("ramp_big_m", "ramp_relaxed"),
     "conic": ("conic_sdp", "conic_sdp_literal", "conic_sdp_eliminated", "conic_sdp_dual",
-              "conic_sdp_budget", "conic_fixed", "conic_sdp_strengthened", "conic_sdp_lift"),
+              "conic_sdp_budget", "conic_fixed", "conic_sdp_strengthened",
+              "conic_sdp_lift"),
     "matrix": ("matrix_svc_full", "matrix_svc_bilinear", "matrix_svc_projection",
                "matrix_svc_nuclear"),
-    "classes": ("multiclass_hinge", "multiclass_truncated", "multiclass_truncated_relaxed"),
+    "classes": ("multiclass_hinge", "multiclass_truncated", "multiclass_truncated_relaxed",
+                "multiclass_matrix_projection", "multiclass_matrix_nuclear"),
 }  # fmt: skip
 
 
@@ -123,8 +130,13 @@ Drawn = tuple[Any, dict[str, Any], Truth, str]
 def draw(rng: np.random.Generator, trial: Trial, kernel: bool) -> Drawn:
     """Data, hyperparameters, optimum, and words for all three; with a kernel the Gram matrix."""
     mode = str(rng.choice(trial.modes))
-    n = int(rng.integers(2 if trial.data != "classes" else 4, trial.most + 1))
-    d = 4 if trial.data == "matrices" else int(rng.integers(1, trial.features + 1))
+    of_classes = trial.data in ("classes", "class_matrices")
+    n = int(rng.integers(4 if of_classes else 2, trial.most + 1))
+    d = (
+        4
+        if trial.data in ("matrices", "class_matrices")
+        else int(rng.integers(1, trial.features + 1))
+    )
     X, y = q.points(rng, n, d)
     if trial.data == "separable":
         X, y = q.separated(rng, X)
@@ -132,7 +144,7 @@ def draw(rng: np.random.Generator, trial: Trial, kernel: bool) -> Drawn:
     if mode == "penalised":
         X, exponent = X * 2.0 ** np.clip(exponent, -2, 2), 0
     s = 2.0**exponent
-    if trial.data == "classes":
+    if of_classes:
         labels = rng.permutation(np.arange(n) % 3)
         unit, scaled = tm.MulticlassData(X, labels), tm.MulticlassData(X * s, labels)
     else:

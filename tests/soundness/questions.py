@@ -19,7 +19,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 import tightmargin as tm
-from tests.references import reference_solutions
+from tests.references import losses, reference_solutions
+from tests.references.losses import LOSSES
 from tests.references.reduced_hulls import level_by_lp
 
 WITNESS_ERROR = 1e-7  # of cvxpy at its tolerances, relative to max(1, |value|)
@@ -118,6 +119,23 @@ def weighted(rng: np.random.Generator, data: Any, mode: str) -> Question:
     costs = np.where(data.y > 0, 1 - pi, pi) / data.n
     value = lambda: reference_solutions.hinge(data, mode, ridge, costs).value  # noqa: E731
     return Question({"ridge": ridge, "pi": pi}, value, {"ridge": 2}, 0)
+
+
+def regularised(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    price, loss = (
+        one_of(rng, 2.0**-6, 0.125, 1.0),
+        str(rng.choice(sorted(set(LOSSES) - {"deviance"}))),
+    )
+    regulariser = "ridge" if isinstance(data, tm.GramData) else str(rng.choice(["ridge", "l1"]))
+    value = lambda: losses.regularised(data, mode, loss, price, regulariser)  # noqa: E731
+    words = {"price": price, "loss": loss, "regulariser": regulariser}
+    return Question(words, value, {"price": 2 if regulariser == "ridge" else 1}, 0)
+
+
+def deviance(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    price = one_of(rng, 2.0**-6, 0.125, 1.0)
+    value = lambda: losses.regularised(data, mode, "deviance", price)  # noqa: E731
+    return Question({"price": price}, value, {"price": 2}, 0)
 
 
 def hard(rng: np.random.Generator, data: Any, mode: str) -> Question:

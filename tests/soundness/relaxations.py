@@ -120,6 +120,19 @@ def matrix_rank(rng: np.random.Generator, data: Any, mode: str) -> Question:
     return Question({"ridge": ridge, "shape": "2x2", "rank": 1}, value, {"ridge": 2}, 0, error=1e-6)
 
 
+def matrices_of_classes(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    ridge = one_of(rng, 0.0625, 0.5)
+    value = lambda: multiclass.matrix_machine(data, mode, ridge, (2, 2), rank=1)  # noqa: E731
+    return Question({"ridge": ridge, "shape": "2x2", "rank": 1}, value, {"ridge": 2}, 0)
+
+
+def nuclear_of_classes(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    ridge, tau = one_of(rng, 0.0625, 0.5), one_of(rng, 0.125, 0.5)
+    value = lambda: multiclass.matrix_machine(data, mode, ridge, (2, 2), tau=tau)  # noqa: E731
+    words = {"ridge": ridge, "shape": "2x2", "tau": tau}
+    return Question(words, value, {"ridge": 2, "tau": 1}, 0)
+
+
 def matrix_projection(rng: np.random.Generator, data: Any, mode: str) -> Question:
     ridge = one_of(rng, 0.125, 1.0)
     value = lambda: matrices.projection(data, (2, 2), mode, ridge, 1)  # noqa: E731

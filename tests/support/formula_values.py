@@ -129,6 +129,9 @@ class Values:
         return bool(left in right if isinstance(node.ops[0], ast.In) else left == right)
 
     def _call(self, name: str, args: list[ast.expr], at: Mapping[str, Any]) -> Any:
+        if name == "unary":
+            assert isinstance(args[0], ast.Constant)
+            return {"exp": np.exp, "log": np.log}[args[0].value](self._value(args[1], at))
         if name == "sum":
             index, body, *condition = args
             assert isinstance(index, ast.Name)

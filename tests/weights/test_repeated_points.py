@@ -38,6 +38,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "soft_margin_svc_dual": {"ridge": 0.05},
     "kernel_soft_margin_svc": {"ridge": 0.05},
     "weighted_svc": {"ridge": 0.05, "pi": 0.3},
+    "regularised_svc": {"loss": "huberised", "price": 0.05, "bend": 0.4, "regulariser": "l1"},
+    "deviance_svc": {"price": 0.05},
     "nu_svc": {"nu": 0.8},
     "nu_svc_dual": {"nu": 0.8, "class_balance": "balanced"},
     "reduced_hull_svc": {"hull_bound": 0.2},
@@ -72,6 +74,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "multiclass_hinge": {"ridge": 0.1, "class_weight": {"1": 2.0}},
     "multiclass_truncated": {"ridge": 0.2, "truncation": -0.5, "big_m": "derived"},
     "multiclass_truncated_relaxed": {"ridge": 0.2, "truncation": -0.5, "big_m": 8.0},
+    "multiclass_matrix_projection": {"ridge": 0.1, "shape": "2x2", "rank": 1},
+    "multiclass_matrix_nuclear": {"ridge": 0.1, "shape": "2x2", "tau": 0.05},
     "matrix_svc_full": {"ridge": 1.0, "shape": "2x2"},
     "matrix_svc_projection": {"ridge": 1.0, "shape": "2x2", "rank": 1},
     "matrix_svc_nuclear": {"ridge": 1.0, "shape": "2x2", "tau": 0.5},
@@ -100,7 +104,7 @@ def points_of(name: str) -> np.ndarray:
         return OVERLAPPING.X
     if name.startswith(("hard", "max_margin")):
         return APART
-    return MATRICES if name.startswith("matrix") else X
+    return MATRICES if "matrix" in name else X
 
 
 def data_of(name: str, weights: Any = None, times: Any = None) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tightmargin
-from tests.references import matrix, multiclass, reference_solutions
+from tests.references import losses, matrix, multiclass, reference_solutions
 from tests.references.level_one_lift import derived_lift
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tests.support.command_line import ROOT, finish, run, start, write_csv
@@ -109,6 +109,14 @@ TRIALS: dict[str, tuple[str, Any]] = {
         lambda: hinge("free", RIDGE, uniform(OVERLAPPING)),
     ),
     "weighted_svc": (f"ridge={RIDGE} pi={PI}", lambda: hinge("free", RIDGE, WEIGHTS)),
+    "regularised_svc": (
+        f"loss=squared_hinge price={RIDGE}",
+        lambda: losses.regularised(OVERLAPPING, "free", "squared_hinge", RIDGE),
+    ),
+    "deviance_svc": (
+        f"price={RIDGE}",
+        lambda: losses.regularised(OVERLAPPING, "free", "deviance", RIDGE),
+    ),
     "nu_svc": (
         f"nu={NU}",
         lambda: reference_solutions.nu_machine(OVERLAPPING, "free", NU, uniform(OVERLAPPING)).value,
@@ -224,6 +232,14 @@ TRIALS: dict[str, tuple[str, Any]] = {
     "multiclass_hinge": (
         f"ridge={RIDGE}",
         lambda: multiclass.hinge_of_classes(CLASSES, "free", RIDGE).problem.value,
+    ),
+    "multiclass_matrix_projection": (
+        f"ridge={RIDGE} shape=1x2 rank=1",
+        lambda: multiclass.matrix_machine(CLASSES, "free", RIDGE, (1, 2), rank=1),
+    ),
+    "multiclass_matrix_nuclear": (
+        f"ridge={RIDGE} shape=1x2 tau=0.4",
+        lambda: multiclass.matrix_machine(CLASSES, "free", RIDGE, (1, 2), tau=0.4),
     ),
     "multiclass_truncated": (
         f"ridge={RIDGE} truncation=-0.5 big_m=derived",

@@ -81,13 +81,19 @@ CLOSED_FORMS: list[tuple[Edit, float]] = [
 
 
 @pytest.mark.parametrize(("edit", "optimum"), CLOSED_FORMS)
-def test_a_convex_term_is_solved_and_claimed(edit: Edit, optimum: float) -> None:
+def test_a_convex_term_is_solved_and_proven(edit: Edit, optimum: float) -> None:
     found = tm.solve(two(edit))
     assert found.solver == "clarabel"
     assert found.objective == pytest.approx(optimum, rel=1e-6, abs=1e-6)
-    assert found.certificate.verdict is Verdict.SOLVER_BOUND
-    assert found.bound is None
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    sense = -1 if edit is logs else 1
+    assert found.bound is not None
+    assert found.certificate.upper is not None
+    rounding = 1e-15 * abs(optimum)
+    assert sense * found.bound <= sense * optimum + rounding
+    assert sense * found.certificate.upper >= sense * optimum - rounding
     assert "exponential cone" in found.message
+    assert found.problem_class == "EXP"
 
 
 @pytest.mark.parametrize("edit", [cosh, logs, softmax, row_of_logs])

@@ -29,6 +29,7 @@ FIRST = {
     ProblemClass.QP: "clarabel",
     ProblemClass.SOCP: "clarabel",
     ProblemClass.SDP: "clarabel",
+    ProblemClass.EXP: "clarabel",
     ProblemClass.MILP: "highs",
     ProblemClass.MIQP: "scip",
     ProblemClass.MISOCP: "scip",
@@ -154,7 +155,7 @@ def test_no_commercial_solver_is_taken_unless_it_is_named(
         choose("auto", problem_class, form)
     free = next(name for name in ORDER[problem_class] if SOLVERS[name].free)
     assert f"install {SOLVERS[free].distribution}" in str(refusal.value)
-    if problem_class is not ProblemClass.SDP:
+    if problem_class not in (ProblemClass.SDP, ProblemClass.EXP):
         assert "or name gurobi" in str(refusal.value)
         assert choose("gurobi", problem_class, form).info.name == "gurobi"
 

@@ -79,7 +79,7 @@ ROWS: dict[str, tuple[Callable[[pyo.ConcreteModel], Any], ProblemClass]] = {
     "outside of a ball": (lambda m: m.f[0] ** 2 + m.f[1] ** 2 >= 1, LRCP),
     "outside of a ball, from above": (lambda m: -(m.f[0] ** 2) - m.x[0] ** 2 <= -1, LRCP),
     "cubic": (lambda m: m.x[0] ** 3 <= 1, NONCONVEX),
-    "exponential": (lambda m: pyo.exp(m.x[0]) <= 2, NONCONVEX),
+    "exponential": (lambda m: pyo.exp(m.x[0]) <= 2, ProblemClass.EXP),
 }
 GOALS: dict[str, tuple[Callable[[pyo.ConcreteModel], Any], dict[str, Any], ProblemClass]] = {
     "constant": (lambda m: 0.0 * m.x[0], {}, LP),
@@ -90,6 +90,8 @@ GOALS: dict[str, tuple[Callable[[pyo.ConcreteModel], Any], dict[str, Any], Probl
     "concave": (lambda m: -(m.x[0] ** 2), {}, NONCONVEX),
     "product": (lambda m: m.x[0] * m.x[1], {}, NONCONVEX),
     "saddle beside squares": (lambda m: m.f[0] ** 2 - 1e-3 * m.x[0] ** 2, {}, NONCONVEX),
+    "exponential": (lambda m: pyo.exp(m.x[0]), {}, ProblemClass.EXP),
+    "exponential, maximised": (lambda m: pyo.exp(m.x[0]), {"sense": pyo.maximize}, NONCONVEX),
     "quartic": (lambda m: m.x[0] ** 4, {}, NONCONVEX),
 }
 
@@ -100,7 +102,10 @@ def test_class_of_a_row(name: str) -> None:
     assert problem_class(with_row(rule)) is expected
 
 
-INTEGER = {LP: MILP, QP: MIQP, SOCP: MISOCP, LRCP: NONCONVEX, NONCONVEX: NONCONVEX}
+INTEGER = {
+    LP: MILP, QP: MIQP, SOCP: MISOCP, LRCP: NONCONVEX, NONCONVEX: NONCONVEX,
+    ProblemClass.EXP: NONCONVEX,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [pyo.Integers, pyo.Binary, pyo.NonNegativeIntegers])

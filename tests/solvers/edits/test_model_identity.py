@@ -28,6 +28,7 @@ FEW = points("overlapping", 4, n=6)
 MANY = points("overlapping", 6, n=14)
 SEPARABLE = points("separable", 4, n=8)
 CLASSES = class_points(2, n=7)
+MATRIX_CLASSES = class_points(2, n=7, d=4)
 MATRICES = matrix_points(1, n=10, shape=(2, 2))
 FEW_CLASSES = class_points(2, n=4)
 # Each feature separates by itself: without a row of the other one the dual is still bounded.
@@ -58,6 +59,8 @@ SUBJECTS = {
     "soft_margin_svc": Subject({"ridge": 0.05}, "w", ("ridge", 0.3)),
     "soft_margin_svc_dual": Subject({"ridge": 0.05}, "alpha", ("ridge", 0.3), rows="weight"),
     "kernel_soft_margin_svc": Subject({"ridge": 0.05}, "v", ("ridge", 0.3)),
+    "regularised_svc": Subject({"price": 0.05, "loss": "squared_hinge"}, "w", ("price", 0.3)),
+    "deviance_svc": Subject({"price": 0.05}, "w", ("price", 0.3), rows="score"),
     "weighted_svc": Subject({"ridge": 0.02, "pi": 0.5}, "w", ("pi", 0.42)),
     "nu_svc": Subject({"nu": 0.82}, "w", ("nu", 0.84), data=MANY, tilt=0.01, step=14),
     "nu_svc_dual": Subject({"nu": 0.85}, "alpha", ("nu", 0.95), rows="weight"),
@@ -111,6 +114,12 @@ SUBJECTS = {
         {"ridge": 0.1, "shape": "2x2", "tau": 0.4}, "w", ("tau", 0.9), data=MATRICES
     ),
     "multiclass_hinge": Subject({"ridge": 0.05}, "B", ("ridge", 0.3), data=CLASSES),
+    "multiclass_matrix_projection": Subject(
+        {"ridge": 0.05, "shape": "2x2", "rank": 1}, "B", ("ridge", 0.3), data=MATRIX_CLASSES
+    ),
+    "multiclass_matrix_nuclear": Subject(
+        {"ridge": 0.05, "shape": "2x2", "tau": 0.1}, "B", ("tau", 0.3), data=MATRIX_CLASSES
+    ),
     "multiclass_truncated": Subject(
         {"ridge": 0.05, "truncation": -0.5, "big_m": 30.0}, "B", ("ridge", 0.1), data=FEW_CLASSES
     ),
@@ -120,7 +129,7 @@ SUBJECTS = {
 }
 BOUNDED = ("max_margin_svc", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_polar",
            "min_cvar", "rsvm")  # fmt: skip
-CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
+CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP, ProblemClass.EXP}
 CONVEX_NAMES = [name for name in SUBJECTS if CATALOGUE[name].problem_class in CONVEX]
 MIXED_NAMES = [name for name in SUBJECTS if name not in CONVEX_NAMES]
 

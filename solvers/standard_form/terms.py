@@ -7,6 +7,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.core.base.expression import NamedExpressionData
+from pyomo.core.expr.base import ExpressionBase
 from pyomo.core.expr.numeric_expr import (
     DivisionExpression,
     LinearExpression,
@@ -19,11 +20,25 @@ from pyomo.core.expr.numeric_expr import (
 from pyomo.core.expr.numvalue import is_potentially_variable
 from pyomo.repn import generate_standard_repn
 
+from tightmargin.solvers.standard_form.expressions import known_value
+
 
 def only_objective(model: pyo.ConcreteModel) -> Any:
     """The active objective; None unless there is exactly one."""
     found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
     return found[0] if len(found) == 1 else None
+
+
+def nodes_of(e: Any) -> Iterator[Any]:
+    """An expression and its parts from the left, without numbers, variables and linear sums."""
+    left = [e]
+    while left:
+        part = left.pop()
+        if isinstance(part, MonomialTermExpression | LinearExpression):
+            continue
+        if isinstance(part, ExpressionBase | NamedExpressionData):
+            yield part
+            left += reversed(part.args)
 
 
 def parts_of(e: Any) -> list[tuple[Any, Any]]:
@@ -84,6 +99,12 @@ def _root(e: Any) -> Any:
 def is_constant(e: Any) -> bool:
     """Whether no variable occurs in an expression, fixed or not."""
     return not is_potentially_variable(e)
+
+
+def is_at_least_0(e: Any) -> bool:
+    """Whether a constant expression has a value now, which is not below 0."""
+    value = None if e is None else known_value(e)
+    return value is not None and value >= 0
 
 
 def is_affine(e: Any) -> bool:

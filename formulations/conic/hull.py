@@ -1,0 +1,138 @@
+"""The convex hull of one point's own problem under any quadratic norm.
+
+Cepeda, Gomez & Han 2024, (6) and Theorem 1: with the misclassification of one point (x, y) alone,
+
+    W_Q = {(w, z, t) : t >= w'Qw, z in {0, 1}, z = 1 or y <x, w> >= 1, z = 0 or y <x, w> <= 1},
+
+the hull is what the largest gamma with Q - gamma x x' semidefinite gives, gamma = 1 / (x' Q^-1 x).
+The theorem asks for a semidefinite Q; its inverse, and with it the proof, needs a definite one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+
+from tightmargin.formulations.common.hyperplane import (
+    add_hyperplane,
+    augmented,
+    augmented_weight,
+)
+from tightmargin.formulations.conic.strengthening import SAFETY
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import refuse_weights
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.modeling.semidefinite import lower_pairs
+from tightmargin.formulations.parameters import add_parameter, one_of, positive
+
+PRICED = ("penalised", "none")
+
+
+def checked_quadratic(quadratic: ArrayLike | None, k: int) -> Array:
+    """A symmetric positive definite matrix (k, k); the identity when left out.
+
+    Raises
+    ------
+    ValueError
+        Another shape, numbers that are not finite, no symmetry, or no definiteness.
+    """
+    if quadratic is None:
+        return np.eye(k)
+    try:
+        Q = np.asarray(quadratic, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"quadratic must be {k} x {k} numbers") from None
+    if Q.shape != (k, k) or not np.isfinite(Q).all():
+        raise ValueError(f"quadratic must be {k} x {k} finite numbers, got shape {Q.shape}")
+    if (Q != Q.T).any():
+        raise ValueError("quadratic must be symmetric")
+    smallest = float(np.linalg.eigvalsh(Q)[0])
+    if not smallest > 1e-10 * float(np.abs(Q).max()):
+        raise ValueError(f"quadratic must be positive definite: an eigenvalue is {smallest:.3g}")
+    return Q
+
+
+def checked_point(point: int, n: int) -> int:
+    """The number of a point, or a ValueError naming the argument."""
+    whole = isinstance(point, int | np.integer) and not isinstance(point, bool)
+    if not (whole and 0 <= point < n):
+        raise ValueError(f"point must be a whole number from 0 to {n - 1}, got {point!r}")
+    return int(point)
+
+
+def hull_strengthening(x: Array, Q: Array) -> float:
+    """The gamma of Theorem 1, a hair below it, so that rounding leaves the term convex.
+
+    Raises
+    ------
+    ValueError
+        The point is 0: no weight moves it, and there is no largest gamma.
+    """
+    size = float(x @ np.linalg.solve(Q, x))
+    if not size > 0:
+        raise ValueError("point is 0 and has no intercept: its score is 0 whatever w is")
+    return SAFETY / size
+
+
+def conic_hull(
+    data: TrainingData,
+    *,
+    penalty: float,
+    quadratic: ArrayLike | None = None,
+    point: int = 0,
+    intercept: str = "penalised",
+) -> pyo.ConcreteModel:
+    """Convex hull of the 0-1 problem of one point, under any quadratic norm.
+
+        min   w~'(Q - gamma x~ x~') w~ + gamma (2 u - 1) + penalty z + gamma (s + r)
+        s.t.  split      p - q + u = 1,     p, q >= 0            u = y <x~, w~>
+              inside     p^2 <= s z,        0 <= z <= 1
+              outside    q^2 <= r (1 - z),  s, r >= 0            gamma = 1 / (x~' Q^-1 x~)
+
+    x~ is the point with its constant entry, w~ = (w, b). The objective without penalty z is the t
+    of the theorem, so that any linear cost on w~ and z that is added keeps the optimum that z in
+    {0, 1} has. By itself it is min(penalty, gamma). conic_fixed takes all points, with Q the
+    identity. Weights of points are refused: one point is looked at.
+
+    Parameters
+    ----------
+    data : TrainingData
+    penalty : float
+        Price of z, positive.
+    quadratic : array (k, k), optional
+        Q, symmetric and positive definite, over w~; the identity when left out.
+    point : int
+        The number of the point.
+    intercept : "penalised" or "none"
+
+    Raises
+    ------
+    ValueError
+        A Q that is not symmetric and definite, a point that is not there or is 0; a free intercept,
+        for which Q is not definite.
+    """
+    one_of("intercept", intercept, PRICED)
+    refuse_weights("conic_hull", data)
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    add_parameter(m, "penalty", positive("penalty", penalty))
+    i, points = checked_point(point, data.n), np.asarray(augmented(data, intercept))
+    Q = checked_quadratic(quadratic, points.shape[1])
+    gamma = hull_strengthening(points[i], Q)
+    m.z = pyo.Var(bounds=(0, 1))
+    m.p, m.q, m.s, m.r = (pyo.Var(within=pyo.NonNegativeReals) for _ in range(4))
+    weight, x = augmented_weight(m), float(data.y[i]) * points[i]
+    u = pyo.quicksum(a * entry for a, entry in zip(x.tolist(), weight, strict=True))
+    m.split = pyo.Constraint(expr=m.p - m.q + u == 1)
+    m.inside = pyo.Constraint(expr=m.p**2 <= m.s * m.z)
+    m.outside = pyo.Constraint(expr=m.q**2 <= m.r * (1 - m.z))
+    hessian = Q - gamma * np.outer(x, x)
+    quadratic_term = pyo.quicksum(
+        hessian[j, k].item() * (1 if j == k else 2) * weight[j] * weight[k]
+        for j, k in lower_pairs(len(weight))
+    )
+    m.objective = pyo.Objective(
+        expr=quadratic_term + gamma * (2 * u - 1) + m.penalty * m.z + gamma * (m.s + m.r)
+    )
+    return m

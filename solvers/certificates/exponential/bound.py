@@ -1,0 +1,102 @@
+"""Bounds and points of models with exp, log and entropy in convex places.
+
+A term is a column t above a few affine functions, which are tangents at the point found and a
+little on each side of it: between those all slopes are to be had, so that multipliers can be made
+to leave nothing on free variables. The model with them in the place of the terms is an ordinary
+convex one, whose bound is proven as that of any, and the kernel says that it is one of the model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.canonical_form.conic_form import conic_multipliers
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certificates.exponential.tangents import (
+    outermost,
+    slopes_at,
+    start_of,
+    with_terms,
+)
+from tightmargin.solvers.certificates.model_bound import Bound, model_bound, of_clarabel
+from tightmargin.solvers.certificates.multiplier_search import ABOVE, larger
+from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.deadline import is_over
+from tightmargin.solvers.proofs.exponential.affine_minorants import (
+    Minorised,
+    minorised,
+    of_the_model,
+)
+from tightmargin.solvers.proofs.exponential.points import proven_exponential_point
+from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.weak_duality import proven_bound
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.exponential_terms import (
+    ExponentialForm,
+    exponential_form,
+)
+
+ROUNDS = 3
+
+
+def exponential_bound(case: Case, x: Array) -> Bound:
+    """The best bound from tangents near a point, and from those at the optima that they lead to."""
+    read = exponential_form(case.form)
+    if read is None or read.form.nonlinear or not Subject(read.form).classification.convex:
+        return Bound(reason=f"no convex relaxation: {case.classification.reason}")
+    at, best = start_of(read, x), Bound(reason="no bound is proven")
+    slopes = outermost(read)
+    known = read.form.objective.varying(at)
+    for _ in range(ROUNDS):
+        slopes += slopes_at(read, at)
+        proof = minorised(case.form, slopes)
+        if proof is None:
+            return best
+        bound, nearer = _bound_of(case, read, proof, known)
+        best = best.better(bound)
+        if case.closes(known + case.constant, best.proof) or is_over() or nearer is None:
+            return best
+        at = with_terms(read, nearer)
+    return best
+
+
+def exponential_point(case: Case, x: Array) -> FeasiblePoint | None:
+    """A feasible point near one that is nearly so, and what it costs."""
+    read = exponential_form(case.form)
+    if read is None or read.form.nonlinear or not np.isfinite(x).all():
+        return None
+    at = start_of(read, x)
+    found = proven_exponential_point(case.form, at)
+    if found is not None and found.exact:
+        return found
+    proof = minorised(case.form, slopes_at(read, at))
+    if proof is None:
+        return found
+    subject = Subject(proof.form)
+    if subject.classification.convex:
+        near = exact_point(proof.form, subject.classification, at, case.limits)
+        if near is not None and near.x is not None:
+            repaired = proven_exponential_point(case.form, near.x, near.rational)
+            if repaired is not None and repaired.exact:
+                return repaired
+    return found
+
+
+def _bound_of(
+    case: Case, read: ExponentialForm, proof: Minorised, known: float
+) -> tuple[LowerBound | None, Array | None]:
+    """The bound of the model with affine functions, as one of the model, and its optimum."""
+    inner = Case(read.model, Subject(proof.form), None, case.limits)
+    other = of_clarabel(inner)
+    if isinstance(other, str):
+        return None, None
+    x, duals = other
+    # Values of terms are free, and there are as many as points: limits are cheaper than exactness.
+    z = conic_multipliers(inner.conic, duals)
+    found = proven_bound(inner.subject, x, z, known + abs(known) * ABOVE)
+    if found is None or not case.closes(known + case.constant, of_the_model(proof, found)):
+        found = larger(found, model_bound(inner, Claim(Status.OPTIMAL, x=x, duals=duals)).proof)
+    return (None if found is None else of_the_model(proof, found)), x

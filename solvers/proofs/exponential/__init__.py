@@ -1,0 +1,1 @@
+"""Proofs about exp, log and entropy: rational enclosures, and affine functions below them."""

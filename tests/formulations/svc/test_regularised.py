@@ -1,0 +1,120 @@
+"""Losses of Table 1 in Lee 2020 with three regularisers, against cvxpy, sklearn, closed forms."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import tightmargin as tm
+from tests.references import losses
+from tests.references.reference_solutions import points
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.formulations.svc.losses import LOSSES, REGULARISERS
+from tightmargin.solvers.proofs.verdict import Verdict
+
+DATA = points("overlapping", 1, n=10, d=3)
+WEIGHTED = tm.TrainingData(DATA.X, DATA.y, sample_weight=[2, 1, 3, 1, 2, 3, 1, 0.5, 1, 2])
+PRICE, BEND, GROUPS = 0.07, 0.4, ("first", 2, "first")
+CLASSES = {"ridge": "QP", "l1": "QP", "group": "SOCP"}
+
+
+def built(loss: str, regulariser: str, mode: str, data: Any = WEIGHTED) -> pyo.ConcreteModel:
+    groups = GROUPS if regulariser == "group" else None
+    words: dict[str, Any] = {"price": PRICE, "regulariser": regulariser, "groups": groups}
+    if loss == "deviance":
+        return tm.deviance_svc(data, intercept=mode, **words)
+    return tm.regularised_svc(data, loss=loss, bend=BEND, intercept=mode, **words)
+
+
+@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
+@pytest.mark.parametrize(
+    ("loss", "regulariser"), list(itertools.product((*LOSSES, "deviance"), REGULARISERS))
+)
+def test_optimum_is_that_of_the_witness(loss: str, regulariser: str, mode: str) -> None:
+    found = tm.solve(built(loss, regulariser, mode))
+    expected = losses.regularised(
+        WEIGHTED, mode, loss, PRICE, regulariser, bend=BEND, groups=GROUPS
+    )
+    assert found.objective == pytest.approx(expected, rel=1e-7)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.level == "paper"
+    kind = "EXP" if loss == "deviance" else CLASSES[regulariser]
+    assert found.problem_class == ("LP" if (loss, regulariser) == ("hinge", "l1") else kind)
+
+
+def test_deviance_is_logistic_regression() -> None:
+    found = tm.solve(tm.deviance_svc(DATA, price=0.05))
+    fitted = LogisticRegression(C=1 / (2 * 0.05 * DATA.n), tol=1e-12, max_iter=100_000)
+    fitted.fit(DATA.X, DATA.y)
+    assert found.values["w"] == pytest.approx(fitted.coef_[0], abs=1e-4)
+    assert found.values["b"] == pytest.approx(fitted.intercept_[0], abs=1e-4)
+
+
+def test_squared_loss_is_a_linear_system() -> None:
+    """Without an intercept (n price I + X'X) w = X'y, as (1 - y f)^2 = (y - f)^2."""
+    found = tm.solve(tm.regularised_svc(DATA, loss="squared", price=PRICE, intercept="none"))
+    X, y = DATA.X, DATA.y
+    w = np.linalg.solve(DATA.n * PRICE * np.eye(DATA.d) + X.T @ X, X.T @ y)
+    assert found.values["w"] == pytest.approx(w, rel=1e-7)
+
+
+def test_a_wide_parabola_is_the_squared_hinge_and_a_narrow_one_the_hinge() -> None:
+    """2 h times the huberised loss is the squared hinge where no point is below 1 - h."""
+    h, price = 100.0, 0.05
+    wide = tm.solve(tm.regularised_svc(DATA, loss="huberised", price=price / (2 * h), bend=h))
+    squared = tm.solve(tm.regularised_svc(DATA, loss="squared_hinge", price=price))
+    assert 2 * h * wide.objective == pytest.approx(squared.objective, rel=1e-6)
+    narrow = tm.solve(tm.regularised_svc(DATA, loss="huberised", price=price, bend=1e-3))
+    hinge = tm.solve(tm.soft_margin_svc(DATA, ridge=price))
+    assert hinge.objective - 5e-4 <= narrow.objective <= hinge.objective + 1e-9
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, "deviance"])
+def test_a_kernel_matrix_is_its_points(loss: str) -> None:
+    kernel = gram_data(DATA, kernel="linear")
+    words: dict[str, Any] = {"price": PRICE}
+    build: Any = tm.deviance_svc if loss == "deviance" else tm.regularised_svc
+    words |= {} if loss == "deviance" else {"loss": loss}
+    ours, points_alone = tm.solve(build(kernel, **words)), tm.solve(build(DATA, **words))
+    assert ours.certificate.verdict is Verdict.CERTIFIED
+    assert ours.objective == pytest.approx(points_alone.objective, rel=1e-6)
+
+
+def test_an_edited_deviance_model_is_proven_too() -> None:
+    model = tm.deviance_svc(DATA, price=PRICE)
+    model.small = pyo.Constraint(expr=model.w[0] >= 0.1)
+    found, before = tm.solve(model), tm.solve(tm.deviance_svc(DATA, price=PRICE))
+    assert before.values["w"][0] < 0.1
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.level == "model"
+    assert found.bound > before.objective
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"loss": "hinges"}, "loss must be one of .*did you mean hinge"),
+        ({"regulariser": "l2"}, "regulariser must be one of"),
+        ({"price": 0.0}, "price must be a positive"),
+        ({"bend": -1.0}, "bend must be a positive"),
+        ({"groups": [1, 1]}, "groups must be 3 labels"),
+        ({"groups": [1, float("nan"), 2]}, "groups must be 3 labels"),
+        ({"regulariser": "group"}, "group needs groups: 3 labels"),
+        ({"regulariser": "group", "groups": [1, 2]}, "groups must be 3 labels"),
+        ({"regulariser": "group", "groups": "aab"}, "groups must be 3 labels"),
+        ({"regulariser": "group", "groups": [[1], [2], [1]]}, "groups must be 3 labels"),
+    ],
+)
+def test_a_bad_word_is_refused_by_name(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tm.regularised_svc(DATA, **({"loss": "hinge", "price": 1.0} | words))
+
+
+def test_features_of_a_kernel_are_not_selected() -> None:
+    with pytest.raises(ValueError, match="kernel matrix has none: take ridge"):
+        tm.deviance_svc(gram_data(DATA, kernel="rbf", width=1.0), price=1.0, regulariser="l1")

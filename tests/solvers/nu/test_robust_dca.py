@@ -1,0 +1,99 @@
+"""The extended robust SVM against all choices of outliers, and its d.c. algorithm against both."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tightmargin.formulations.nu.extended_robust import extended_robust_svc, robust_risk
+from tightmargin.solvers.nu.robust_dca import robust_dca
+from tightmargin.solvers.proofs.verdict import Verdict
+
+N = 10
+
+
+def noisy(seed: int) -> tm.TrainingData:
+    """Two classes apart, two points of which are far on the wrong side."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(N) < N // 2, 1.0, -1.0)
+    X = 1.5 * y[:, None] + rng.standard_normal((N, 2))
+    X[0], X[-1] = [-6.0, -5.0], [7.0, 2.0]
+    return tm.TrainingData(X, y)
+
+
+def by_all_outliers(data: tm.TrainingData, nu: float, count: int, mode: str) -> float:
+    """The least of the convex problems of all points but `count`, in cvxpy."""
+    columns = data.X if mode == "none" else np.hstack([data.X, np.ones((data.n, 1))])
+    least = np.inf
+    for out in itertools.combinations(range(data.n), count):
+        kept = np.setdiff1d(np.arange(data.n), out)
+        w, rho = cp.Variable(columns.shape[1]), cp.Variable()
+        u = cp.multiply(data.y[kept], columns[kept] @ w)
+        goal = -(nu - count / data.n) * rho + cp.sum(cp.pos(rho - u)) / data.n
+        problem = cp.Problem(cp.Minimize(goal), [cp.norm(w) <= 1])
+        least = min(least, float(problem.solve(solver=cp.CLARABEL)))
+    return least
+
+
+@pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (2, "none")])
+def test_the_optimum_is_the_best_choice_of_outliers(seed: int, mode: str) -> None:
+    data, nu, mu = noisy(seed), 0.6, 0.2
+    found = tm.solve(
+        extended_robust_svc(data, nu=nu, mu=mu, intercept=mode), method="branch-and-bound"
+    )
+    expected = by_all_outliers(data, nu, 2, mode)
+    assert expected < 0  # the ball is the sphere
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective == pytest.approx(expected, rel=1e-6)
+    w, b = found.values["w"], float(found.values["b"]) if mode == "penalised" else 0.0
+    risk, q = robust_risk(data, w, b, nu=nu, mu=mu)
+    assert risk == pytest.approx(expected, rel=1e-5)
+    assert np.count_nonzero(q) == 2
+    local = robust_dca(data, nu=nu, mu=mu, intercept=mode, starts=6)
+    assert local.risk >= found.bound - 1e-9
+    assert local.risk == pytest.approx(expected, rel=1e-5)
+    assert local.ends.min() == local.risk
+    assert sorted(local.outliers) == [0, N - 1]
+
+
+def test_without_outliers_it_is_the_extended_nu_machine() -> None:
+    data = noisy(3)
+    ours = tm.solve(extended_robust_svc(data, nu=0.7, mu=0.0, intercept="none"))
+    ball = tm.solve(tm.extended_nu_svc_ball(data, nu=0.7, intercept="none"))
+    assert ours.objective == pytest.approx(ball.objective, rel=1e-6, abs=1e-8)
+
+
+def test_the_risk_is_a_difference_of_two_tails() -> None:
+    """CVaR of the worst share s of n errors, added up from its definition as a least value."""
+    data, w, b = noisy(4), np.array([0.6, -0.8]), 0.2
+    errors = -data.y * (data.X @ w + b)
+
+    def tail(share: float) -> float:
+        return min(share * a + np.maximum(errors - a, 0).sum() / N for a in errors)
+
+    for nu, mu in ((0.75, 0.3), (0.5, 0.0), (1.0, 0.1)):
+        found, _ = robust_risk(data, w, b, nu=nu, mu=mu)
+        assert found == pytest.approx(tail(nu) - (tail(mu) if mu else 0.0), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"mu": 0.25}, "mu must be a whole number of points"),
+        ({"mu": 0.6}, "mu must be below nu"),
+        ({"nu": 1.5}, "nu must lie in"),
+        ({"mu": -0.1}, "mu must be a positive"),
+        ({"intercept": "free"}, "intercept must be one of penalised, none"),
+    ],
+)
+def test_a_bad_word_is_refused_by_name(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        extended_robust_svc(noisy(1), **({"nu": 0.6, "mu": 0.2} | words))
+    if "intercept" not in words:
+        with pytest.raises(ValueError, match=r"starts|mu|nu"):
+            robust_dca(noisy(1), **({"nu": 0.6, "mu": 0.2, "starts": 0} | words))

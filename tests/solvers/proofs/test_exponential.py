@@ -1,0 +1,229 @@
+"""exp and log in the kernel, against decimal arithmetic of 60 digits and against closed forms."""
+
+from __future__ import annotations
+
+import math
+import random
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tightmargin.solvers.proofs.exponential.affine_minorants import (
+    constant_below,
+    minorised,
+    of_the_model,
+)
+from tightmargin.solvers.proofs.exponential.enclosures import exp_between, log_between
+from tightmargin.solvers.proofs.exponential.points import proven_exponential_point, value_above
+from tightmargin.solvers.proofs.statement import SEAL, LowerBound
+from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.weak_duality import proven_bound
+from tightmargin.solvers.standard_form.exponential_terms import (
+    ENTROPY,
+    EXP,
+    LOG,
+    SUM,
+    Part,
+    Term,
+    exponential_form,
+)
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+
+DIGITS = 60
+SLACK = Decimal(10) ** -50  # of decimal arithmetic itself
+
+
+def decimal(number: Fraction | float) -> Decimal:
+    exact = Fraction(number)
+    return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+
+def numbers(seed: int, count: int = 400) -> list[float]:
+    """Of all sizes and signs, with those at which series begin and end."""
+    rng = random.Random(seed)
+    wild = [rng.choice((-1, 1)) * 10 ** rng.uniform(-25, 2.8) for _ in range(count)]
+    return [*wild, 0.0, 1.0, -1.0, 708.9, -744.0, math.log(2), -math.log(2), 5 * math.log(2)]
+
+
+def test_exp_lies_between_its_ends() -> None:
+    with localcontext() as context:
+        context.prec = DIGITS
+        for x in numbers(1):
+            low, high = exp_between(Fraction(x))
+            truth = Decimal(x).exp()
+            assert high is not None
+            assert decimal(low) <= truth * (1 + SLACK)
+            assert truth <= decimal(high) * (1 + SLACK)
+            assert high - low <= high * Fraction(1, 2**120)
+
+
+def test_log_lies_between_its_ends() -> None:
+    near_one = [math.nextafter(1, 0), math.nextafter(1, 2), 2.0, 0.5, 5e-324, 1.7e308]
+    with localcontext() as context:
+        context.prec = DIGITS
+        for y in [abs(x) for x in numbers(2) if x] + near_one:
+            low, high = log_between(Fraction(y))
+            truth = Decimal(y).ln()
+            assert decimal(low) - SLACK <= truth <= decimal(high) + SLACK
+            assert high - low <= Fraction(1, 2**140)
+
+
+def test_beyond_the_doubles_exp_has_one_end() -> None:
+    low, high = exp_between(Fraction(10**9))
+    assert high is None
+    assert low > 10**307
+    low, high = exp_between(Fraction(-(10**9)))
+    assert low == 0
+    assert high is not None
+    assert high < Fraction(1, 10**320)
+
+
+@pytest.mark.parametrize("y", [Fraction(0), Fraction(-1, 3)])
+def test_no_logarithm_of_what_is_not_positive(y: Fraction) -> None:
+    with pytest.raises(ValueError, match="is no number"):
+        log_between(y)
+
+
+def phi(term: Term, p: list[float]) -> Decimal:
+    first = Decimal(p[0])
+    if term.kind == EXP:
+        return first.exp()
+    if term.kind == LOG:
+        return -first.ln()
+    if term.kind == ENTROPY:
+        return first * first.ln()
+    parts = zip(term.parts, p, strict=True)
+    return sum((Decimal(part.c) * Decimal(each).exp() for part, each in parts), Decimal(0)).ln()
+
+
+def of_kind(kind: str, c: tuple[float, ...] = (1.0,)) -> Term:
+    return Term(kind, 9, tuple(Part(each, k, 1.0) for k, each in enumerate(c)))
+
+
+def shares(rng: np.random.Generator, count: int) -> list[float]:
+    """Whole parts of 1024: they add up to 1 exactly."""
+    cuts = np.sort(rng.integers(0, 1025, count - 1))
+    return (np.diff([0, *cuts, 1024]) / 1024).tolist()
+
+
+TERMS = [of_kind(EXP), of_kind(LOG), of_kind(ENTROPY), of_kind(SUM, (1.0, 0.3, 7.0))]
+
+
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.kind)
+def test_no_term_is_below_its_affine_functions_nor_above_its_value(term: Term) -> None:
+    """Slopes of all sizes; at the point where they touch, the two are the same to rounding."""
+    rng = np.random.default_rng(3)
+    with localcontext() as context:
+        context.prec = DIGITS
+        for _ in range(300):
+            if term.kind == SUM:
+                s = shares(rng, 3)
+                touching = [
+                    math.log(max(e, 1e-9) / q.c) for e, q in zip(s, term.parts, strict=True)
+                ]
+            else:
+                wild = float(rng.choice((1e-9, 0.3, 2.0, 40.0)) * rng.uniform(0.5, 2))
+                s = [wild * float(rng.choice((-1, 1))) if term.kind == ENTROPY else wild]
+                touching = [
+                    {EXP: math.log(wild), LOG: 1 / wild, ENTROPY: math.exp(s[0] - 1)}[term.kind]
+                ]
+            constant = constant_below(term, s)
+            assert constant is not None
+            sign = -1 if term.kind == LOG else 1
+            for p in (touching, [abs(float(rng.normal())) + 1e-3 for _ in term.parts]):
+                line = sum(
+                    (sign * Decimal(a) * Decimal(b) for a, b in zip(s, p, strict=True)), Decimal(0)
+                ) + Decimal(constant)
+                value = phi(term, p)
+                assert line <= value + abs(value) * SLACK + SLACK
+                if p is touching and min(s) != 0:
+                    assert float(value - line) <= 1e-13 * max(1, abs(float(value)), abs(constant))
+                above = value_above(term, np.array([*p, *[0.0] * 9]), {})
+                assert above is not None
+                assert Decimal(above) >= value - abs(value) * SLACK - SLACK
+                assert above == pytest.approx(float(value), rel=1e-13, abs=1e-30)
+
+
+@pytest.mark.parametrize(
+    ("term", "s"),
+    [
+        (of_kind(EXP), [-1.0]), (of_kind(EXP), [math.nan]), (of_kind(EXP), []),
+        (of_kind(LOG), [0.0]), (of_kind(LOG), [-2.0]), (of_kind(ENTROPY), [math.inf]),
+        (of_kind(ENTROPY), [1e4]), (of_kind(SUM, (1.0, 1.0)), [0.5, 0.5 - 2**-53]),
+        (of_kind(SUM, (1.0, 1.0)), [1.5, -0.5]),
+    ],
+)  # fmt: skip
+def test_what_is_no_multiplier_has_no_constant(term: Term, s: list[float]) -> None:
+    assert constant_below(term, s) is None
+
+
+def model() -> StandardForm:
+    """log(exp(x) + exp(-x)) + exp(2x + y) - log(y) + 5: one column twice in a sum."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(-2, 2)), pyo.Var(bounds=(0.1, 3))
+    e = pyo.exp
+    m.goal = pyo.Objective(expr=pyo.log(e(m.x) + e(-m.x)) + e(2 * m.x + m.y) - pyo.log(m.y) + 5)
+    return standard_form(m)
+
+
+def value(x: float, y: float) -> float:
+    return math.log(math.exp(x) + math.exp(-x)) + math.exp(2 * x + y) - math.log(y)
+
+
+def test_lying_slopes_and_multipliers_prove_nothing_false() -> None:
+    """Whatever is given, no bound exceeds any value, and no point is cheaper than it is."""
+    form = model()
+    read = exponential_form(form)
+    assert read is not None
+    rng = np.random.default_rng(5)
+    grid = [value(x, y) for x in np.linspace(-2, 2, 81) for y in np.linspace(0.1, 3, 81)]
+    best = -math.inf
+    for _ in range(150):
+        slopes: list[Any] = []
+        for number, term in enumerate(read.terms):
+            for _ in range(3):
+                wild = rng.exponential(1.0, len(term.parts)) * 10.0 ** rng.integers(-3, 2)
+                some = shares(rng, 2) if term.kind == SUM and rng.random() < 0.8 else wild.tolist()
+                slopes.append((number, some))
+        proof = minorised(form, slopes)
+        assert proof is not None
+        subject = Subject(proof.form)
+        z = np.abs(rng.normal(size=len(subject.conic.b))) * 10.0 ** rng.integers(-3, 2)
+        bound = proven_bound(subject, rng.normal(size=proof.form.n), z, None)
+        if bound is not None:
+            found = of_the_model(proof, bound)
+            assert isinstance(found, LowerBound)
+            assert found.subject is form
+            best = max(best, found.varying)
+            assert found.varying <= min(grid)
+        x, y = rng.uniform(-2, 2), rng.uniform(0.1, 3)
+        full = rng.normal(size=read.form.n)
+        full[read.columns] = x, y
+        point = proven_exponential_point(form, full)
+        assert point is not None
+        assert point.exact
+        assert point.varying >= value(x, y) - 1e-12
+        assert point.varying == pytest.approx(value(x, y), rel=1e-12)
+    assert best > -math.inf
+
+
+def test_a_point_outside_its_domain_is_none() -> None:
+    form = model()
+    read = exponential_form(form)
+    assert read is not None
+    full = np.zeros(read.form.n)
+    full[read.columns] = 0.0, -0.5
+    assert proven_exponential_point(form, full) is None
+
+
+def test_a_bound_of_another_model_is_refused() -> None:
+    first, second = minorised(model(), [(0, [1.0, 0.0])]), minorised(model(), [(0, [1.0, 0.0])])
+    assert first is not None
+    assert second is not None
+    other = LowerBound(subject=second.form, words="", seal=SEAL, varying=0.0)
+    with pytest.raises(ValueError, match="another model"):
+        of_the_model(first, other)
