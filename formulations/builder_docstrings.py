@@ -63,7 +63,8 @@ VALUES = {
     "w_ref": '"mean_difference"',
 }  # fmt: skip
 # Below 0.51 the optimum of these is w = 0.
-OWN = {name: {"nu": "0.6"} for name in ("nu_svc", "nu_svc_dual", "extended_nu_svc_dual")}
+ABOVE = ("nu_svc", "nu_svc_dual", "extended_nu_svc_ball", "extended_nu_svc_dual")
+OWN = {name: {"nu": "0.6"} for name in ABOVE}
 SEPARABLE = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [3, 2], [4, 4]], [-1, -1, -1, 1, 1])"
 OVERLAPPING = "tm.TrainingData([[0, 0], [1, 3], [2, 1], [1, 1], [4, 4]], [-1, -1, -1, 1, 1])"
 CLASS_MATRICES = (

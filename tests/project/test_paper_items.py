@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
+from pydoc import locate
 from typing import Any
 
 import pytest
 
-import tightmargin as tm
 from docs.generate.entries import NAMES
 from docs.generate.items import Item, items, numbered, section, single
 from tightmargin.formulations.catalogue import CATALOGUE
@@ -51,10 +51,7 @@ def functions(file: str) -> set[str]:
 
 
 def resolved(name: str) -> Any:
-    found: Any = tm
-    for part in name.removeprefix("tm.").split("."):
-        found = getattr(found, part)
-    return found
+    return locate(name.replace("tm.", "tightmargin.", 1) if name.startswith("tm.") else name)
 
 
 @pytest.mark.parametrize("item", ALL)
