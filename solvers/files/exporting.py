@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.errors import InvalidExpressionError
 from pyomo.opt import ProblemFormat
 
 from tightmargin.formulations.modeling.semidefinite import psd_entries
@@ -81,7 +82,13 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         return path
     model = without_disjunctions(model) if suffix == ".nl" else prepared(model)
     labels: dict[str, Any] = {"symbolic_solver_labels": True}
-    model.write(str(path), format=PYOMO[suffix], io_options=labels)
+    try:
+        model.write(str(path), format=PYOMO[suffix], io_options=labels)
+    except InvalidExpressionError as error:
+        path.unlink(missing_ok=True)
+        raise ValueError(
+            f"{error}; lp and mps files state affine and quadratic functions: write nl"
+        ) from error
     if suffix == ".lp":
         _mend_lp(path, model)
     return path

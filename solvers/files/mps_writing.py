@@ -23,7 +23,9 @@ def mps_text(form: StandardForm) -> str:
     """
     odd = [*(row.data.name for row in form.psd), *(part.name for part in form.nonlinear)]
     if odd:
-        raise ValueError(f"{odd[0]} is neither affine nor quadratic, which mps files cannot state")
+        raise ValueError(
+            f"{odd[0]} is neither affine nor quadratic, which mps files cannot state: write nl"
+        )
     return "\n".join(_Writer(form).lines()) + "\n"
 
 

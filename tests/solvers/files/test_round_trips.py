@@ -17,6 +17,7 @@ TEXT = (".lp", ".mps")
 CONIC = (".cbf", ".task", ".ptf", ".jtask", ".dat-s")
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 BENT = (ProblemClass.NONCONVEX, ProblemClass.LRCP)
+BEYOND_QUADRATIC = ("deviance_svc",)
 EXACT = 1e-13  # factors of cones are rounded, nothing else is
 
 
@@ -38,7 +39,7 @@ def test_a_formulation_comes_back_from_every_format_that_holds_it(
     model = built(name, TRIALS[name].intercepts[0])
     for suffix in (*TEXT, ".cbf", ".task", ".dat-s"):
         file = tmp_path / f"model{suffix}"
-        if holds(suffix, CATALOGUE[name].problem_class):
+        if holds(suffix, CATALOGUE[name].problem_class) and name not in BEYOND_QUADRATIC:
             found = same(model, tm.export(model, file))
             assert found, f"{suffix}: {found}"
             assert (found.columns_by, found.largest <= EXACT) == ("name", True), suffix
