@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.canonical_form.classification import classify
@@ -60,8 +61,14 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     read = exponential_form(form)
     assert read is not None
     conic = _with_cones(conic_form(read.form, classify(read.form)), read)
-    size = _size(conic)
-    scaled = replace(conic, P=conic.P / size, q=conic.q / size, offset=conic.offset / size)
+    units = _units(conic, read)
+    columns = sp.diags(units)
+    P, q = columns @ conic.P @ columns, conic.q * units
+    size = _size(P, q)
+    scaled = replace(
+        conic, P=(P / size).tocsc(), q=q / size, offset=conic.offset / size,
+        A=(conic.A @ columns).tocsc(),
+    )  # fmt: skip
     claim = clarabel.run_conic(scaled, len(read.form.rows), limits)
     message = f"{claim.message}, {WORDS}" if claim.message else WORDS
     claim = replace(
@@ -71,16 +78,29 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     )  # fmt: skip
     if claim.x is None:
         return claim
-    x = claim.x.copy()
+    x = claim.x * units
     inside = read.logarithms
     x[inside] = np.maximum(x[inside], LEAST)
     return replace(claim, x=x[read.columns])
 
 
-def _size(conic: ConicForm) -> float:
+def _size(P: sp.csc_matrix, q: Array) -> float:
     """A power of two near the largest cost: Clarabel's tolerances are absolute below 1."""
-    largest = max(np.abs(conic.q).max(initial=0.0), np.abs(conic.P.data).max(initial=0.0))
+    largest = max(np.abs(q).max(initial=0.0), np.abs(P.data).max(initial=0.0))
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
+
+
+def _units(conic: ConicForm, read: ExponentialForm) -> Array:
+    """Powers of two that bring the entries of a column near 1; 1 where a term is looked at.
+
+    Entries of data in units of 1e6 stand beside those of exponents, which have no unit.
+    """
+    largest = abs(conic.A).max(axis=0).toarray().ravel()
+    units = np.ldexp(1.0, -np.frexp(np.where(largest > 0, largest, 1.0))[1])
+    held = {part.column for term in read.terms for part in term.parts if part.column >= 0}
+    units[[*held, *(term.value for term in read.terms)]] = 1.0
+    units[read.form.n :] = 1.0
+    return units
 
 
 def _with_cones(conic: ConicForm, read: ExponentialForm) -> ConicForm:

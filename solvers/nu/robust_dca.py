@@ -56,8 +56,8 @@ def robust_dca(
     """Run the d.c. algorithm from the machine that keeps all points, and from random outliers.
 
     A step gives up the mu n points with the worst errors and solves the convex problem that is
-    left; the risk falls until the points stay the same. Where it ends is a local optimum, and how
-    far from the best is what extended_robust_svc proves.
+    left; the risk falls until the points stay the same. Where it ends is a local optimum, w = 0
+    with a risk of 0 among them, and how far from the best is what extended_robust_svc proves.
 
     Parameters
     ----------

@@ -126,10 +126,8 @@ def regularised(rng: np.random.Generator, data: Any, mode: str) -> Question:
         one_of(rng, 2.0**-6, 0.125, 1.0),
         str(rng.choice(sorted(set(LOSSES) - {"deviance"}))),
     )
-    regulariser = "ridge" if isinstance(data, tm.GramData) else str(rng.choice(["ridge", "l1"]))
-    value = lambda: losses.regularised(data, mode, loss, price, regulariser)  # noqa: E731
-    words = {"price": price, "loss": loss, "regulariser": regulariser}
-    return Question(words, value, {"price": 2 if regulariser == "ridge" else 1}, 0)
+    value = lambda: losses.regularised(data, mode, loss, price)  # noqa: E731
+    return Question({"price": price, "loss": loss}, value, {"price": 2}, 0)
 
 
 def deviance(rng: np.random.Generator, data: Any, mode: str) -> Question:

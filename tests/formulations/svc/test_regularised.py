@@ -85,6 +85,17 @@ def test_a_kernel_matrix_is_its_points(loss: str) -> None:
     assert ours.objective == pytest.approx(points_alone.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("exponent", [-20, 20])
+def test_units_of_the_points_change_nothing_in_the_deviance(exponent: int) -> None:
+    """In s X the weights are w / s: a ridge falls by s^2."""
+    s = 2.0**exponent
+    data = tm.TrainingData(DATA.X * s, DATA.y)
+    scaled = tm.solve(tm.deviance_svc(data, price=PRICE * s**2))
+    plain = tm.solve(tm.deviance_svc(DATA, price=PRICE))
+    assert scaled.certificate.verdict is Verdict.CERTIFIED
+    assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
+
+
 def test_an_edited_deviance_model_is_proven_too() -> None:
     model = tm.deviance_svc(DATA, price=PRICE)
     model.small = pyo.Constraint(expr=model.w[0] >= 0.1)
