@@ -51,6 +51,8 @@ SEARCH_FACTS = {
     "expected_gap": "what theory promises of sgd: no more than this, in the mean over the draws",
     "rounds": "rounds of the hull engine or of the cutting plane loop",
     "linear_programs": "how many it solved",
+    "cuts_until_no_face": "cuts until no face of the polytope was left",
+    "faces": "faces that strategy literal met: cuts before, dimension, tight rows, its cut",
     "cuts": "how many it used",
     "starts": "directions that local searches started from, or starts of a heuristic",
     "start_values": "objective at which each start of a heuristic ended",

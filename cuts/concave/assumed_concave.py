@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.cuts.concave.explicit_rows import ExplicitRows
+from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.problem import cut_at, local_vertex, step_of_function
 from tightmargin.formulations.data.arrays import Array

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.cover.box_cover import BoxCover
-from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence
+from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence
+from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
 from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers
 from tightmargin.solvers.proofs.cover.linear_limits import Limit, SquareLimit
 from tightmargin.solvers.proofs.cover.squares import Directions
@@ -56,18 +57,31 @@ def unscaled_cover(cover: BoxCover, scale: Scaling) -> BoxCover:
 
 def unscaled_cuts(sequence: CutSequence, scale: Scaling) -> CutSequence:
     """Concavity cuts of the original model."""
-    rows, more = np.split(sequence.multipliers, [len(scale.rows)])
-    if sequence.part:  # the last one is of the cutoff on the objective
-        more = np.append(more[:-1], more[-1] / scale.objective)
     # Of a quadratic row nothing but its sign counts, and the cutoff is that of the objective.
     return replace(
         sequence,
         directions=_directions(sequence.directions, scale),
         limits=tuple(_limit(limit, scale) for limit in sequence.limits),
         gamma=float(sequence.gamma * scale.objective),
-        cuts=tuple(replace(cut, normal=cut.normal / scale.columns) for cut in sequence.cuts),
-        multipliers=np.concatenate([rows * scale.rows, more]),
+        cuts=tuple(_cut(cut, scale, sequence.part) for cut in sequence.cuts),
+        multipliers=_multipliers(sequence.multipliers, scale, sequence.part),
     )
+
+
+def _cut(cut: ConcavityCut | FacialCut, scale: Scaling, part: int) -> ConcavityCut | FacialCut:
+    normal = cut.normal / scale.columns
+    if isinstance(cut, ConcavityCut):
+        return replace(cut, normal=normal)
+    others = tuple((side, _multipliers(y, scale, part)) for side, y in cut.others)
+    return replace(cut, normal=normal, others=others)
+
+
+def _multipliers(given: Array, scale: Scaling, part: int) -> Array:
+    """Of rows, cuts and the cutoff, if there is one; what they bound is left as it is."""
+    rows, more = np.split(given, [len(scale.rows)])
+    if part:  # the last one is of the cutoff on the objective
+        more = np.append(more[:-1], more[-1] / scale.objective)
+    return np.concatenate([rows * scale.rows, more])
 
 
 def _directions(given: Directions, scale: Scaling) -> Directions:

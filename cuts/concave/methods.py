@@ -13,12 +13,14 @@ from tightmargin.cuts.concave.outcome import (
     outcome_of,
 )
 from tightmargin.cuts.concave.reading import read_concave
+from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.model_methods.registry import ModelMethod, register_model_method
 
-NODE_LIMIT, CUT_LIMIT = "node_limit", "cut_limit"
+NODE_LIMIT, CUT_LIMIT, STRATEGY = "node_limit", "cut_limit", "strategy"
+STRATEGIES = ("concavity", "literal")
 # Directions up to which auto tries branch and cut before a solver: there it is faster too.
 MOST_DIRECTIONS = 8
 MOST_COLUMNS = 300
@@ -70,9 +72,10 @@ def cutting_plane(case: Case) -> Outcome:
     Raises
     ------
     ValueError
-        A cut limit that is none.
+        A cut limit that is none, another strategy.
     """
     refuse_limit(case.limits, CUT_LIMIT)
+    one_of(STRATEGY, case.limits.options.get(STRATEGY, STRATEGIES[0]), STRATEGIES)
     return outcome_of(case, by_cuts)
 
 
@@ -130,7 +133,7 @@ register_model_method(
         cutting_plane,
         "concavity cuts until nothing is left of the polytope, for few variables",
         refuses=refusal_of_cuts,
-        options=(CUT_LIMIT,),
+        options=(CUT_LIMIT, STRATEGY),
     )
 )
 register_model_method(

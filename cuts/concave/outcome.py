@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tightmargin.cuts.concave.box_search import BoxSearch, Found
-from tightmargin.cuts.concave.cutting_plane import CutLoop
+from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
 from tightmargin.cuts.concave.in_scale import (
     unscaled_cover,
     unscaled_cuts,
@@ -195,11 +195,17 @@ def answer_of_boxes(program: ConcaveProgram, root: RootBox, found: Found) -> Ans
 
 def by_cuts(limits: Limits, program: ConcaveProgram, root: RootBox) -> Answer:
     """Concavity cuts until nothing is left."""
-    loop = CutLoop(program, root, absolute_gap=limits.absolute_gap, seed=limits.seed or 0)
+    literal = limits.options.get("strategy") == "literal"
+    loop = CutLoop(
+        program, root, absolute_gap=limits.absolute_gap, seed=limits.seed or 0, literal=literal
+    )
     stop = loop.run(time_limit=limits.time_limit, cut_limit=limits.options.get("cut_limit"))
     proof = loop.proof() if stop is StopReason.PROVEN else None
     best = loop.incumbents
-    facts = {"cuts": len(loop.cuts), "linear_programs": loop.rows.solves}
+    facts: dict[str, Any] = {"cuts": len(loop.cuts), "linear_programs": loop.rows.solves}
+    if literal:
+        facts["cuts_until_no_face"] = loop.cuts_until_no_face
+        facts["faces"] = [asdict(face) for face in loop.faces]
     known = math.isfinite(best.value)
     return Answer(
         best.x if known else None, best.point, proof, stop, CUTTING_PLANE,

@@ -75,8 +75,8 @@ def minimise_concave(
     absolute_gap : float
         In the units of the objective: a proven gap of so much is closed too.
     options : mapping, optional
-        ``node_limit`` of branch and cut, ``cut_limit`` of the cutting plane, which is what a
-        function gets.
+        ``node_limit`` of branch and cut; ``cut_limit`` of the cutting plane, which is what a
+        function gets, and its ``strategy``: "concavity", or "literal" with facial cuts.
 
     Returns
     -------

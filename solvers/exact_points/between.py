@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.crossing import crossing_point, held_row
+from tightmargin.solvers.proofs.points.crossing import crossing_point, held_row
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.cuts.concave.cutting_plane import CutLoop
-from tightmargin.cuts.concave.explicit_rows import ExplicitRows
+from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
+from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import root_box
 from tightmargin.experiments.plots.plane_polygons import clipped
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
-from tightmargin.solvers.proofs.cover.concavity_cuts import CUT, ConcavityCut, cuts_bound
+from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, cuts_bound
+from tightmargin.solvers.proofs.cover.sides import CUT
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
@@ -179,7 +180,8 @@ def polygon_cuts(model: pyo.ConcreteModel, *, cut_limit: int = 50, seed: int = 0
     proven = proof is not None and cuts_bound(form, proof) is not None
     return PolygonCuts(
         (form.columns.name(0), form.columns.name(1)), loop.rows.rows[known], loop.rows.sides[known],
-        tuple(_drawn(loop, cut) for cut in loop.cuts), tuple(rests), np.asarray(loop.incumbents.x),
+        tuple(_drawn(loop, cut) for cut in loop.cuts if isinstance(cut, ConcavityCut)),
+        tuple(rests), np.asarray(loop.incumbents.x),
         loop.incumbents.target + constant, proven,
         form.objective.Q.toarray(), form.objective.a, constant,
     )  # fmt: skip

@@ -14,6 +14,9 @@ nothing is left, it is at least gamma on the whole polytope.
 The function is the squares of squares.py, which is concave as it is written whatever the numbers;
 what the model has besides is bounded over the limits of the columns and taken off.
 
+Facial cuts among them remove no corner of the polytope (facial_cuts.py), and the function is least
+at a corner: at one that a concavity cut removed, since none is left.
+
 After Tuy, Concave programming under linear constraints (Soviet Mathematics 5, 1964).
 """
 
@@ -29,8 +32,10 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
-from tightmargin.solvers.proofs.cover.linear_limits import Limit, proven_limits
+from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut, keeps_corners
+from tightmargin.solvers.proofs.cover.linear_limits import Limit, linear, proven_limits
 from tightmargin.solvers.proofs.cover.more_rows import with_rows
+from tightmargin.solvers.proofs.cover.sides import COLUMN, CUT, CUTOFF, ROW, Side
 from tightmargin.solvers.proofs.cover.squares import Directions, Squares, squares_of
 from tightmargin.solvers.proofs.farkas import proven_infeasible
 from tightmargin.solvers.proofs.statement import SEAL, LowerBound, relaxed
@@ -38,24 +43,6 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 METHOD = "concavity cuts that leave nothing, each checked in rational arithmetic"
 LARGEST = 40  # columns up to which cuts are checked
-
-ROW, COLUMN, CUT, CUTOFF = "row", "column", "cut", "cutoff"
-
-
-@dataclass(frozen=True)
-class Side:
-    """One inequality: the lower side (sign 1) or the upper one (-1) of a row or column, or a cut.
-
-    Attributes
-    ----------
-    kind : str
-        "row", "column", "cut", or "cutoff" for the objective at most gamma.
-    number, sign : int
-    """
-
-    kind: str
-    number: int
-    sign: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +66,7 @@ class CutSequence:
     part : int
         0 for the objective, 1 for the first reverse convex row of the directions, and so on.
     gamma : float
-    cuts : tuple of ConcavityCut
+    cuts : tuple of ConcavityCut and FacialCut
     multipliers : array
         A Farkas vector over linear rows, cuts and the cutoff, in this order.
     """
@@ -88,7 +75,7 @@ class CutSequence:
     limits: tuple[Limit, ...]
     part: int
     gamma: float
-    cuts: tuple[ConcavityCut, ...]
+    cuts: tuple[ConcavityCut | FacialCut, ...]
     multipliers: Array
 
 
@@ -115,10 +102,14 @@ def cuts_bound(form: StandardForm, sequence: CutSequence) -> LowerBound | None:
     # they leave is taken off the bound.
     function = _Function(squares, part)
     level = Fraction(gamma) if part == 0 else Fraction(excess)
-    for k, cut in enumerate(sequence.cuts):
-        if not _removes_nothing_better(form, sequence, k, cut, function, level):
-            return None
-    rest = _with_cuts(form, sequence)
+    # A polytope without ends need not have its least value at a corner.
+    facial = any(isinstance(cut, FacialCut) for cut in sequence.cuts)
+    if facial and not np.isfinite(np.concatenate(columns)).all():
+        return None
+    numbers = range(len(sequence.cuts))
+    if not all(_may_be_made(form, sequence, k, function, level) for k in numbers):
+        return None
+    rest = _with_cuts(form, sequence, len(sequence.cuts))
     if sequence.multipliers.shape != (len(rest.rows),):
         return None
     if proven_infeasible(rest, sequence.multipliers) is None:
@@ -156,7 +147,7 @@ def _dot(a: Sequence[Fraction], x: Sequence[Fraction]) -> Fraction:
     return sum((p * q for p, q in zip(a, x, strict=True) if p and q), Fraction(0))
 
 
-def _is_plain(cut: ConcavityCut, n: int) -> bool:
+def _is_plain(cut: ConcavityCut | FacialCut, n: int) -> bool:
     known = cut.normal.shape == (n,) and cut.normal.dtype == np.float64
     return known and bool(np.isfinite(cut.normal).all()) and isinstance(cut.side, float) and (
         math.isfinite(cut.side)
@@ -219,10 +210,29 @@ def _removes_nothing_better(
     return True
 
 
-def _with_cuts(form: StandardForm, sequence: CutSequence) -> StandardForm:
-    """The linear rows of a model with the cuts, and with the cutoff where there is one."""
-    lines = [cut.normal for cut in sequence.cuts]
-    low = [cut.side for cut in sequence.cuts]
+def _may_be_made(
+    form: StandardForm, sequence: CutSequence, number: int, function: _Function, level: Fraction
+) -> bool:
+    cut = sequence.cuts[number]
+    if isinstance(cut, FacialCut):
+        return _keeps_corners(form, sequence, number, cut)
+    return _removes_nothing_better(form, sequence, number, cut, function, level)
+
+
+def _keeps_corners(form: StandardForm, sequence: CutSequence, number: int, cut: FacialCut) -> bool:
+    """Whether a facial cut removes no corner that the cuts before it have kept."""
+    program, m, cutoff = _with_cuts(form, sequence, number), len(form.rows), sequence.part > 0
+    program = linear(program)
+    place = {Side(CUT, k, 1): m + k for k in range(number)}
+    if cutoff:
+        place[Side(CUTOFF, 0, -1)] = m + number
+    return keeps_corners(program, cut, m, cutoff, place)
+
+
+def _with_cuts(form: StandardForm, sequence: CutSequence, count: int) -> StandardForm:
+    """The linear rows of a model with the first cuts, and with the cutoff where there is one."""
+    lines = [cut.normal for cut in sequence.cuts[:count]]
+    low = [cut.side for cut in sequence.cuts[:count]]
     high = [math.inf] * len(lines)
     if sequence.part:
         lines.append(form.objective.a)

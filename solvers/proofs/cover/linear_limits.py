@@ -87,7 +87,7 @@ def proven_limits(
     n, r = V.shape
     columns = form.lower.copy(), form.upper.copy()
     directions = np.full(r, -np.inf), np.full(r, np.inf)
-    program = _linear(form)
+    program = linear(form)
     goal = form.objective.a
     for limit in claimed:
         if isinstance(limit, SquareLimit):
@@ -109,7 +109,7 @@ def proven_limits(
     return columns, directions
 
 
-def _linear(form: StandardForm) -> StandardForm:
+def linear(form: StandardForm) -> StandardForm:
     """The linear rows of a model alone."""
     n = form.n
     nothing = Quadratic(sp.csr_matrix((n, n)), np.zeros(n), 0.0)

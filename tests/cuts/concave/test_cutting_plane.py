@@ -19,13 +19,14 @@ from tests.support.concave_models import (
     random_polytope,
     semidefinite,
 )
-from tightmargin.cuts.concave.cutting_plane import CutLoop
-from tightmargin.cuts.concave.explicit_rows import ExplicitRows
+from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
+from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
 from tightmargin.cuts.concave.reading import read_concave
 from tightmargin.cuts.concave.root_box import root_box
 from tightmargin.cuts.problem import cut_at, local_vertex, step_of_function, step_of_parabola
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, Side, cuts_bound
+from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
+from tightmargin.solvers.proofs.cover.sides import Side
 from tightmargin.solvers.proofs.statement import LowerBound
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form

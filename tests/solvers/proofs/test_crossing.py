@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.proofs.crossing import Coordinates, crossing_point
+from tightmargin.solvers.proofs.points.crossing import Coordinates, crossing_point
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 

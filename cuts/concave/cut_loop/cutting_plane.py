@@ -4,6 +4,10 @@ At a vertex of what is left that no linear step improves, a concavity cut remove
 the function is nowhere below the level; the loop ends when linear programming finds no point any
 more. Each cut, and the emptiness at the end, is checked in rational arithmetic by the kernel
 (solvers/proofs/cover/concavity_cuts.py). The number of cuts is exponential in the dimension.
+
+Strategy "literal" is Algorithm 10 of Takeda & Sugiyama for any polytope: from each vertex an
+extreme face is sought, and a proper one gets a facial cut. It stops, in its own words, when no face
+is left; the loop goes on until nothing is, which is what the kernel proves.
 """
 
 from __future__ import annotations
@@ -14,7 +18,15 @@ import time
 import numpy as np
 
 from tightmargin.cuts.concave.box_search import BoxSearch
-from tightmargin.cuts.concave.explicit_rows import ExplicitRows
+from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
+from tightmargin.cuts.concave.cut_loop.faces import (
+    FaceMet,
+    PolytopeFace,
+    a_face_is_left,
+    extreme_face,
+    face_at,
+    facial_cut,
+)
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
 from tightmargin.cuts.problem import cut_at, local_vertex
@@ -22,9 +34,12 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence
+from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
+from tightmargin.solvers.proofs.cover.sides import COLUMN, ROW
 
 MOST_CUTS = 1500
 ROOM = 1e-9  # of the terms of a reverse convex row: by so much it stays below 0 at the cuts
+CONCAVITY, FACIAL = "concavity", "facial"
 TRIES = 20  # directions in which a vertex is looked for that takes a cut
 
 
@@ -35,15 +50,22 @@ class CutLoop:
     ----------
     incumbents : BoxSearch
         Keeps the best point, and what the bound has to reach.
+    faces : list of FaceMet
+        What strategy "literal" met.
+    cuts_until_no_face : int or None
+        How many cuts there were when no face was left.
     """
 
     def __init__(
-        self, program: ConcaveProgram, root: RootBox, *, absolute_gap: float, seed: int
-    ) -> None:
+        self, program: ConcaveProgram, root: RootBox, *, absolute_gap: float, seed: int,
+        literal: bool = False,
+    ) -> None:  # fmt: skip
         self.program, self.root = program, root
         self.incumbents = BoxSearch(program, root, absolute_gap=absolute_gap, seed=seed)
         self.rows = ExplicitRows(program)
-        self.cuts: list[ConcavityCut] = []
+        self.cuts: list[ConcavityCut | FacialCut] = []
+        self.literal, self.faces = literal, list[FaceMet]()
+        self.cuts_until_no_face: int | None = None
         self.random = np.random.default_rng(seed)
 
     def run(self, *, time_limit: float | None, cut_limit: int | None) -> StopReason:
@@ -83,14 +105,51 @@ class CutLoop:
         for _ in range(TRIES):
             x = local_vertex(self.rows, self.random.normal(size=self.rows.n))
             if x is None:
+                if self.cuts_until_no_face is None:
+                    self.cuts_until_no_face = len(self.cuts)
                 return StopReason.PROVEN
             before = self.incumbents.value
             self.incumbents.look_from(x)
             if self.incumbents.value < before and self.rows.part:
                 return None
-            if self._cut(x):
+            if self._facial(x) or self._cut(x):
                 return None
         return StopReason.STALLED
+
+    def _facial(self, x: Array) -> bool:
+        """Steps 3 and 4 of Algorithm 10; whether they added a cut."""
+        if not self.literal or self.cuts_until_no_face is not None:
+            return False
+        face = face_at(self.rows, x)
+        if not len(face.tight):
+            if not a_face_is_left(self.rows):
+                self.cuts_until_no_face = len(self.cuts)
+            self._met(face, CONCAVITY)
+            return False
+        if face.dimension:
+            face = extreme_face(self.rows, x)
+        if not face.dimension:
+            self._met(face, CONCAVITY)
+            self.incumbents.look_from(face.x)
+            return self._cut(face.x)
+        cut = facial_cut(self.rows, face)
+        self._met(face, CONCAVITY if cut is None else FACIAL)
+        if cut is None:
+            return False
+        self.cuts.append(cut)
+        self.rows.add_cut(cut.normal, cut.side)
+        return True
+
+    def _met(self, face: PolytopeFace, cut: str) -> None:
+        names = tuple(self._name(k) for k in face.tight.tolist())
+        self.faces.append(FaceMet(len(self.cuts), face.dimension, names, cut))
+
+    def _name(self, k: int) -> str:
+        """An inequality as its row or column is called."""
+        side, form = self.rows.names[k], self.program.form
+        if side.kind == COLUMN:
+            return str(form.columns.name(side.number))
+        return str(form.rows.name(side.number)) if side.kind == ROW else "cutoff"
 
     def _cut(self, x: Array) -> bool:
         """Add the cut at a vertex, unless it would not cut the vertex off."""

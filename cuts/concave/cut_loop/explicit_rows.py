@@ -7,6 +7,7 @@ loop shows that h < 0 there.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,15 @@ from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.problem import Cone, simplicial_cone, step_of_parabola
 from tightmargin.cuts.simplex import dual_ray, new_highs
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cover.concavity_cuts import COLUMN, CUT, CUTOFF, ROW, Side
+from tightmargin.solvers.proofs.cover.sides import COLUMN, CUT, CUTOFF, ROW, Side
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """A minimiser and multipliers of the rows; without one a Farkas vector, if HiGHS has any."""
+
+    x: Array | None
+    multipliers: Array | None
 
 
 class ExplicitRows:
@@ -83,6 +92,42 @@ class ExplicitRows:
             return None
         return np.array(self._lp.getSolution().col_value)
 
+    def least(self, cost: Array, held: list[int]) -> Least:
+        """The least cost'x over what is left, some inequalities held as equations."""
+        lp, ends = self._lp, []
+        for k in held:
+            name, end = self.names[k], self.names[k].sign * float(self.sides[k])
+            if name.kind == COLUMN:
+                ends.append((lp.changeColBounds, name.number, self._column_ends(name.number)))
+                lp.changeColBounds(name.number, end, end)
+            else:
+                row = name.number if name.kind == ROW else self.m
+                ends.append((lp.changeRowBounds, row, self._row_ends(row)))
+                lp.changeRowBounds(row, end, end)
+        try:
+            x = self.vertex(cost)
+            status = lp.getModelStatus().name
+            if x is not None:
+                return Least(x, self._ordered(np.array(lp.getSolution().row_dual)))
+            ray = dual_ray(lp) if status == "kInfeasible" else None
+            return Least(None, None if ray is None else self._ordered(_of_size_1(ray)))
+        finally:
+            for change, number, (low, high) in ends:
+                change(number, low, high)
+
+    def _column_ends(self, column: int) -> tuple[float, float]:
+        return float(self.program.form.lower[column]), float(self.program.form.upper[column])
+
+    def _row_ends(self, row: int) -> tuple[float, float]:
+        form = self.program.form
+        if row < self.m:
+            return float(form.row_lower[row]), float(form.row_upper[row])
+        return -np.inf, -float(self.sides[self._cutoff])
+
+    def _ordered(self, y: Array) -> Array:
+        """Multipliers in the order of the kernel: the cutoff is behind the cuts there."""
+        return np.concatenate([y[: self.m], np.roll(y[self.m :], -self.part)])
+
     def cone_at(self, vertex: Array) -> Cone | None:
         """The cone of n independent rows that are tight there."""
         known = np.isfinite(self.sides)
@@ -112,7 +157,9 @@ class ExplicitRows:
         y = dual_ray(self._lp)
         if y is None:
             return None
-        y = y / max(float(np.abs(y).max(initial=0.0)), 1e-300)  # a violation costs 1 at most
-        # The cutoff is behind the cuts for the kernel, and before them in HiGHS.
-        cut = np.roll(y[self.m :], -self.part)
-        return np.concatenate([y[: self.m], cut])
+        return self._ordered(_of_size_1(y))
+
+
+def _of_size_1(y: Array) -> Array:
+    """Multipliers of which the largest is 1, so that a violation costs 1 at most."""
+    return np.asarray(y / max(float(np.abs(y).max(initial=0.0)), 1e-300))

@@ -1,0 +1,1 @@
+"""Concavity and facial cuts in an outer loop over explicit rows."""

@@ -1,0 +1,1 @@
+"""Statements about points whose coordinates are not known."""
