@@ -11,7 +11,6 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -19,8 +18,7 @@ import numpy as np
 
 from tightmargin.cuts.concave.growing_cover import GrowingCover
 from tightmargin.cuts.concave.node_program import NodeProgram, Prices
-from tightmargin.cuts.concave.points.surface_points import SurfaceSearch, points_on_sides
-from tightmargin.cuts.concave.points.vertices import VertexSearch, exact_vertex
+from tightmargin.cuts.concave.points.incumbent import Incumbent
 from tightmargin.cuts.concave.range_reduction import Piece, pieces
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
@@ -28,11 +26,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.execution.trace import Progress
-from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 
-TOLERANCE = gap.CLOSED / 2  # the other half is for what exact points and roundings cost
-STARTS = 4  # random vertices for each direction
 OFTEN, SELDOM = 50, 16  # boxes whose minimiser starts a local search: the first ones, and every
 EXTENTS = 2  # directions of a box that are bounded so, those with most to gain
 
@@ -41,7 +36,6 @@ WORTH_A_SOLVE = 0.2  # of the width of a box: a piece cut off that is worth solv
 PARTED = 0.05  # of the width: a piece inside that is worth two boxes
 MIDDLE = 0.5  # a split is between the minimiser and the middle
 EDGE = 0.1  # of the width: a split keeps so far from the ends
-BETTER = 1e-12  # relative: a smaller difference is rounding, and no better point
 NOTHING = 1e-9  # of the objective: secants that are so near leave nothing to split
 THINNEST = 1e-12  # of the largest coordinate: boxes that are not split any more
 
@@ -87,11 +81,6 @@ class _Open:
     high: Array = field(compare=False)
 
 
-def local_search(program: ConcaveProgram, root: RootBox) -> VertexSearch | SurfaceSearch:
-    """From vertex to vertex, or along the surfaces of convex sides where there are any."""
-    return SurfaceSearch(program, root) if program.convex.any() else VertexSearch(program)
-
-
 class BoxSearch:
     """One search; `run` does all of it.
 
@@ -113,34 +102,27 @@ class BoxSearch:
         seed: int = 0,
         start: Array | None = None,
     ) -> None:
-        self.program, self.root, self.absolute = program, root, absolute_gap
+        self.program, self.root = program, root
+        self.best = Incumbent(program, root, absolute_gap=absolute_gap, seed=seed, start=start)
         self.nodes = NodeProgram(program, root.columns)
-        self.local = local_search(program, root)
         self.cover = GrowingCover()
-        self.value, self.x = math.inf, start
-        self.point: FeasiblePoint | None = None
         self.count = 0
         self.open: list[_Open] = []
         self.closed = math.inf  # least bound of a leaf that is closed
         self.progress = Progress()
-        self._random = np.random.default_rng(seed)
-        if start is not None:
-            self.look_from(start)
 
     @property
     def target(self) -> float:
         """What the bound of a closed leaf has to reach."""
-        if not math.isfinite(self.value):
-            return math.inf
-        return self.value - max(TOLERANCE * abs(self.value), self.absolute / 2)
+        return self.best.target
 
     def run(self, *, time_limit: float | None = None, node_limit: int | None = None) -> Found:
         """Search until every leaf is closed, or a limit."""
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
         ctrl_c = CtrlC()
         with ctrl_c.listening():
-            if not math.isfinite(self.value):
-                self.start(end)
+            if not self.best.is_known:
+                self.best.seek(end)
             self.open = [_Open(-math.inf, 0, *self.root.directions)]
             stop = StopReason.PROVEN
             while self.open:
@@ -159,9 +141,9 @@ class BoxSearch:
         lower = self.lower
         if stop is StopReason.PROVEN and lower < self.target:
             stop = StopReason.NUMERICAL
-        solves = self.nodes.solves + self.local.solves
+        best, solves = self.best, self.nodes.solves + self.best.local.solves
         return Found(
-            self.x if math.isfinite(self.value) else None, self.point, self.value, self.cover,
+            best.x if best.is_known else None, best.point, best.value, self.cover,
             lower, self.count, solves, stop, self.progress,
         )  # fmt: skip
 
@@ -172,47 +154,7 @@ class BoxSearch:
 
     def _note(self) -> None:
         constant = self.program.form.objective.constant
-        self.progress.add(self.lower + constant, self.value + constant)
-
-    # --- points ----------------------------------------------------------------------------------
-
-    def start(self, end: float) -> None:
-        """Local searches from vertices that lie far out in some directions, and from sides."""
-        for x in self._starts():
-            if x is not None:
-                self.look_from(x)
-            if time.perf_counter() > end:
-                return
-
-    def _starts(self) -> Iterator[Array | None]:
-        V, least = self.program.directions.vectors, self.program.linear[0]
-        r = V.shape[1]
-        yield self.local.vertex(least)
-        if not self.root.is_closed or self.program.convex.any():
-            yield from points_on_sides(self.program, self._random, STARTS + r)
-        if isinstance(self.local, SurfaceSearch):
-            return  # its steps are many
-        for j in range(r):
-            yield self.local.vertex(V[:, j])
-            yield self.local.vertex(-V[:, j])
-        for _ in range(STARTS * r):
-            yield self.local.vertex(V @ self._random.normal(size=r))
-
-    def look_from(self, x: Array) -> None:
-        """Local search from a point; what it finds is kept where it is better."""
-        found = self.local.improved(x)
-        if found is None or not self._is_new(found[1]):
-            return
-        x, value = found
-        point = exact_vertex(self.program, x)
-        if point is not None and point.x is not None:
-            x, value = point.x, point.varying
-        if value < self.value:
-            self.x, self.value, self.point = x, value, point
-
-    def _is_new(self, value: float) -> bool:
-        known = math.isfinite(self.value)
-        return value < (self.value - BETTER * abs(self.value) if known else math.inf)
+        self.progress.add(self.lower + constant, self.best.value + constant)
 
     # --- boxes -----------------------------------------------------------------------------------
 
@@ -232,7 +174,7 @@ class BoxSearch:
         x = solved.x
         assert x is not None
         if self.count <= OFTEN or self.count % SELDOM == 0 or self._is_better(x):
-            self.look_from(x)
+            self.best.look_from(x)
         bound = prices.bound(low, high)
         if bound > box.bound:
             self.cover.close(node, choice)
@@ -241,7 +183,7 @@ class BoxSearch:
             self.closed = min(self.closed, bound)
             return
         node, low, high, inside = self._shrunk(node, low, high, prices, choice)
-        if math.isfinite(self.value):
+        if self.best.is_known:
             inside = {}
             left = self._tightened(node, low, high, prices, x)
             if left is None:
@@ -256,7 +198,7 @@ class BoxSearch:
         self._split(_Open(bound, node, low, high), x, prices, choice, inside)
 
     def _is_better(self, x: Array) -> bool:
-        return not self._missed(x).any() and self.program.value(x) < self.value
+        return not self._missed(x).any() and self.program.value(x) < self.best.value
 
     def _missed(self, x: Array) -> Array:
         """Which reverse convex rows (K,) a point misses, as 0 and 1."""
@@ -330,7 +272,7 @@ class BoxSearch:
         width = box.high - box.low
         apart = (z - box.low) * (box.high - z)
         missing = np.maximum(prices.weights, 0.0) * apart
-        if not missing.sum() > NOTHING * abs(self.value if math.isfinite(self.value) else 1.0):
+        if not missing.sum() > NOTHING * (abs(self.best.value) if self.best.is_known else 1.0):
             # A row without a price is met by its secants, and perhaps not by its squares.
             missing = self._missed(x) @ np.abs(self.nodes.P[1:]) * apart
         was = self.program.directions.vectors.T @ x

@@ -16,6 +16,7 @@ from tightmargin.cuts.concave.in_scale import (
     worthwhile_scaling,
 )
 from tightmargin.cuts.concave.inner_hull import enumerate_image, proving_search, seconds_left
+from tightmargin.cuts.concave.points.incumbent import Incumbent
 from tightmargin.cuts.concave.points.vertices import exact_vertex
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import RootBox, root_box
@@ -125,11 +126,9 @@ def closed_root(program: ConcaveProgram, *, seed: int) -> RootBox:
     root = root_box(program)
     if root.is_closed or root.empty or not program.is_linear:
         return root
-    search = BoxSearch(program, root, seed=seed)
-    search.start(math.inf)
-    if search.x is None or not math.isfinite(search.value):
-        return root
-    return root_box(program, search.value, search.x)
+    best = Incumbent(program, root, seed=seed)
+    best.seek(math.inf)
+    return root_box(program, best.value, best.x) if best.is_known else root
 
 
 def judged_answer(case: Case, answer: Answer) -> tuple[Claim, Certified]:
@@ -201,14 +200,13 @@ def by_cuts(limits: Limits, program: ConcaveProgram, root: RootBox) -> Answer:
     )
     stop = loop.run(time_limit=limits.time_limit, cut_limit=limits.options.get("cut_limit"))
     proof = loop.proof() if stop is StopReason.PROVEN else None
-    best = loop.incumbents
+    best = loop.best
     facts: dict[str, Any] = {"cuts": len(loop.cuts), "linear_programs": loop.rows.solves}
     if literal:
         facts["cuts_until_no_face"] = loop.cuts_until_no_face
         facts["faces"] = [asdict(face) for face in loop.faces]
-    known = math.isfinite(best.value)
     return Answer(
-        best.x if known else None, best.point, proof, stop, CUTTING_PLANE,
+        best.x if best.is_known else None, best.point, proof, stop, CUTTING_PLANE,
         count_text(len(loop.cuts), "cut"), facts,
     )  # fmt: skip
 

@@ -17,7 +17,6 @@ import time
 
 import numpy as np
 
-from tightmargin.cuts.concave.box_search import BoxSearch
 from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
 from tightmargin.cuts.concave.cut_loop.faces import (
     FaceMet,
@@ -27,6 +26,7 @@ from tightmargin.cuts.concave.cut_loop.faces import (
     face_at,
     facial_cut,
 )
+from tightmargin.cuts.concave.points.incumbent import Incumbent
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
 from tightmargin.cuts.problem import cut_at, local_vertex
@@ -48,8 +48,8 @@ class CutLoop:
 
     Attributes
     ----------
-    incumbents : BoxSearch
-        Keeps the best point, and what the bound has to reach.
+    best : Incumbent
+        The best point, and what the bound has to reach.
     faces : list of FaceMet
         What strategy "literal" met.
     cuts_until_no_face : int or None
@@ -61,7 +61,7 @@ class CutLoop:
         literal: bool = False,
     ) -> None:  # fmt: skip
         self.program, self.root = program, root
-        self.incumbents = BoxSearch(program, root, absolute_gap=absolute_gap, seed=seed)
+        self.best = Incumbent(program, root, absolute_gap=absolute_gap, seed=seed)
         self.rows = ExplicitRows(program)
         self.cuts: list[ConcavityCut | FacialCut] = []
         self.literal, self.faces = literal, list[FaceMet]()
@@ -74,8 +74,8 @@ class CutLoop:
         most = MOST_CUTS if cut_limit is None else cut_limit
         ctrl_c = CtrlC()
         with ctrl_c.listening():
-            self.incumbents.start(end)
-            if not math.isfinite(self.incumbents.value):
+            self.best.seek(end)
+            if not self.best.is_known:
                 return StopReason.STALLED  # a level needs a point
             while True:
                 if ctrl_c.asked:
@@ -94,23 +94,23 @@ class CutLoop:
         if multipliers is None:
             return None
         return CutSequence(
-            self.program.directions, self.root.limits, self.rows.part, self.incumbents.target,
+            self.program.directions, self.root.limits, self.rows.part, self.best.target,
             tuple(self.cuts), multipliers,
         )  # fmt: skip
 
     def _round(self) -> StopReason | None:
         """One cut; or why there is none."""
         if self.rows.part:
-            self.rows.set_cutoff(self.incumbents.target)
+            self.rows.set_cutoff(self.best.target)
         for _ in range(TRIES):
             x = local_vertex(self.rows, self.random.normal(size=self.rows.n))
             if x is None:
                 if self.cuts_until_no_face is None:
                     self.cuts_until_no_face = len(self.cuts)
                 return StopReason.PROVEN
-            before = self.incumbents.value
-            self.incumbents.look_from(x)
-            if self.incumbents.value < before and self.rows.part:
+            before = self.best.value
+            self.best.look_from(x)
+            if self.best.value < before and self.rows.part:
                 return None
             if self._facial(x) or self._cut(x):
                 return None
@@ -130,7 +130,7 @@ class CutLoop:
             face = extreme_face(self.rows, x)
         if not face.dimension:
             self._met(face, CONCAVITY)
-            self.incumbents.look_from(face.x)
+            self.best.look_from(face.x)
             return self._cut(face.x)
         cut = facial_cut(self.rows, face)
         self._met(face, CONCAVITY if cut is None else FACIAL)
@@ -156,7 +156,7 @@ class CutLoop:
         cone = self.rows.cone_at(x)
         if cone is None:
             return False
-        level = self.incumbents.target
+        level = self.best.target
         if self.rows.part:
             level = ROOM * float(self.program.size_of_sides(x)[0])
         found = cut_at(self.rows, cone, level)

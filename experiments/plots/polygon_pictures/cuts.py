@@ -181,8 +181,8 @@ def polygon_cuts(model: pyo.ConcreteModel, *, cut_limit: int = 50, seed: int = 0
     return PolygonCuts(
         (form.columns.name(0), form.columns.name(1)), loop.rows.rows[known], loop.rows.sides[known],
         tuple(_drawn(loop, cut) for cut in loop.cuts if isinstance(cut, ConcavityCut)),
-        tuple(rests), np.asarray(loop.incumbents.x),
-        loop.incumbents.target + constant, proven,
+        tuple(rests), np.asarray(loop.best.x),
+        loop.best.target + constant, proven,
         form.objective.Q.toarray(), form.objective.a, constant,
     )  # fmt: skip
 

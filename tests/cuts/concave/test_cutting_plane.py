@@ -82,7 +82,7 @@ def finished(seed: int, *, reverse: bool = False) -> tuple[StandardForm, CutSequ
     multipliers = loop.rows.farkas()
     assert multipliers is not None
     sequence = CutSequence(
-        program.directions, root.limits, loop.rows.part, loop.incumbents.target,
+        program.directions, root.limits, loop.rows.part, loop.best.target,
         tuple(loop.cuts), multipliers,
     )  # fmt: skip
     return form, sequence, truth
