@@ -18,7 +18,8 @@ from tightmargin.formulations.zero_one.loss import (
 )
 from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
-from tightmargin.solvers.zero_one.cones.planes import Plane
+from tightmargin.solvers.proofs.cones.problem import ConeProblem
+from tightmargin.solvers.zero_one.cones.planes import Plane, plane_along
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
 from tightmargin.solvers.zero_one.conflict_search.planes_beside import (
     planes_beside,
@@ -68,6 +69,10 @@ class BestPlane:
     def search(self) -> None:
         """A dearer heuristic, once."""
 
+    def along(self, problem: ConeProblem, r: Array, half: Array) -> Plane | None:
+        """The best hyperplane of a direction of the cube, or near it in a box."""
+        return plane_along(problem, r, half)
+
     def offer(self, plane: Plane | None) -> None:
         """Take a hyperplane and what it can be made into, once for each set that it keeps."""
         if plane is None or not np.isfinite(np.append(plane[0], plane[1])).all():
@@ -99,6 +104,12 @@ class LeastCost(BestPlane):
         """By local search over active sets."""
         found = zero_one_incumbent(self.data, penalty=self.penalty, intercept=self.intercept)
         self.offer((found.w, found.b))
+
+    def along(self, problem: ConeProblem, r: Array, half: Array) -> Plane | None:
+        """The best multiple, for any number of points."""
+        v = np.append(r / problem.units, 0.0)
+        w, b = v[: self.data.d], float(v[self.data.d])
+        return best_along(self.data, w, b, self.penalty, self.intercept)
 
     def take(self, w: Array, b: float) -> None:
         """Objectives are counted strictly."""

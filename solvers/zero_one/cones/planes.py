@@ -12,7 +12,8 @@ from tightmargin.solvers.proofs.cones.conflict import Caps, Conflict
 from tightmargin.solvers.proofs.cones.problem import ConeProblem
 
 TOUCHING = 1e-6  # of the margin, and of the size of a side row
-PAIRS = 4_000_000  # of thresholds of a band
+PAIRS = 4_000_000  # of thresholds of a band, and of points and multiples
+TRIED = 100  # multiples, cheapest first, that kept points and counts may not allow
 
 Plane = tuple[Array, float]
 
@@ -42,23 +43,32 @@ def plane_along(problem: ConeProblem, r: Array, half: Array) -> Plane | None:
 
 def _ray(problem: ConeProblem, U: Array, m: float, low: float, high: float) -> tuple[float, float]:
     if problem.ramp:
-        t = 1 / np.abs(U[U != 0])
-        slopes = np.abs(U[None, :]) * t[:, None] < 1
-        pull = (slopes * (problem.prices * U)).sum(axis=1)
-        t = np.r_[t, pull / (2 * m)] if m > 0 else t
-        t = t[(t > 0) & np.isfinite(t)]
-        loss = np.clip(1 - t[:, None] * U[None, :], 0.0, 2.0) @ problem.prices
-        values = m * t * t + loss
-        return (float(t[values.argmin()]), 0.0) if len(t) else (0.0, 0.0)
+        return _ramp(problem, U, m), 0.0
     t = np.maximum(np.r_[low, 1 / U[U > 0]], low)
     t = np.unique(t[(t > 0) & (t <= high)])
-    best, at = np.inf, 0.0
-    for value in t.tolist():
-        given_up = value * U < 1 - TOUCHING**2
-        cost = m * value**2 + float(problem.prices[given_up].sum())
-        if cost < best and _allowed(problem, given_up):
-            best, at = cost, value
-    return at, 0.0
+    order = np.argsort(U)
+    lost = np.r_[0.0, np.cumsum(problem.prices[order])]
+    costs = m * t * t + lost[np.searchsorted(U[order], (1 - TOUCHING**2) / t)]
+    for best in t[np.argsort(costs, kind="stable")[:TRIED]].tolist():
+        if _allowed(problem, best * U < 1 - TOUCHING**2):
+            return best, 0.0
+    return 0.0, 0.0
+
+
+def _ramp(problem: ConeProblem, U: Array, m: float) -> float:
+    """The best of the multiples at which a point leaves its slope or a parabola turns."""
+    t = 1 / np.abs(U[U != 0])
+    t = t[np.isfinite(t)]
+    few = max(1, PAIRS // max(1, len(U)))
+    t = np.sort(t)[np.linspace(0, len(t) - 1, min(few, len(t))).astype(int)] if len(t) else t
+    if m > 0:
+        slopes = np.abs(U[None, :]) * t[:, None] < 1
+        pull = (slopes * (problem.prices * U)).sum(axis=1)
+        t = np.r_[t, pull[pull > 0] / (2 * m)]
+    if not len(t):
+        return 0.0
+    loss = np.clip(1 - t[:, None] * U[None, :], 0.0, 2.0) @ problem.prices
+    return float(t[(m * t * t + loss).argmin()])
 
 
 def _band(problem: ConeProblem, U: Array, m: float, low: float, high: float) -> tuple[float, float]:

@@ -36,14 +36,14 @@ from tightmargin.solvers.zero_one.cones.incumbents import (
     LeastCostBeside,
     LeastRamp,
 )
-from tightmargin.solvers.zero_one.cones.planes import caps_of, conflict_of, plane_along
+from tightmargin.solvers.zero_one.cones.planes import caps_of, conflict_of
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 
 GAP = 1e-6
 PROVING = 0.6  # of the search's seconds, which the kernel takes at most to do it again
-LARGEST_OPEN = 3_000_000  # cells, of 200 bytes or so
+LARGEST_OPEN = 40_000_000  # numbers of all open cells
 CENTRES = 32  # directions that are evaluated in each round
 WORTH = 1.05  # of the best objective, up to which a direction is refined
 DEARER = 400_000  # cells after which the dearer heuristic is run
@@ -301,7 +301,8 @@ class _Cells:
             return StopReason.TIME_LIMIT
         if run.cell_limit is not None and self.tree.cells >= run.cell_limit:
             return StopReason.CELL_LIMIT
-        return StopReason.CELL_LIMIT if self.tree.open > LARGEST_OPEN else None
+        numbers = self.tree.open * 2 * (self.problem.k + 1)
+        return StopReason.CELL_LIMIT if numbers > LARGEST_OPEN else None
 
     def round(self) -> None:
         """Look along the most promising directions, and halve cells."""
@@ -314,7 +315,7 @@ class _Cells:
         values = cell_bounds(self.problem, centres, halves)
         k = int(values.argmin())
         if values[k] + self.problem.constant < self.best.objective * WORTH:
-            self.best.offer(plane_along(self.problem, centres[k], halves[k]))
+            self.best.offer(self.best.along(self.problem, centres[k], halves[k]))
         self.renew()
         if self.tree.open:
             self.tree.expand()
