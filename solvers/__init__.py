@@ -43,6 +43,8 @@ from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm
 from tightmargin.solvers.showing.show import show
 from tightmargin.solvers.soft_margin.sgd import sgd
+from tightmargin.solvers.zero_one.cones.least_errors import least_errors
+from tightmargin.solvers.zero_one.cones.search import cone_search, ramp_cone_search
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 
 # isort: off
@@ -81,6 +83,7 @@ __all__ = [
     "certified_gap",
     "class_probabilities",
     "compare",
+    "cone_search",
     "conflict_search",
     "conic_path",
     "decomposition",
@@ -89,12 +92,14 @@ __all__ = [
     "explain_infeasible",
     "export",
     "extended_nu_local",
+    "least_errors",
     "matrix_alternating",
     "matrix_search",
     "methods",
     "norm_limit",
     "nu_range",
     "penalty_grid",
+    "ramp_cone_search",
     "read_model",
     "rederive",
     "register_method",

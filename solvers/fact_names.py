@@ -41,11 +41,13 @@ SECOND_SOLVER_FACTS = {
 SEARCH_FACTS = {
     "engine": "search of our own that found the point: hull, branch_and_cut, cutting_plane, local, "
     "ball (the convex problem above nu_bar), boundary (at it), conflict-search (0-1 loss), "
+    "cone-search (0-1 and ramp loss), "
     "branch-and-bound (any mixed-integer model that is convex once relaxed), sgd "
     "(soft margin), dca (truncated hinge), alternating (bounded rank), or a method of the rigorous "
     "SVM",
     "stop": "why it ended, in a word",
     "nodes": "boxes of branch and cut, or nodes of the conflict search",
+    "cells": "cones of directions that were bounded",
     "steps": "steps of the active-set method in the conflict search, of the rigorous SVM's, of sgd",
     "descent": "rows of (steps, objective of the averaged iterate, proven bound) of sgd",
     "expected_gap": "what theory promises of sgd: no more than this, in the mean over the draws",

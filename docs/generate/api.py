@@ -26,7 +26,7 @@ MORE = {
     "solvers": (
         "dispatch", "result", "certificates.certify", "backends.registry", "comparison.compare",
         "comparison.gap_table", "persistent.live_lp", "errors", "doctor", "comparison.solver_runs",
-        "zero_one.conflict_search.result",
+        "zero_one.conflict_search.result", "zero_one.cones.result", "zero_one.cones.least_errors",
     ),
     "cuts": (
         "cut.cut", "cut.scaling", "cut.files", "generation.concavity", "generation.facial",

@@ -27,6 +27,7 @@ from tightmargin.experiments.plots.style import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 
 if TYPE_CHECKING:
@@ -277,6 +278,11 @@ def _conflicts(source: ConflictSearch) -> BoundTrace:
     return _stacked("conflict search", rows, source)
 
 
+def _cones(source: ConeSearch) -> BoundTrace:
+    rows = ((row.seconds, row.bound, row.objective) for row in source.trace)
+    return _stacked("cone search", rows, source)
+
+
 def _tightened(source: Tightened) -> BoundTrace:
     """A round's bound comes from the set at its start; the last is of the set at the end."""
     rows = [(row.seconds, row.bound, source.objective) for row in source.trace]
@@ -298,6 +304,7 @@ def _solved(source: SolveResult) -> BoundTrace:
 READERS: dict[type, Callable[[Any], BoundTrace]] = {
     CuttingPlaneResult: _cutting_planes,
     SearchResult: _search,
+    ConeSearch: _cones,
     ConflictSearch: _conflicts,
     Tightened: _tightened,
     SolveResult: _solved,

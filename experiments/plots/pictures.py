@@ -35,6 +35,7 @@ from tightmargin.solvers.conic.path_result import ConicPath
 from tightmargin.solvers.probability.binary_result import ClassProbabilities
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.rigorous_svm.path.path_result import RsvmPath
+from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ PICTURES: dict[type, Callable[..., Figure]] = {
     Fitted: machine_figure,
     CuttingPlaneResult: _of_cuts,
     SearchResult: _of_trace,
+    ConeSearch: _of_trace,
     ConflictSearch: _of_trace,
     Tightened: _of_trace,
     ConicPath: conic_path_figure,

@@ -95,12 +95,15 @@ def read_edit(model: pyo.ConcreteModel, form: StandardForm, word: str) -> ReadEd
     written = getattr(model, "origin", None)
     if not isinstance(written, Origin):
         return None
-    found = next((s for s in _SEARCHES if _is_for(s, written.entry, word)), None)
+    found, why = None, ""
+    for search in _SEARCHES:
+        if written.entry in search.entries and word in (AUTO, search.method):
+            # As it was written: "derived" says that an M keeps the problem, and its numbers do not.
+            why = search.automatic(written) if word == AUTO else ""
+            if word != AUTO or why:
+                found = search
+                break
     if found is None:
-        return None
-    # As it was written: "derived" says that an M keeps the problem, and its numbers do not.
-    why = found.automatic(written) if word == AUTO else ""
-    if word == AUTO and not why:
         return None
     method = method_named(found.method, written.entry)
     if method.refusal(written):
@@ -119,17 +122,15 @@ def bound_beside(model: pyo.ConcreteModel, form: StandardForm, values: Values) -
     """A search's bound on an edited model; None where no search takes the edit."""
     written = getattr(model, "origin", None)
     found = [s for s in _SEARCHES if isinstance(written, Origin) and written.entry in s.entries]
-    if not found:
-        return None
-    try:
-        read = read_edit(model, form, found[0].method)
-    except ValueError:
-        return None
-    return None if read is None else found[0].bound(read.origin, read.statements, values)
-
-
-def _is_for(search: EditedSearch, entry: str, word: str) -> bool:
-    return entry in search.entries and word in (AUTO, search.method)
+    for search in found:
+        try:
+            read = read_edit(model, form, search.method)
+        except ValueError:
+            continue
+        bound = None if read is None else search.bound(read.origin, read.statements, values)
+        if bound is not None:
+            return bound
+    return None
 
 
 def _statements(model: pyo.ConcreteModel, form: StandardForm, origin: Origin) -> Statements:

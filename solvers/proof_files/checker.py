@@ -33,6 +33,8 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
              x_j >= k + 1, and a number k closes it by certificates[k]: mu > 0 and at least mu lower
              is proven in the box, or mu = 0 and more than 0. A box with no point may say null
     directions  {row, certificates, simplices, normals, inside, beyond}: in their place, see below
+    directed  {columns, units, centre, intercept, points, bits, conflicts}: in their place, by cones
+             of directions, see below
 
 Limits of integer columns count as rounded inwards. If f has no products, and prices of integer
 columns alone, all its values are whole multiples of one number, and what a certificate proves
@@ -71,6 +73,19 @@ corners of a simplex but one is in an even number of simplices, and the ray thro
 inside_i u_i, in the first simplex, is in no other, which is an odd number: let q = `beyond` have
 q'u_i <= 1 for all corners; where p'z < q'z a simplex is off the ray, else a share of z is negative.
 With row "objective", f(x) = -sum_j c_j w_j^2, and mu = 0: then 0 >= min k_i + |w| / max |p|.
+
+Cones of directions prove a bound for f(x) - constant = sum_j c_j w_j^2 + sum_i p_i z_i with c > 0,
+p >= 0 and whole z_i >= 0, over the columns w. Points are [row, z]: where z_i = 0 the row says
+a_i'w >= 1, or a_i'w + s_i b >= 1 with s_i = 1 or -1 of a free intercept b; then a_i less s_i
+`centre` will do as well. With r = w units / t, t > 0, on the boundary of a cube, let U_i be the
+most that (a_i / units)'r is in a box, and m the least of sum_j c_j (r_j / units_j)^2. If the points
+that are kept (z_i = 0) have U_i >= g, then t >= 1 / g; with an intercept, if those with s = 1 have
+U_i >= g and the others U_i >= h, then t >= 2 / (g + h); the other points are paid for. The 2 k
+faces are halved as `bits` say, level by level: 1 halves a box at the middle of its longest edge,
+the first of them, lower half first, and 0 is a leaf. A conflict {points, multipliers} has
+alpha > 0, made as heavy for both s by scaling one side down: keeping its points costs
+N = (sum alpha)^2 / sum_j (sum_i alpha_i a_ij)^2 / c_j. Where g and h give up none of them, they are
+kept whole, or a point more is paid for.
 """
 
 from __future__ import annotations
@@ -886,6 +901,157 @@ def covered(known: Tree, entry: Any) -> Directions:
     return found
 
 
+# --- cones ---------------------------------------------------------------------------------------
+
+
+class Cones:
+    """A loss over cones of directions, and boxes that hold every direction."""
+
+    def __init__(self, model: Model, entry: Any) -> None:
+        words = "columns units centre intercept points bits conflicts"
+        columns, units, centre, b, points, self.bits, conflicts = fields(entry, words, "cones")
+        goal, self.lower, self.intercept = model.objective, ZERO, b
+        self.columns = [index(j, model.n, "cones") for j in listed(columns, "columns")]
+        k = len(self.columns)
+        self.place = {j: at for at, j in enumerate(self.columns)}
+        need(b is None or index(b, model.n, "cones") not in self.place, "the intercept is priced")
+        squares = goal.matrix(1)
+        apart = len(self.place) == k > 0 and squares.keys() == {(j, j) for j in self.columns}
+        need(apart and min(squares.values()) > 0, "the squares are not those of the columns")
+        self.units = [number(v, "units") for v in listed(units, "units", k)]
+        self.centre = [number(v, "centre") for v in listed(centre, "centre", k)]
+        need(min(self.units) > 0, "a unit is not positive")
+        need(b is not None or not any(self.centre), "a centre without an intercept")
+        self.square = [squares[j, j] for j in self.columns]
+        prices = {j: Fraction(a, goal.unit) for j, a in zip(goal.columns, goal.linear, strict=True)}
+        self.rows, self.signs, self.prices = list[list[Fraction]](), list[int](), list[Fraction]()
+        for place, part in enumerate(listed(points, "points")):
+            self.read(model, part, prices, f"point {place}")
+        need(not any(prices.values()), "something else is priced, or a point is there twice")
+        self.conflicts = [self.conflict(part) for part in listed(conflicts, "conflicts")]
+        moved = [
+            [(a - s * c) / u for a, c, u in zip(row, self.centre, self.units, strict=True)]
+            for row, s in zip(self.rows, self.signs, strict=True)
+        ]
+        flat, self.unit = whole([value for row in moved for value in row])
+        self.flat = [flat[at : at + k] for at in range(0, len(flat), k)]
+        self.sizes = [[abs(value) for value in row] for row in self.flat]
+        self.m, self.of_m = whole([c / u**2 for c, u in zip(self.square, self.units, strict=True)])
+
+    def read(self, model: Model, part: Any, prices: Vector, where: str) -> None:
+        """A point and what it costs, which is taken out of the prices."""
+        i, z = listed(part, where, 2)
+        row, z = model.rows[index(i, len(model.rows), where)], index(z, model.n, where)
+        side, low = model.sides[i][0], model.lower[z]
+        need(side is not None and side > 0, f"{where}: the row has no positive lower side")
+        need(z in model.integer and low is not None and low >= 0, f"{where}: z may be between")
+        scale = (side or Fraction(1)) * model.unit
+        known = {j for j, a in row.items() if a} <= {*self.columns, self.intercept, z}
+        need(known and z not in self.place and z != self.intercept, f"{where}: another column")
+        self.rows.append([row.get(j, 0) / scale for j in self.columns])
+        sign = ZERO if self.intercept is None else row.get(self.intercept, 0) / scale
+        need(abs(sign) == (self.intercept is not None), f"{where}: another intercept")
+        self.signs.append(int(sign))
+        self.prices.append(prices.pop(z, ZERO))
+        need(self.prices[-1] >= 0, f"{where}: a negative price")
+
+    def conflict(self, part: Any) -> tuple[list[int], Fraction, Fraction]:
+        """Points, what keeping all of them costs, and the least price of one."""
+        points, multipliers = fields(part, "points multipliers", "a conflict")
+        own = [index(i, len(self.rows), "a conflict") for i in listed(points, "a conflict")]
+        alpha = [number(v, "a conflict") for v in listed(multipliers, "a conflict", len(own))]
+        need(own and min(alpha) > 0 and len({*own}) == len(own), "a conflict of no multipliers")
+        if self.intercept is not None:
+            pull = {s: sum(a for i, a in zip(own, alpha, strict=True) if self.signs[i] == s)
+                    for s in (1, -1)}  # fmt: skip
+            need(min(pull.values()) > 0, "a conflict pulls one way")
+            alpha = [a * min(pull.values()) / pull[self.signs[i]]
+                     for i, a in zip(own, alpha, strict=True)]  # fmt: skip
+        total, length2 = sum(alpha, ZERO), ZERO
+        for j, c in enumerate(self.square):
+            s = sum((a * self.rows[i][j] for i, a in zip(own, alpha, strict=True)), ZERO)
+            length2 += s**2 / c
+        need(length2 > 0, "a conflict of no length")
+        return own, total**2 / length2, min(self.prices[i] for i in own)
+
+    def closed(self, lower: End) -> None:
+        """Stop unless `lower` is proven of w = 0 and of all directions."""
+        if lower is None:
+            raise ProofError("directions prove a `lower`, and there is none")
+        self.lower = lower
+        sides = [[i for i, s in enumerate(self.signs) if s == sign] for sign in (1, -1, 0)]
+        groups = sides[2:] if self.intercept is None else sides[:2]
+        cost = min(sum((self.prices[i] for i in group), ZERO) for group in groups)
+        need(cost >= self.lower, "w = 0 costs less than `lower`")
+        k, bits, start = len(self.columns), self.bits, 0
+        need(type(bits) is str and not bits.strip("01"), "the bits are no bits")
+        level = [([s << 40 if i == j else 0 for i in range(k)],
+                  [0 if i == j else 1 << 40 for i in range(k)])
+                 for j in range(k) for s in (-1, 1)]  # fmt: skip
+        while level:
+            need(len(bits) >= start + len(level), "bits are missing")
+            halved = []
+            for place, (centre, half) in enumerate(level, start):
+                if bits[place] == "0":
+                    self.leaf(centre, half, groups, f"box {place}")
+                    continue
+                edge = half.index(max(half))
+                need(half[edge] > 1, f"box {place} is too small to be halved")
+                short = [h // 2 if j == edge else h for j, h in enumerate(half)]
+                for s in (-1, 1):
+                    at = [c + s * short[j] if j == edge else c for j, c in enumerate(centre)]
+                    halved.append((at, short))
+            start, level = start + len(level), halved
+        need(start == len(bits), "bits are left")
+
+    def leaf(self, centre: list[int], half: list[int], groups: list[list[int]], where: str) -> None:
+        """Stop unless `lower` is proven in the cone of a box."""
+        U = [inner(a, centre) + inner(b, half)
+             for a, b in zip(self.flat, self.sizes, strict=True)]  # fmt: skip
+        least = [max(abs(c) - h, 0) for c, h in zip(centre, half, strict=True)]
+        m = sum(c * v * v for c, v in zip(self.m, least, strict=True))
+        # m / of_m >= left (width / unit)^2 / reach^2, as the powers of two cancel
+        m *= self.unit**2 * (1 if self.intercept is None else 4)
+        near = [[min((U[i] for i in own if i in group), default=None) for group in map(set, groups)]
+                for own, _, _ in self.conflicts]  # fmt: skip
+        first, *rest = [self.thresholds(U, group) for group in groups]
+        for g, paid in first:
+            for h, more in rest[0] if rest else [(0, ZERO)]:
+                lost = paid + more
+                if lost >= self.lower:
+                    break
+                if g + h <= 0 or self.costs(m, g + h, self.lower - lost):
+                    continue
+                ends = (g, h)
+                enough = any(
+                    all(v is None or e <= v for e, v in zip(ends, at, strict=False))
+                    and lost + square >= self.lower
+                    and self.costs(m, g + h, self.lower - lost - price)
+                    for at, (_, square, price) in zip(near, self.conflicts, strict=True)
+                )
+                need(enough, f"less than `lower` is proven in {where}")
+
+    def costs(self, m: int, width: int, left: Fraction) -> bool:
+        """Whether the square costs at least what is left, at so wide a margin."""
+        return m * left.denominator >= left.numerator * self.of_m * width * width
+
+    def thresholds(self, U: list[int], group: list[int]) -> list[tuple[int, Fraction]]:
+        """What the points of a group are kept from on, and the prices of those below."""
+        found, paid = [], ZERO
+        for i in sorted(group, key=U.__getitem__):
+            if paid >= self.lower:
+                break
+            found.append((U[i], paid))
+            paid += self.prices[i]
+        return found
+
+
+def either(known: Tree, simplices: Any, model: Model, cones: Any) -> Directions | Cones:
+    """The directions of a file, of the one kind or the other."""
+    need(simplices is None or cones is None, "there are directions of two kinds")
+    return covered(known, simplices) if cones is None else Cones(model, cones)
+
+
 # --- the claim -----------------------------------------------------------------------------------
 
 
@@ -894,10 +1060,10 @@ class Proof:
 
     def __init__(self, document: Any) -> None:
         words = "schema model claim | point ray cutoff about"
-        words += " curvature cones steps bound tree directions"
+        words += " curvature cones steps bound tree directions directed"
         found = fields(document, words, "the file")
         schema, model, claim, point, ray, below, _, curvature, cones, steps = found[:10]
-        bound, tree, directions = found[10:]
+        bound, tree, directions, directed = found[10:]
         need(schema == SCHEMA, f"the schema is not {SCHEMA!r}")
         self.model = Model(model)
         self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
@@ -921,11 +1087,11 @@ class Proof:
             for entries, use in parts:
                 for k, part in enumerate(listed(entries, use.__name__)):
                     use(part, f"{use.__name__} {k}")
-            if directions is None:
+            if directions is None and directed is None:
                 known.closed(bound, tree, self.lower)
             else:
                 need(bound is None and tree is None, "there is a bound beside the directions")
-                covered(known, directions).closed(self.lower)
+                either(known, directions, self.model, directed).closed(self.lower)
         need(self.kind != "optimum" or self.closed(), "the gap is not closed")
 
     def gap(self) -> tuple[Fraction, Fraction]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.branch_and_bound.method import refusal
 from tightmargin.solvers.branch_and_bound.search import tree_search
@@ -27,11 +28,16 @@ NO_FILE = "no proof file was written"
 SECONDS = 60.0  # for a tree, where nobody says how long it may take
 
 
-_FAMILIES: dict[str, Callable[[Case, SolveResult, float | None], dict[str, Any]]] = {}
+Writer: TypeAlias = Callable[[Case, SolveResult, float | None], dict[str, Any]]
+
+_FAMILIES: dict[str, tuple[Writer, Callable[[Origin], bool]]] = {}
 
 
 def register_document(
-    entries: Sequence[str], write: Callable[[Case, SolveResult, float | None], dict[str, Any]]
+    entries: Sequence[str],
+    write: Writer,
+    *,
+    when: Callable[[Origin], bool] = lambda origin: True,
 ) -> None:
     """Say how the proof of a result is written where neither multipliers nor trees prove it.
 
@@ -39,8 +45,18 @@ def register_document(
     ----------
     write : callable(case, result, seconds) -> document
         In the format of checker.py, or a NotProvenError.
+    when : callable(origin) -> bool
+        Which models of these entries; others get a tree.
     """
-    _FAMILIES.update(dict.fromkeys(entries, write))
+    _FAMILIES.update(dict.fromkeys(entries, (write, when)))
+
+
+def _writer(case: Case) -> Writer | None:
+    """What the family of a model has registered for it."""
+    if case.origin is None or case.origin.entry not in _FAMILIES:
+        return None
+    write, when = _FAMILIES[case.origin.entry]
+    return write if when(case.origin) else None
 
 
 def write_proof(
@@ -65,7 +81,7 @@ def write_proof(
     try:
         return write_document(document_of(case, result), Path(path))
     except NotProvenError:  # a tree may prove what multipliers of the relaxation do not
-        family = None if case.origin is None else _FAMILIES.get(case.origin.entry)
+        family = _writer(case)
         if seconds == 0 or (family is None and refusal(case)):
             raise
         if family is not None:

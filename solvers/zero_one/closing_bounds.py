@@ -11,9 +11,11 @@ from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.zero_one.cones.from_models import bound_by_cones
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
+from tightmargin.solvers.zero_one.edited import ONLY_ADDED
 from tightmargin.solvers.zero_one.enumeration.enumeration import count_sets, zero_one_enumeration
 
 SET_LIMIT = 2_000_000
@@ -22,7 +24,6 @@ CONFLICTS = "conflict search over"
 # What the two searches rest on.
 SETS = {"every optimum is that of one of the active sets, and each was solved": True}
 TREE = {"no leaf of the tree, open ones included, holds a better point": True}
-ONLY_ADDED = "the edit adds rows of w and b, decided points and upper counts, and is no more"
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
@@ -31,20 +32,31 @@ POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
 def zero_one_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
     """Lower bound on a 0-1 loss problem by a search of our own; None where it is too large.
 
-    The 0-1 loss is enumerated up to 2,000,000 active sets; beyond, the conflict search works for
-    as long as STEP_LIMIT allows, and its bound counts whether it finished or not.
+    The 0-1 loss is enumerated up to 2,000,000 active sets; beyond, cones of directions are searched
+    where the dimensions are few, or the conflict search works for as long as STEP_LIMIT allows. Its
+    bound counts whether it finished or not.
 
     Parameters
     ----------
     values : mapping, optional
         With "w" and "b", a hyperplane to start from.
     """
-    found = enumerated_bound(origin)
+    found = few_dimensional_bound(origin, values)
     return _bound_by_conflicts(origin, values) if found is None else found
 
 
+def few_dimensional_bound(
+    origin: Origin, values: Mapping[str, Array] | None = None
+) -> Lemma | None:
+    """By enumeration or by cones of directions, which take weighted points as well."""
+    found = enumerated_bound(origin)
+    if found is not None or is_over():
+        return found
+    return bound_by_cones(origin, _known(origin, values), seconds=seconds_left())
+
+
 def enumerated_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
-    """The first of the two, which takes weighted points as well; `values` play no part in it."""
+    """By enumeration; `values` play no part in it."""
     if is_over():
         return None
     data, parameters = origin.data, origin.parameters
@@ -61,10 +73,15 @@ def enumerated_bound(origin: Origin, values: Mapping[str, Array] | None = None) 
 
 
 def _bound_by_conflicts(origin: Origin, values: Mapping[str, Array] | None) -> Lemma | None:
-    known = None
-    if values is not None and "w" in values:
-        known = best_exact_point(origin, values)
-    return conflict_bound(origin, None if known is None else (known[1], known[2]))
+    return conflict_bound(origin, _known(origin, values))
+
+
+def _known(origin: Origin, values: Mapping[str, Array] | None) -> tuple[Array, float] | None:
+    """The hyperplane of a point."""
+    if values is None or "w" not in values:
+        return None
+    _, w, b, _ = best_exact_point(origin, values)
+    return w, b
 
 
 def conflict_bound(

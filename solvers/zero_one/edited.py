@@ -1,4 +1,4 @@
-"""Edits of 0-1 models that the conflict search takes: rows of w and b, decided points, counts.
+"""Edits of 0-1 models that our searches take: rows of w and b, decided points, counts.
 
 A point that is violated pays, and one that pays need not be violated. So z_i = 0 says that the
 point is kept, z_i = 1 that it is paid for, and at most k of some z that no more of these points
@@ -21,12 +21,13 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.edits.variables import Added
 from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
 
+ONLY_ADDED = "the edit adds rows of w and b, decided points and upper counts, and is no more"
 LARGEST = 1e100  # of numbers whose products are neither 0 nor infinity
 _ELEMENT = re.compile(r"(w|z)\[(\d+)\]")
 
 
 def side_rows(origin: Origin, added: Sequence[Added]) -> SideRows | str:
-    """What an edit adds to a 0-1 model, or why the conflict search does not take it.
+    """What an edit adds to a 0-1 model, or why our searches do not take it.
 
     Parameters
     ----------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.c_svc import c_svc
@@ -21,8 +24,8 @@ from tightmargin.solvers.conic.relaxation_bound import (
     relaxation_bound,
 )
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.searches import EditedSearch, register_edited_search
-from tightmargin.solvers.edits.variables import Added
+from tightmargin.solvers.edits.searches import EditedSearch, Statements, register_edited_search
+from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
@@ -31,82 +34,91 @@ from tightmargin.solvers.methods import (
     Finding,
     IncumbentHeuristic,
     Method,
+    Values,
     register_closing_bounds,
     register_incumbents,
     register_method,
 )
+from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.closing_bounds import (
     CONFLICTS,
     ENUMERATION,
-    ONLY_ADDED,
     conflict_bound,
     conflict_lemma,
-    enumerated_bound,
+    few_dimensional_bound,
     zero_one_bound,
 )
+from tightmargin.solvers.zero_one.cone_methods import (
+    NO_POINT,
+    NONE_FOUND,
+    OUT_OF_BOUNDS,
+    SEARCHED,
+    STATUS,
+    cone_finding,
+    is_stated_by_word,
+    leaves_to_cones,
+    refuses_beside,
+    refuses_featureless,
+)
+from tightmargin.solvers.zero_one.cones.from_models import RAMP, bound_by_cones, by_cones, suits
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.edited import side_rows
+from tightmargin.solvers.zero_one.conflict_search.signed_points import LARGEST
+from tightmargin.solvers.zero_one.edited import ONLY_ADDED, side_rows
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_bound
 
 CONFLICT_SEARCH = "conflict-search"
-SEARCHED = ("zero_one_big_m", "zero_one_bilinear")
+BOTH = "cones-then-conflicts"
 POINTS = 1000
-NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
-OUT_OF_BOUNDS = "the best hyperplane is no point of this model: its bounds of w and b cut it off"
-NONE_FOUND = "the search found no point that meets what the edit adds"
+SHARE = 0.7  # of the time, after which cones that have proven nothing leave it to conflicts
+BESIDE = 100_000_000  # products of points and cells, which rows may make of little use
 GAP = GAP_TOLERANCE / 2  # the other half is for rounding
-STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
 # --- the conflict search -------------------------------------------------------------------------
 
 
-def _by_conflicts(origin: Origin, limits: Limits) -> Finding:
+def _by_conflicts(
+    origin: Origin,
+    limits: Limits,
+    side: SideRows | None = None,
+    incumbent: tuple[Array, float] | None = None,
+) -> Finding:
     """Branch and bound over kept points: it knows the problem, and a big-M plays no part in it."""
     found = conflict_search(
         origin.data.points,
         penalty=origin.parameters["penalty"],
         intercept=origin.parameters["intercept"],
-        incumbent=origin.parameters.get("incumbent"),
-        gap=GAP,
-        time_limit=limits.time_limit,
-    )
-    return _finding(found, conflict_lemma(found))
-
-
-def _by_conflicts_beside(origin: Origin, added: Sequence[Added], limits: Limits) -> Finding:
-    """The same beside what an edit adds: every node keeps it."""
-    side = side_rows(origin, added)
-    assert isinstance(side, SideRows)
-    found = conflict_search(
-        origin.data.points,
-        penalty=origin.parameters["penalty"],
-        intercept=origin.parameters["intercept"],
-        incumbent=origin.parameters.get("incumbent"),
+        incumbent=origin.parameters.get("incumbent") if incumbent is None else incumbent,
         gap=GAP,
         time_limit=limits.time_limit,
         side=side,
     )
+    if side is None:
+        return _finding(found, conflict_lemma(found))
     no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
-    return _finding(
-        found, conflict_lemma(found, more={ONLY_ADDED: isinstance(side, SideRows)}), no_point
-    )
+    more = {ONLY_ADDED: isinstance(side, SideRows)}
+    return _finding(found, conflict_lemma(found, more=more), no_point)
 
 
-def _bound_beside(
-    origin: Origin, added: Sequence[Added], values: Mapping[str, Array]
-) -> Lemma | None:
+def _by_conflicts_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
+    """The same beside what an edit adds: every node keeps it."""
+    side = side_rows(origin, added)
+    assert isinstance(side, SideRows)
+    return _by_conflicts(origin, limits, side)
+
+
+def _conflicts_beside(origin: Origin, added: Statements, values: Values) -> Lemma | None:
     side = side_rows(origin, added)
     assert isinstance(side, SideRows)
     b = float(values["b"]) if "b" in values else 0.0
     return conflict_bound(origin, (values["w"], b), side)
 
 
-def _refuses(origin: Origin, added: Sequence[Added]) -> str:
+def _refuses(origin: Origin, added: Statements) -> str:
     found = side_rows(origin, added)
     return found if isinstance(found, str) else ""
 
@@ -138,21 +150,12 @@ def _message(found: ConflictSearch) -> str:
     return f"{ended}: the gap is {100 * found.gap:.2f} % after {found.nodes:,} nodes"
 
 
-def _leaves_to_conflicts(origin: Origin) -> str:
-    """Where a given M may state less than the 0-1 problem, the model is what is asked about."""
-    given = origin.parameters.get("big_m", "derived")
-    if not isinstance(given, str) or origin.data.n > POINTS:
-        return ""
-    return f"up to {POINTS:,} points it proves in seconds what a big-M leaves open"
-
-
 register_method(
     Method(
         CONFLICT_SEARCH,
         SEARCHED,
         _by_conflicts,
         "branch and bound over kept points, which proves the optimum without a solver",
-        automatic=_leaves_to_conflicts,
     )
 )
 register_edited_search(
@@ -161,13 +164,87 @@ register_edited_search(
         SEARCHED,
         _refuses,
         _by_conflicts_beside,
-        _bound_beside,
-        automatic=_leaves_to_conflicts,
+        _conflicts_beside,
+        automatic=lambda origin: "",
+    )
+)
+
+
+# --- cones where the dimensions are few, then conflicts ------------------------------------------
+
+
+def _by_both(origin: Origin, limits: Limits, side: SideRows | None = None) -> Finding:
+    """What is left of the time of the first goes to the second, which begins where it ended."""
+    alone = is_weighted(origin.data) or origin.data.n > LARGEST
+    if not (alone or suits(origin, side)):
+        return _by_conflicts(origin, limits, side)
+    began, seconds = time.perf_counter(), limits.time_limit
+    share = seconds if alone or seconds is None else SHARE * seconds
+    most = None if alone or side is None else BESIDE // int(origin.data.n)
+    found = by_cones(origin, share, side, cell_limit=most)
+    first = cone_finding(origin, found, side)
+    if alone or found.stop in (StopReason.PROVEN, StopReason.INTERRUPTED):
+        return first
+    known = (found.w, found.b) if np.isfinite(found.objective) else None
+    second = _by_conflicts(origin, limits.without(time.perf_counter() - began), side, known)
+    better = first.bound is not None and (
+        second.bound is None or first.bound.value > second.bound.value
+    )
+    return replace(second, bound=first.bound) if better else second
+
+
+def _by_both_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
+    side = side_rows(origin, added)
+    assert isinstance(side, SideRows)
+    return _by_both(origin, limits, side)
+
+
+def _too_large(origin: Origin) -> str:
+    """Why none of the two takes a model: conflicts count every point once."""
+    if is_weighted(origin.data) and not suits(origin):
+        return refusal_of_weights(f"method {BOTH} in so many dimensions")
+    return refuses_featureless(origin)
+
+
+def _leaves_to_both(origin: Origin) -> str:
+    why = leaves_to_cones(origin)
+    if why or not is_stated_by_word(origin) or origin.data.n > POINTS:
+        return why
+    return f"up to {POINTS:,} points it proves in seconds what a big-M leaves open"
+
+
+register_method(
+    Method(
+        BOTH,
+        SEARCHED,
+        _by_both,
+        "cones of directions where the dimensions are few, then the search over kept points",
+        refuses=_too_large,
+        automatic=_leaves_to_both,
+        weighted=True,
+    )
+)
+register_edited_search(
+    EditedSearch(
+        BOTH,
+        SEARCHED,
+        refuses_beside,
+        _by_both_beside,
+        lambda origin, added, values: None,
+        automatic=_leaves_to_both,
     )
 )
 
 
 # --- bounds that close a gap ---------------------------------------------------------------------
+
+
+def _ramp_bound(origin: Origin, values: Values | None) -> Lemma | None:
+    found = None if is_weighted(origin.data) else ramp_bound(origin)
+    if found is not None or is_over():
+        return found
+    return bound_by_cones(origin, None, seconds=seconds_left())
+
 
 register_closing_bounds(
     ClosingBounds(
@@ -175,21 +252,21 @@ register_closing_bounds(
         zero_one_bound,
         relaxation_bound,
         bound_from_facts,
-        optimal=(ENUMERATION, CONFLICTS),
+        optimal=(ENUMERATION, CONES, CONFLICTS),
     )
 )
 register_closing_bounds(
     ClosingBounds(
         is_zero_one,
-        enumerated_bound,
+        few_dimensional_bound,
         relaxation_bound,
         bound_from_facts,
-        optimal=(ENUMERATION,),
+        optimal=(ENUMERATION, CONES),
         weighted=True,
     )
 )
 register_closing_bounds(
-    ClosingBounds(lambda origin: origin.entry == "ramp_big_m", lambda origin, _: ramp_bound(origin))
+    ClosingBounds(lambda origin: origin.entry == RAMP, _ramp_bound, optimal=(CONES,), weighted=True)
 )
 
 

@@ -264,7 +264,7 @@ def test_the_tutorial_runs_and_prints_what_it_shows() -> None:
     assert excluded.certificate.unproven == ""
     assert excluded.objective >= 36 + 1, "w_0 >= 6 alone costs 36, and a point is given up"
     assert "auto left it to a method" in excluded.message
-    assert excluded.certificate.facts["engine"] == "conflict-search"
+    assert excluded.certificate.facts["engine"] == "cone-search"
     own, conic, exact = space["mine"].to_frame()["value"]
     assert 0 < own < conic < exact
 

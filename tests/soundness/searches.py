@@ -49,6 +49,12 @@ def of_row(row: Any) -> Said:
 
 
 SEARCHES = {
+    "cone_search": Asked(
+        "zero_one_big_m", tm.search.cone_search, of_search, renamed=("big_m",)
+    ),
+    "ramp_cone_search": Asked(
+        "ramp_big_m", tm.search.ramp_cone_search, of_search, renamed=("big_m",)
+    ),
     "conflict_search": Asked(
         "zero_one_big_m", tm.search.conflict_search, of_search, renamed=("big_m",)
     ),
@@ -113,6 +119,7 @@ MODELS = {
     "extended_nu_svc_polar": "auto",
     "zero_one_big_m": "conflict-search",
     "zero_one_bilinear": "conflict-search",
+    "ramp_big_m": "cone-search",
     "rsvm": "segments",
     "rsvm_dual": "auto",
     "matrix_svc_bilinear": "matrix-search",

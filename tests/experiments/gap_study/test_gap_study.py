@@ -112,7 +112,7 @@ def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
     exact = study.comparison.exact
     assert exact is not None
     assert exact.solver == "tightmargin"
-    assert exact.certificate.bound_method.startswith("conflict search over")
+    assert exact.certificate.bound_method.startswith("cones of directions in")
     assert exact.certificate.verdict is Verdict.CERTIFIED
     by_scip = solve(zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip")
     assert by_scip.certificate.bound_method.startswith("enumeration of")
@@ -435,7 +435,7 @@ def test_the_table_for_people(study: GapStudy, monkeypatch: pytest.MonkeyPatch) 
         assert re.search(rf" {re.escape(percent(gap))} ", line)
         assert line.rstrip().endswith("CERTIFIED")
     assert "0-1 optimum (exact)" in text
-    assert re.search(r"optimum proven by conflict search over [\d,]+ nodes", text)
+    assert re.search(r"optimum proven by cones of directions in [\d,]+ cells", text)
     assert "penalty = 1.0" in text
 
 

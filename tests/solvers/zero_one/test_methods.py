@@ -128,11 +128,16 @@ def solved_beyond_enumeration(monkeypatch: pytest.MonkeyPatch) -> SolveResult:
 def test_the_search_closes_what_enumeration_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     result = solved_beyond_enumeration(monkeypatch)
     assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.bound_method.startswith("cones of directions in")
+    monkeypatch.setattr(closing_bounds, "bound_by_cones", lambda *args, **words: None)
+    result = solved_beyond_enumeration(monkeypatch)
+    assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.certificate.bound_method.startswith(closing_bounds.CONFLICTS)
 
 
 def test_an_unfinished_search_still_gives_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(closing_bounds, "STEP_LIMIT", 1)
+    monkeypatch.setattr(closing_bounds, "bound_by_cones", lambda *args, **words: None)
     result = solved_beyond_enumeration(monkeypatch)
     exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
     assert result.bound is not None

@@ -1,0 +1,132 @@
+"""The search over cones of directions behind a model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.edits.searches import EditedSearch, Statements, register_edited_search
+from tightmargin.solvers.execution.deadline import is_over, seconds_left
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.methods import Finding, Method, Values, register_method
+from tightmargin.solvers.proof_files.result_proof import register_document
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.zero_one.cones.document import cone_document, suits_a_file
+from tightmargin.solvers.zero_one.cones.from_models import (
+    RAMP,
+    bound_by_cones,
+    by_cones,
+    dimensions,
+    lemma_of,
+    suits,
+)
+from tightmargin.solvers.zero_one.cones.result import ConeSearch
+from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
+from tightmargin.solvers.zero_one.edited import side_rows
+
+CONE_SEARCH = "cone-search"
+SEARCHED = ("zero_one_big_m", "zero_one_bilinear")
+NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
+OUT_OF_BOUNDS = "the best hyperplane is no point of this model: its bounds of w and b cut it off"
+NONE_FOUND = "the search found no point that meets what the edit adds"
+STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
+
+
+def cone_finding(origin: Origin, found: ConeSearch, side: SideRows | None = None) -> Finding:
+    """What dispatch makes of a search."""
+    values = {"w": found.w, "b": np.asarray(found.b), "z": found.given_up.astype(float)}
+    if origin.entry == RAMP:
+        u = origin.data.y * (origin.data.factor @ found.w + found.b)
+        values["xi"] = np.where(found.given_up, 0.0, np.maximum(0.0, 1 - u))
+    no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
+    return Finding(
+        values,
+        STATUS.get(found.stop, Status.FEASIBLE),
+        CONE_SEARCH,
+        bound=lemma_of(found, side),
+        facts={
+            "no_duals": "no multipliers: a search over directions has none of the model's rows",
+            "stop": str(found.stop),
+            "cells": found.cells,
+            "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
+        },
+        message=_message(found),
+        no_point=no_point if np.isfinite(found.objective) else NONE_FOUND,
+    )
+
+
+def _message(found: ConeSearch) -> str:
+    if not np.isfinite(found.objective):
+        return NONE_FOUND
+    if found.stop is StopReason.PROVEN:
+        return ""
+    ended = found.stop.replace("_", " ")
+    return f"{ended}: the gap is {100 * found.gap:.2f} % after {found.cells:,} cells"
+
+
+def refuses_beside(origin: Origin, added: Statements) -> str:
+    """Why an edit is for no search of ours; empty where it adds rows, decisions and counts."""
+    found = side_rows(origin, added)
+    return found if isinstance(found, str) else refuses_featureless(origin)
+
+
+def refuses_featureless(origin: Origin) -> str:
+    """Why a model has no directions."""
+    return "" if origin.data.d else "it has no feature, and so no direction"
+
+
+def _run(origin: Origin, limits: Limits) -> Finding:
+    return cone_finding(origin, by_cones(origin, limits.time_limit))
+
+
+def _run_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
+    side = side_rows(origin, added)
+    assert isinstance(side, SideRows)
+    return cone_finding(origin, by_cones(origin, limits.time_limit, side), side)
+
+
+def _bound_beside(origin: Origin, added: Statements, values: Values) -> Lemma | None:
+    side = side_rows(origin, added)
+    assert isinstance(side, SideRows)
+    if is_over():
+        return None
+    known = values["w"], float(values["b"]) if "b" in values else 0.0
+    return bound_by_cones(origin, known, side, seconds_left())
+
+
+def is_stated_by_word(origin: Origin) -> bool:
+    """Whether M is derived: where a given one may state less, the model is what is asked about."""
+    return isinstance(origin.parameters.get("big_m", "derived"), str)
+
+
+def leaves_to_cones(origin: Origin) -> str:
+    """Why method="auto" takes the search; empty where it does not."""
+    if not (is_stated_by_word(origin) and suits(origin)):
+        return ""
+    return f"in {dimensions(origin)} dimensions it proves in moments what a big-M leaves open"
+
+
+register_document(("zero_one_big_m",), cone_document, when=suits_a_file)
+register_method(
+    Method(
+        CONE_SEARCH,
+        (*SEARCHED, RAMP),
+        _run,
+        "branch and bound over cones of directions, which proves the optimum in few dimensions",
+        refuses=refuses_featureless,
+        automatic=lambda origin: leaves_to_cones(origin) if origin.entry == RAMP else "",
+        weighted=True,
+    )
+)
+register_edited_search(
+    EditedSearch(
+        CONE_SEARCH,
+        SEARCHED,
+        refuses_beside,
+        _run_beside,
+        _bound_beside,
+        automatic=lambda origin: "",
+    )
+)

@@ -1,0 +1,333 @@
+"""Branch and bound over cones of directions: the 0-1 loss and the ramp loss in few dimensions.
+
+A cell is a box of directions on a face of a cube; given the largest margin that each point can have
+in it, what is left is one-dimensional (solvers/proofs/cones/cell_bounds.py). The kernel bounds the
+cells of the final cover again, and its number is the bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.parameters import (
+    INTERCEPTS,
+    finite_hyperplane,
+    one_of,
+    positive,
+)
+from tightmargin.solvers.exact_arithmetic import rounded_down
+from tightmargin.solvers.execution.live_line import live_line
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
+from tightmargin.solvers.proofs.cones.cover import cover_lemma
+from tightmargin.solvers.proofs.cones.problem import LARGEST, ConeProblem, Sides, cone_problem
+from tightmargin.solvers.zero_one.cones.cell_tree import CellTree
+from tightmargin.solvers.zero_one.cones.incumbents import (
+    BestPlane,
+    LeastCost,
+    LeastCostBeside,
+    LeastRamp,
+)
+from tightmargin.solvers.zero_one.cones.planes import caps_of, conflict_of
+from tightmargin.solvers.zero_one.cones.result import ConeSearch
+from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
+from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
+
+GAP = 1e-6
+PROVING = 0.6  # of the search's seconds, which the kernel takes at most to do it again
+LARGEST_OPEN = 40_000_000  # numbers of all open cells
+CENTRES = 32  # directions that are evaluated in each round
+WORTH = 1.05  # of the best objective, up to which a direction is refined
+DEARER = 400_000  # cells after which the dearer heuristic is run
+TRACED = 400
+
+Progress = Callable[[TracePoint], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Limits of one search, and who is told."""
+
+    gap: float
+    time_limit: float | None
+    cell_limit: int | None
+    clock: Callable[[], float]
+    progress: Progress
+
+
+@reads_dense_points
+def cone_search(
+    data: TrainingData,
+    *,
+    penalty: float,
+    intercept: str,
+    incumbent: tuple[Array, float] | None = None,
+    gap: float = GAP,
+    time_limit: float | None = None,
+    cell_limit: int | None = None,
+    side: SideRows | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    progress: Progress = lambda point: None,
+) -> ConeSearch:
+    """Global optimum of the 0-1 loss problem in few dimensions, by cones of directions.
+
+    Up to five features it takes seconds for hundreds of points, and moments in two; each further
+    feature takes some ten times as long. A penalised intercept counts as a feature, and so does a
+    free one that a side row speaks of.
+
+    Parameters
+    ----------
+    data, penalty, intercept
+        As for zero_one_big_m; points may be weighted.
+    incumbent : (w, b), optional
+        A known hyperplane.
+    gap : float
+        Relative gap at which a cell is closed, of what side rows leave open.
+    time_limit : float, optional
+        Seconds of `clock` for the search and for the kernel's proof of it.
+    cell_limit : int, optional
+        A limit that gives the same result on any machine.
+    side : SideRows, optional
+        What a hyperplane has to meet besides. It is met, and points are kept, to 1e-9; where no
+        point is found, the objective is infinite.
+    clock, progress : callable
+        time.process_time counts processor time instead; told about each TracePoint.
+
+    Raises
+    ------
+    ValueError
+        Bad penalty, intercept or limits; no feature; features of sizes beyond 2^200.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=40, d=3, sigma=0.5, seed=1)
+    >>> found = tm.search.cone_search(data, penalty=1.0, intercept="free")
+    >>> str(found.stop), found.objective - found.bound < 1e-5 * found.objective
+    ('proven', True)
+    """
+    started = clock()
+    run = checked_run(data, intercept, gap, time_limit, cell_limit, clock, progress)
+    cost = positive("penalty", penalty)
+    beside = side is not None and not side.empty
+    prices = cost * data.multiplicity
+    sides = _sides(side) if beside and side is not None else None
+    problem = cone_problem(data.X, data.y, prices, intercept=intercept, sides=sides)
+    best: BestPlane
+    if beside and side is not None:
+        best, decided = LeastCostBeside(data, cost, intercept, side), side.constant
+    else:
+        best, decided = LeastCost(data, cost, intercept), 0.0
+    _begin(best, data, incumbent)
+    return search_cells(problem, best, run, started, "0-1 loss", decided)
+
+
+@reads_dense_points
+def ramp_cone_search(
+    data: TrainingData,
+    *,
+    C: float,
+    intercept: str,
+    incumbent: tuple[Array, float] | None = None,
+    gap: float = GAP,
+    time_limit: float | None = None,
+    cell_limit: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    progress: Progress = lambda point: None,
+) -> ConeSearch:
+    """Global optimum of the ramp loss in few dimensions, by cones of directions.
+
+    Any intercept but none counts as a feature. Parameters as for ramp_big_m and `cone_search`.
+
+    Raises
+    ------
+    ValueError
+        Bad C, intercept or limits; no feature; features of sizes beyond 2^200.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=1)
+    >>> found = tm.search.ramp_cone_search(data, C=1.0, intercept="penalised")
+    >>> found.objective - found.bound < 1e-5 * found.objective
+    True
+    """
+    started = clock()
+    run = checked_run(data, intercept, gap, time_limit, cell_limit, clock, progress)
+    cost = positive("C", C)
+    prices = cost * data.multiplicity
+    problem = cone_problem(data.X, data.y, prices, intercept=intercept, ramp=True, square=0.5)
+    best = LeastRamp(data, cost, intercept)
+    _begin(best, data, incumbent)
+    return search_cells(problem, best, run, started, "ramp loss")
+
+
+def checked_run(
+    data: TrainingData,
+    intercept: str,
+    gap: float,
+    time_limit: float | None,
+    cell_limit: int | None,
+    clock: Callable[[], float],
+    progress: Progress = lambda point: None,
+) -> Run:
+    """The limits, or a ValueError that names the bad one."""
+    one_of("intercept", intercept, INTERCEPTS)
+    positive("gap", gap)
+    for name, limit in (("time_limit", time_limit), ("cell_limit", cell_limit)):
+        if limit is not None:
+            positive(name, limit)
+    if not data.d:
+        raise ValueError("the search over cones of directions needs a feature, and X has none")
+    return Run(gap, time_limit, cell_limit, clock, progress)
+
+
+def _begin(best: BestPlane, data: TrainingData, incumbent: tuple[Array, float] | None) -> None:
+    if incumbent is not None:
+        best.offer(finite_hyperplane("incumbent", incumbent, data.d))
+    best.start()
+
+
+def _sides(side: SideRows) -> Sides:
+    """The same as the kernel reads it."""
+    counts = [(count.points, count.most) for count in side.counts]
+    return Sides(side.weights, side.of_b, side.most, side.kept, side.paid, counts, side.moved)
+
+
+def search_cells(
+    problem: ConeProblem,
+    best: BestPlane,
+    run: Run,
+    started: float,
+    loss: str,
+    decided: float = 0.0,
+) -> ConeSearch:
+    """Halve cells until the gap is closed or a limit is met, and have the kernel prove the rest.
+
+    Parameters
+    ----------
+    decided : float
+        What of the objective is decided: a gap is a share of the rest.
+    """
+    search = _Cells(problem, best, run, decided)
+    stop = StopReason.PROVEN
+    try:
+        with live_line("cone search") as line:
+            search.begin()
+            while search.tree.open:
+                elapsed = run.clock() - started
+                search.note(elapsed)
+                if line.is_due:
+                    line.show(search.bound, best.objective, f"{search.tree.cells:,} cells")
+                reason = search.limit(elapsed)
+                if reason is not None:
+                    stop = reason
+                    break
+                search.round()
+    except KeyboardInterrupt:
+        stop = StopReason.INTERRUPTED
+    cover = search.tree.cover()
+    # Above what the search believes the kernel need not look.
+    lemma = cover_lemma(problem, cover, min(search.tree.least, problem.at_zero))
+    bound = 0.0 if lemma is None else min(max(lemma.value, 0.0), best.objective)
+    if stop is StopReason.PROVEN and bound < search.aim * (1 - 1e-9):
+        stop = StopReason.NUMERICAL
+    seconds = run.clock() - started
+    search.note(seconds, bound)
+    return ConeSearch(
+        best.w, best.b, best.given_up, best.objective, bound, search.tree.cells, seconds, stop,
+        tuple(search.trace), loss, cover, lemma,
+    )  # fmt: skip
+
+
+class _Cells:
+    """The tree and the best hyperplane, and what one tells the other."""
+
+    def __init__(self, problem: ConeProblem, best: BestPlane, run: Run, decided: float) -> None:
+        self.problem, self.best, self.run = problem, best, run
+        self.decided = decided
+        self.known, self.dearer = np.inf, False
+        self.trace: list[TracePoint] = []
+        self.tree = CellTree(problem, self.target)
+
+    @property
+    def aim(self) -> float:
+        """Bounds on the objective from here on close a cell."""
+        value = self.best.objective
+        if not np.isfinite(value):
+            return LARGEST
+        return value - self.run.gap * max(value - self.decided, 0.0)
+
+    @property
+    def target(self) -> float:
+        """The same of the problem's own objective."""
+        return min(rounded_down(Fraction(self.aim) - Fraction(self.problem.constant)), LARGEST)
+
+    @property
+    def bound(self) -> float:
+        """What the search believes; the kernel is asked in the end."""
+        return min(
+            min(self.tree.least, self.problem.at_zero) + self.problem.constant, self.best.objective
+        )
+
+    def begin(self) -> None:
+        """Tell the tree what is known before the first cell is halved."""
+        if isinstance(self.best, LeastCostBeside) and len(self.problem.sides):
+            plane = self.best.by_rows_alone()
+            if plane is not None:
+                self.tree.use(conflict_of(self.problem, *plane, rows_alone=True))
+        self.renew()
+
+    def renew(self) -> None:
+        """Tell the tree of a better hyperplane."""
+        if self.best.objective < self.known:
+            self.known = self.best.objective
+            prove = caps_of if self.problem.ramp else conflict_of
+            self.tree.use(prove(self.problem, self.best.w, self.best.b))
+            self.tree.lower_target(self.target)
+
+    def limit(self, elapsed: float) -> StopReason | None:
+        """Which limit is met."""
+        run = self.run
+        if run.time_limit is not None and elapsed * (1 + PROVING) >= run.time_limit:
+            return StopReason.TIME_LIMIT
+        if run.cell_limit is not None and self.tree.cells >= run.cell_limit:
+            return StopReason.CELL_LIMIT
+        numbers = self.tree.open * 2 * (self.problem.k + 1)
+        return StopReason.CELL_LIMIT if numbers > LARGEST_OPEN else None
+
+    def round(self) -> None:
+        """Look along the most promising directions, and halve cells."""
+        if not self.dearer and self.tree.cells > DEARER:
+            self.dearer = True
+            self.best.search()
+        centres, halves = self.tree.nearest(CENTRES)
+        beside = len(self.problem.sides) > 0  # a single direction may miss what a box meets
+        halves = halves if beside else np.zeros_like(halves)
+        values = cell_bounds(self.problem, centres, halves)
+        k = int(values.argmin())
+        if values[k] + self.problem.constant < self.best.objective * WORTH:
+            self.best.offer(self.best.along(self.problem, centres[k], halves[k]))
+        self.renew()
+        if self.tree.open:
+            self.tree.expand()
+
+    def note(self, seconds: float, proven: float | None = None) -> None:
+        """Add to the trace when the bound or the best hyperplane moved."""
+        bound = max(self.bound, 0.0) if proven is None else proven
+        now = TracePoint(seconds, self.tree.cells, bound, self.best.objective)
+        if self.trace and proven is None:
+            last = self.trace[-1]
+            moved = now.bound - last.bound > now.objective / TRACED
+            if not moved and now.objective == last.objective:
+                return
+        self.trace.append(now)
+        self.run.progress(now)

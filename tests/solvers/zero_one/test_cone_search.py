@@ -1,0 +1,220 @@
+"""The search over cones of directions against enumeration, brute force and other units."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.support.side_edits import side_edit
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.zero_one import methods
+from tightmargin.solvers.zero_one.cones.search import cone_search, ramp_cone_search
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_enumeration
+
+INTERCEPTS = ("free", "penalised", "none")
+
+
+def cloud(seed: int) -> tuple[TrainingData, float]:
+    """Few points of any scale, on a grid or copied, weighted or not, and a penalty that matters."""
+    rng = np.random.default_rng(seed)
+    d, n, kind = int(rng.integers(1, 4)), int(rng.integers(2, 12)), int(rng.integers(4))
+    X = rng.normal(size=(n, d)) if kind < 2 else rng.integers(-2, 3, size=(n, d)).astype(float)
+    X = X[rng.integers(n, size=n)] if kind == 1 else X
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    y[0], y[-1] = 1.0, -1.0
+    X = X * 10.0 ** rng.integers(-6, 7)
+    size = float(np.sqrt((X * X).mean())) or 1.0
+    penalty = float(10.0 ** rng.uniform(-2, 4) / size**2)
+    weights = rng.integers(1, 4, size=n).astype(float) if rng.random() < 0.4 else None
+    return TrainingData(X, y, sample_weight=weights), penalty
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_the_optimum_is_that_of_enumeration(block: int) -> None:
+    for seed in range(40 * block, 40 * (block + 1)):
+        data, penalty = cloud(seed)
+        intercept = INTERCEPTS[seed % 3]
+        exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
+        found = cone_search(data, penalty=penalty, intercept=intercept)
+        assert found.stop is StopReason.PROVEN, seed
+        assert found.bound <= exact.objective * (1 + 1e-12), seed
+        assert found.bound >= exact.bound * (1 - 2e-6), seed
+        assert found.objective == pytest.approx(exact.objective, rel=1e-6), seed
+
+
+def test_the_ramp_loss_is_that_of_enumeration() -> None:
+    compared = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(4, 10)), int(rng.integers(1, 3))
+        y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+        data = TrainingData(rng.normal(size=(n, d)) + 0.3 * y[:, None], y)
+        C, intercept = float(10.0 ** rng.uniform(-1, 1)), INTERCEPTS[seed % 3]
+        exact = ramp_enumeration(data, C=C, intercept=intercept)
+        found = ramp_cone_search(data, C=C, intercept=intercept, cell_limit=500_000)
+        if exact is not None:
+            compared += 1
+            assert found.bound <= exact.objective * (1 + 1e-12), seed
+            assert found.objective >= exact.bound * (1 - 1e-12), seed
+            assert found.stop is StopReason.PROVEN, seed
+    assert compared > 6
+
+
+def test_a_pair_in_one_place_costs_what_the_ramp_loss_says() -> None:
+    """l(u) + l(-u) = 2: the pair is a constant, and the other two points are as without it."""
+    X, y = np.array([[1.0], [-1.0], [0.3], [0.3]]), np.array([1.0, -1.0, 1.0, -1.0])
+    both = ramp_cone_search(TrainingData(X, y), C=0.4, intercept="free")
+    alone = ramp_cone_search(TrainingData(X[:2], y[:2]), C=0.4, intercept="free")
+    assert both.objective == pytest.approx(alone.objective + 2 * 0.4, rel=1e-6)
+    assert both.gap <= 1.001e-6
+
+
+def test_side_rows_are_kept() -> None:
+    proven = 0
+    for seed in range(24):
+        edit = side_edit(seed)
+        optimum = edit.optimum()
+        found = tm.solve(edit.model(big_m=1e4), method="cone-search", time_limit=5)
+        low = found.interval[0] if found.interval else found.bound
+        assert low is None or low <= optimum * (1 + 1e-9) + 1e-9, seed
+        if found.objective is not None and found.certificate.verdict.closed:
+            proven += 1
+            assert found.objective == pytest.approx(optimum, rel=2e-6), seed
+    assert proven >= 18
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_units_change_nothing(scale: float) -> None:
+    data = tm.data.outlier_data("clustered", n=40, d=2, sigma=0.5, seed=3)
+    other = TrainingData(data.X * scale, data.y)
+    words = {"intercept": "free"}
+    found = cone_search(data, penalty=1.0, **words)
+    moved = cone_search(other, penalty=1.0 / scale**2, **words)
+    assert moved.objective * scale**2 == pytest.approx(found.objective, rel=1e-6)
+    assert moved.stop is StopReason.PROVEN
+
+
+@pytest.mark.parametrize("penalty", [1e-9, 1e9])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_extreme_penalties(penalty: float, intercept: str) -> None:
+    """Next to nothing gives up a class or all points, and a great price keeps as many as can be."""
+    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    found = cone_search(data, penalty=penalty, intercept=intercept)
+    exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
+    assert found.objective == pytest.approx(exact.objective, rel=1e-6)
+    assert found.gap <= 1.001e-6
+
+
+def test_weights_are_repeated_points() -> None:
+    data = tm.data.outlier_data("clustered", n=14, d=2, sigma=0.5, seed=5)
+    weights = np.random.default_rng(0).integers(1, 4, size=data.n)
+    repeated = TrainingData(np.repeat(data.X, weights, axis=0), np.repeat(data.y, weights))
+    weighted = TrainingData(data.X, data.y, sample_weight=weights.astype(float))
+    for intercept in INTERCEPTS:
+        one = cone_search(weighted, penalty=0.7, intercept=intercept)
+        many = cone_search(repeated, penalty=0.7, intercept=intercept)
+        assert one.objective == pytest.approx(many.objective, rel=1e-6)
+
+
+def test_limits_keep_what_is_known() -> None:
+    data = tm.data.outlier_data("clustered", n=60, d=4, sigma=0.5, seed=1)
+    short = cone_search(data, penalty=1.0, intercept="penalised", cell_limit=500)
+    whole = cone_search(data, penalty=1.0, intercept="penalised", cell_limit=20_000)
+    assert short.stop is StopReason.CELL_LIMIT
+    assert 0 < short.bound <= whole.bound <= whole.objective <= short.objective * (1 + 1e-12)
+    again = cone_search(
+        data, penalty=1.0, intercept="penalised", cell_limit=500, incumbent=(whole.w, whole.b)
+    )
+    assert again.objective <= whole.objective * (1 + 1e-12)
+    assert [point.bound for point in whole.trace] == sorted(point.bound for point in whole.trace)
+
+
+def test_an_interrupt_keeps_what_is_known() -> None:
+    data = tm.data.outlier_data("clustered", n=60, d=4, sigma=0.5, seed=1)
+
+    told: list[object] = []
+
+    def interrupt(point: object) -> None:
+        told.append(point)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    found = cone_search(data, penalty=1.0, intercept="penalised", progress=interrupt)
+    assert found.stop is StopReason.INTERRUPTED
+    assert 0 < found.bound <= found.objective
+
+
+def brute_count(X: np.ndarray, y: np.ndarray) -> int:
+    """Fewest errors of lines in the plane: through two points, which may then be on any side."""
+    best = int(min((y > 0).sum(), (y < 0).sum()))
+    for i, j in itertools.combinations(range(len(y)), 2):
+        step = X[j] - X[i]
+        side = (X - X[i]) @ np.array([-step[1], step[0]])
+        others = np.delete(np.arange(len(y)), [i, j])
+        for sign in (1.0, -1.0):
+            best = min(best, int((sign * y[others] * side[others] <= 0).sum()))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fewest_errors_and_then_the_widest_margin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(16) % 2 == 0, 1.0, -1.0)
+    data = TrainingData(rng.normal(size=(16, 2)) + 0.6 * y[:, None], y)
+    found = tm.search.least_errors(data, margin=1e-5)
+    assert (found.errors, found.bound) == (brute_count(data.X, y),) * 2
+    assert int((y * (data.X @ found.w + found.b) < 1).sum()) == found.errors
+    # A dear error makes the fewest of them the cheapest, with the least norm.
+    dear = zero_one_enumeration(data, penalty=1e7, intercept="free")
+    assert found.margin == pytest.approx(1 / np.linalg.norm(dear.w), rel=1e-5)
+    assert found.margin <= found.largest_margin * (1 + 1e-12)
+
+
+def test_auto_takes_cones_and_leaves_the_rest_to_conflicts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = tm.data.outlier_data("clustered", n=30, d=2, sigma=0.5, seed=1)
+    model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="free")
+    found = tm.solve(model)
+    assert found.certificate.facts["engine"] == "cone-search"
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    real = methods.by_cones
+    monkeypatch.setattr(methods, "by_cones", lambda *a, **b: real(*a, **b | {"cell_limit": 1}))
+    later = tm.solve(model, method="cones-then-conflicts", time_limit=60)
+    assert later.certificate.facts["engine"] == "conflict-search"
+    assert later.objective == pytest.approx(found.objective, rel=1e-6)
+
+
+def test_weighted_models_and_edits_are_proven() -> None:
+    data = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=2)
+    weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(20) % 3)
+    model = tm.zero_one_big_m(weighted, penalty=1.0, big_m="derived", intercept="free")
+    found = tm.solve(model)
+    exact = zero_one_enumeration(weighted, penalty=1.0, intercept="free").objective
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective == pytest.approx(exact, rel=1e-6)
+    model.steep = pyo.Constraint(expr=model.w[0] >= float(found.values["w"][0]) + 0.5)
+    edited = tm.solve(model, method="cone-search")
+    assert edited.certificate.verdict.closed
+    assert edited.objective > found.objective * (1 + 1e-6)
+
+
+def test_bad_input_names_the_argument() -> None:
+    data = tm.data.outlier_data("clustered", n=8, d=2, sigma=0.5, seed=1)
+    words = {"penalty": 1.0, "intercept": "free"}
+    for name, value in (("penalty", -1.0), ("gap", 0.0), ("time_limit", 0.0), ("cell_limit", -1)):
+        with pytest.raises(ValueError, match=name):
+            cone_search(data, **{**words, name: value})
+    with pytest.raises(ValueError, match="intercept"):
+        cone_search(data, penalty=1.0, intercept="fre")
+    with pytest.raises(ValueError, match="rescale"):
+        cone_search(TrainingData(data.X * 1e100, data.y), penalty=1.0, intercept="free")
+    with pytest.raises(ValueError, match="margin"):
+        tm.search.least_errors(data, margin=0.0)
