@@ -21,7 +21,10 @@ ENUMERATION = "enumeration of"
 CONFLICTS = "conflict search over"
 # What the two searches rest on.
 SETS = {"every optimum is that of one of the active sets, and each was solved": True}
-TREE = {"no leaf of the tree, open ones included, holds a better point": True}
+TREE = {
+    "no leaf of the tree, open ones included, holds a better point": True,
+    "a hyperplane that keeps what its leaf gives up is one of a leaf that keeps it for less": True,
+}
 ONLY_ADDED = "the edit adds rows of w and b, decided points and upper counts, and is no more"
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
