@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,21 @@ def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(opened) > 1
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
+
+
+@pytest.mark.slow
+def test_a_cluster_searches_the_same_tree(
+    own: ConflictSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="dask and distributed are optional")
+    from tests.experiments.studies.test_cluster import cluster
+
+    monkeypatch.setattr(searching, "FRONTIER", 0.0)
+    with cluster(tmp_path, 1) as (address, _):
+        found = conflict_search(hard(), **WORDS, scheduler=address)
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(own.objective, rel=2e-6)
+    assert found.bound == pytest.approx(own.bound, rel=4e-6)
 
 
 @pytest.mark.parametrize(
