@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,7 +141,7 @@ class Lender:
         """Take back what is done, after a short wait; nodes of lost workers as they were."""
         done, _ = wait(self._out, timeout=WAITED, return_when=FIRST_COMPLETED)
         for future in done:
-            error = future.exception()
+            error = CancelledError() if future.cancelled() else future.exception()
             if error is not None and not is_lost(error):
                 raise error
             loan = self._out[future]
