@@ -103,14 +103,16 @@ class Lender:
         return True
 
     def go(self) -> None:
-        """Keep every worker busy for a moment; where all are lost, go on without them."""
+        """Keep every worker busy for a moment; where all are lost, go on without them.
+
+        The heuristic is not run again: workers would wait for it.
+        """
         if self._losses < LOSSES:
             self._lend()
         elif not self._out and self.tree.select():
             self.tree.expand()
         if self._out:
             self._collect()
-        self.tree.restart()
 
     def _lend(self) -> None:
         """Deal the weakest open nodes out in turn; half of them stay for those who come back."""
