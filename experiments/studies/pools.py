@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
-from threading import Thread
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 
 from tightmargin.experiments.studies.task import Step, TaskOutcome
+from tightmargin.worker_processes import connected_client, follow_parent
 
 LOKY, DASK = "loky", "dask"
 BACKENDS = (LOKY, DASK)
-PATIENCE = 10  # seconds to wait for a scheduler of dask, and for its first worker
 LOOK = 0.2  # seconds between two looks at whether it is still there
 
 Outcomes = Generator[TaskOutcome, None, None]
@@ -41,7 +38,7 @@ def opened_pool(jobs: int, scheduler: str | None) -> Iterator[Pool]:
         No scheduler or no worker answers.
     """
     if scheduler:
-        with _client(scheduler) as client:
+        with connected_client(scheduler) as client:
             yield partial(_on_cluster, client, scheduler)
     elif jobs == 1:
         yield lambda steps: _stream(steps, parallel_config("sequential", n_jobs=1))
@@ -84,8 +81,8 @@ def _in_processes(jobs: int, steps: Sequence[Step]) -> Outcomes:
 
     # Of one process joblib would make none, and a step that kills would kill this one.
     config = parallel_config(
-        LOKY, n_jobs=max(2, min(jobs, len(steps))), inner_max_num_threads=1, initializer=_follow,
-        initargs=(os.getpid(),),
+        LOKY, n_jobs=max(2, min(jobs, len(steps))), inner_max_num_threads=1,
+        initializer=follow_parent, initargs=(os.getpid(),),
     )  # fmt: skip
     try:
         with closing(_stream(handed(), config)) as outcomes:
@@ -94,18 +91,6 @@ def _in_processes(jobs: int, steps: Sequence[Step]) -> Outcomes:
                 yield outcome
     except BrokenProcessPool as error:
         yield from [TaskOutcome(index, error=str(error), lost=True) for index in sorted(waiting)]
-
-
-def _follow(parent: int) -> None:
-    """Leave Ctrl-C to the process that asked, and end soon after it was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
 
 
 # --- a cluster ----------------------------------------------------------------------------------
@@ -122,36 +107,6 @@ def _on_cluster(client: Any, address: str, steps: Sequence[Step]) -> Outcomes:
             if outcome.lost and client.status != "running":
                 raise ConnectionError(f"the dask scheduler at {address} is gone")
             yield outcome
-
-
-@contextmanager
-def _client(address: str) -> Iterator[Any]:
-    """Connect to a scheduler that has workers."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ValueError(
-            'the backend dask needs the package distributed: pip install ".[cluster]"'
-        ) from error
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ConnectionError(f"no dask scheduler answers at {address}: {error}") from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=PATIENCE)
-        except TimeoutError as error:
-            raise ConnectionError(
-                f"the scheduler at {address} has no workers: start some with "
-                f"`dask worker {address} --nthreads 1`"
-            ) from error
-        several = [worker for worker, threads in client.nthreads().items() if threads > 1]
-        if several:
-            raise ValueError(
-                f"the worker {several[0]} has several threads, and solvers share a process badly: "
-                "start workers with --nthreads 1, and as many as there are cores with --nworkers"
-            )
-        yield client
 
 
 class _Unheard:

@@ -23,7 +23,10 @@ ENUMERATION = "enumeration of"
 CONFLICTS = "conflict search over"
 # What the two searches rest on.
 SETS = {"every optimum is that of one of the active sets, and each was solved": True}
-TREE = {"no leaf of the tree, open ones included, holds a better point": True}
+TREE = {
+    "no leaf of the tree, open ones included, holds a better point": True,
+    "a hyperplane that keeps what its leaf gives up is one of a leaf that keeps it for less": True,
+}
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40

@@ -1,11 +1,14 @@
 """Least norm over many sets of points at a time, by the dual active-set method.
 
-Each row of a batch is one problem,  min ||v||^2 : <a_i, v> >= r_i for the allowed points i.  Its
-working set W holds v = sum_{i in W} alpha_i a_i with equality on W and alpha >= 0. A violated
-point enters; its multiplier grows until its margin reaches r_i or another multiplier reaches 0 and
-leaves (Goldfarb & Idnani 1983, Mathematical Programming 27). Every step is a proof: the bound of
-`certified_norm2` holds for whatever multipliers are reached, and a row ends as soon as it proves
-its target.
+Each row of a batch is one problem,
+
+    min ||v||^2 :  <a_i, v> >= r_i for the allowed points i,  <a_i, v> <= r_i for the short ones.
+
+Its working set W holds v = sum_{i in W} alpha_i a_i with equality on W, alpha_i >= 0 for allowed
+points and alpha_i <= 0 for short ones. A row that v does not meet enters; its multiplier grows
+until the row is met or another multiplier reaches 0 and leaves (Goldfarb & Idnani 1983,
+Mathematical Programming 27). Every step is a proof: the bound of `certified_norm2` holds for
+whatever multipliers are reached, and a problem ends as soon as it proves its target.
 """
 
 from __future__ import annotations
@@ -20,23 +23,28 @@ from tightmargin.solvers.zero_one.conflict_search.signed_points import (
     Index,
     SignedPoints,
     certified_norm2,
+    signed,
 )
 
 Mask = NDArray[np.bool_]
 
 VIOLATED = 1e-7  # of the margin 1, beside which side rows are scaled
-DEPENDENT = 1e-10  # of the squared length of a point
+DEPENDENT = 1e-12  # of the squared length of a point
 STEPS = 400
 NOBODY = -1
 
 
 @dataclass(frozen=True, eq=False)
 class WorkingSets:
-    """Working sets of R rows: members (R, m) of int, count (R,), alpha (R, m)."""
+    """Working sets of R problems: members (R, m) of int, count (R,), alpha and sense (R, m).
+
+    The sense is -1 where a member is short, otherwise +1; alpha has that sign.
+    """
 
     members: Index
     count: Index
     alpha: Array
+    sense: Array
 
     @property
     def filled(self) -> Mask:
@@ -45,7 +53,7 @@ class WorkingSets:
 
     def take(self, rows: Index | Mask) -> WorkingSets:
         """Some of the rows."""
-        return WorkingSets(self.members[rows], self.count[rows], self.alpha[rows])
+        return WorkingSets(self.members[rows], self.count[rows], self.alpha[rows], self.sense[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +65,11 @@ class Grown:
     conflict : array (R,) of bool
         The target is proven: the members cannot all be kept below it.
     finished : array (R,) of bool
-        No allowed point is violated any more. Neither of the two: the method gave up.
+        All rows are met. Neither of the two: the method gave up.
     norm2 : array (R,)
-        Proven least norm of the members, hence of all allowed points.
+        Proven least norm of the members, hence of all rows.
     first : array (R,) of int
-        The first point that entered; -1 if nobody did.
+        The first allowed point that entered; -1 if nobody did.
     steps : int
         Steps taken, all rows together.
     """
@@ -77,15 +85,19 @@ class Grown:
 def empty_sets(points: SignedPoints, rows: int) -> WorkingSets:
     """Nobody in any set: v = 0."""
     shape = (rows, points.largest)
-    return WorkingSets(np.zeros(shape, np.intp), np.zeros(rows, np.intp), np.zeros(shape))
+    return WorkingSets(
+        np.zeros(shape, np.intp), np.zeros(rows, np.intp), np.zeros(shape), np.ones(shape)
+    )
 
 
-def refreshed(points: SignedPoints, members: Index, count: Index) -> WorkingSets:
+def refreshed(points: SignedPoints, members: Index, count: Index, sense: Array) -> WorkingSets:
     """Working sets with multipliers solved for again from their members."""
-    sets = WorkingSets(members, count, np.zeros(members.shape))
+    sets = WorkingSets(members, count, np.zeros(members.shape), sense)
     right = np.where(sets.filled, points.right[members], 0.0)
-    alpha = np.linalg.solve(kept_gram(points, sets), right[:, :, None])[:, :, 0]
-    return WorkingSets(members, count, np.where(sets.filled, np.maximum(alpha, 0.0), 0.0))
+    alpha = np.asarray(
+        np.linalg.solve(kept_gram(points, sets), right[:, :, None])[:, :, 0], dtype=np.float64
+    )
+    return WorkingSets(members, count, np.where(sets.filled, signed(alpha, sense), 0.0), sense)
 
 
 def grow(
@@ -94,33 +106,37 @@ def grow(
     allowed: Mask,
     target: Array,
     *,
+    short: Mask | None = None,
     costly: Mask | None = None,
 ) -> Grown:
-    """Let violated points enter until a norm is proven or nobody is violated.
+    """Let rows that are not met enter until a norm is proven or all are met.
 
     Parameters
     ----------
     start : WorkingSets
         One row for each problem; members need not be allowed.
     allowed : array (R, n) of bool
-        Points that may enter.
+        Points whose margin has to reach 1.
     target : array (R,)
-        A norm2 at which the row ends as a conflict.
+        A norm2 at which the problem ends as a conflict.
+    short : array (R, n) of bool, optional
+        Points whose margin must not exceed 1. They enter before all others: none of them is used
+        up by a conflict.
     costly : array (R, n) of bool, optional
         Points that a good set has exactly one of: one of them enters first if any is violated,
         then others as long as any of those is violated.
     """
-    state = _State(points, start, len(target))
+    state = _State(points, start)
     active = np.arange(len(target))
     for _ in range(STEPS):
         if not active.size:
             break
-        active = state.choose(active, allowed, costly)
+        active = state.choose(active, allowed, short, costly)
         if active.size:
             active = state.advance(active, target)
     state.give_up(active)
     return Grown(
-        WorkingSets(state.members, state.count, state.alpha),
+        WorkingSets(state.members, state.count, state.alpha, state.sense),
         state.conflict, state.finished, state.norm2, state.first, state.steps,
     )  # fmt: skip
 
@@ -138,14 +154,17 @@ def kept_gram(points: SignedPoints, sets: WorkingSets) -> Array:
 
 
 class _State:
-    """All rows of a batch; arrays are indexed by row, `active` says which are still at work."""
+    """All problems of a batch; arrays are indexed by them, `active` says which still go on."""
 
-    def __init__(self, points: SignedPoints, start: WorkingSets, rows: int) -> None:
+    def __init__(self, points: SignedPoints, start: WorkingSets) -> None:
+        rows = len(start.count)
         self.points = points
         self.members, self.count = start.members.copy(), start.count.copy()
+        self.sense = start.sense.copy()
         self.alpha = np.where(start.filled, start.alpha, 0.0)
         self.entering = np.full(rows, NOBODY)
-        self.entered = np.zeros(rows)  # the multiplier of the entering point so far
+        self.entered = np.zeros(rows)  # the size of the entering row's multiplier so far
+        self.direction = np.ones(rows)  # and its sense
         self.first = np.full(rows, NOBODY)
         self.conflict = np.zeros(rows, bool)
         self.finished = np.zeros(rows, bool)
@@ -153,33 +172,44 @@ class _State:
         self.steps = 0
 
     def _sets(self, rows: Index) -> WorkingSets:
-        return WorkingSets(self.members[rows], self.count[rows], self.alpha[rows])
+        return WorkingSets(self.members[rows], self.count[rows], self.alpha[rows], self.sense[rows])
 
-    def choose(self, active: Index, allowed: Mask, costly: Mask | None) -> Index:
-        """Give rows without an entering point the most violated one; finish rows without any."""
+    def choose(
+        self, active: Index, allowed: Mask, short: Mask | None, costly: Mask | None
+    ) -> Index:
+        """Give each its most violated row; finish those where all rows are met."""
         free = active[self.entering[active] == NOBODY]
         if not free.size:
             return active
         sets = self._sets(free)
         v = np.einsum("rm,rmk->rk", sets.alpha, self.points.rows[sets.members])
         lack = self.points.right - v @ self.points.rows.T
-        violation = np.where(allowed[free], lack, -1.0)
         row, place = np.nonzero(sets.filled)
-        violation[row, sets.members[row, place]] = -1.0
+        member = sets.members[row, place]
+        lack[row, member] = 0.0
+        violation = np.where(allowed[free], lack, -1.0)
         best = violation.argmax(axis=1)
         each = np.arange(len(free))
         largest = violation[each, best]
         if costly is not None:
             own = costly[free]
             has = np.zeros(len(free), bool)
-            np.logical_or.at(has, row, own[row, sets.members[row, place]])
+            np.logical_or.at(has, row, own[row, member])
             wanted = np.where(own != has[:, None], violation, -1.0)
             other = wanted.argmax(axis=1)
             best = np.where(wanted[each, other] > VIOLATED, other, best)
+        if short is not None:
+            excess = np.where(short[free], -lack, -1.0)
+            other = excess.argmax(axis=1)
+            over = excess[each, other] > VIOLATED
+            best = np.where(over, other, best)
+            largest = np.where(over, excess[each, other], largest)
+            self.direction[free] = np.where(over, -1.0, 1.0)
         done = largest <= VIOLATED
         self.entering[free] = best
         self.entered[free] = 0.0
-        self.first[free] = np.where((self.first[free] == NOBODY) & ~done, best, self.first[free])
+        starts = (self.first[free] == NOBODY) & ~done & (self.direction[free] > 0)
+        self.first[free] = np.where(starts, best, self.first[free])
         ended = free[done]
         self.finished[ended] = True
         self._settle(ended)
@@ -187,47 +217,54 @@ class _State:
 
     def _settle(self, rows: Index) -> None:
         sets = self._sets(rows)
-        self.norm2[rows] = certified_norm2(self.points, sets.members, sets.alpha)
+        self.norm2[rows] = certified_norm2(self.points, sets.members, sets.alpha, sets.sense)
 
     def give_up(self, rows: Index) -> None:
-        """Keep what the multipliers prove of rows that took too many steps."""
+        """Keep what the multipliers prove where it took too many steps."""
         if rows.size:
             self._settle(rows)
 
     def advance(self, active: Index, target: Array) -> Index:
-        """One step of every row; returns the rows that go on."""
+        """One step of each; returns those that go on."""
         points, sets = self.points, self._sets(active)
         self.steps += len(active)
         entering, filled = self.entering[active], sets.filled
+        direction = self.direction[active]
         each = np.arange(len(active))
         toward = np.where(filled, points.gram[sets.members, entering[:, None]], 0.0)
         own = points.gram[entering, entering]
         r = np.linalg.solve(kept_gram(points, sets), toward[:, :, None])[:, :, 0]
         curvature = own - (r * toward).sum(axis=1)
-        lack = points.right[entering] - (sets.alpha * toward).sum(axis=1)
+        lack = direction * (points.right[entering] - (sets.alpha * toward).sum(axis=1))
         lack -= self.entered[active] * own
         dependent = (curvature <= DEPENDENT * own) | (sets.count >= points.rows.shape[1])
         full = np.where(dependent, np.inf, lack / np.where(dependent, 1.0, curvature))
-        falling = filled & (r > 1e-12)
-        limits = np.where(falling, sets.alpha / np.where(falling, r, 1.0), np.inf)
+        r *= direction[:, None]
+        shrinking = sets.sense * r
+        falling = filled & (shrinking > 1e-12)
+        limits = np.where(falling, np.abs(sets.alpha) / np.where(falling, shrinking, 1.0), np.inf)
         leaving = limits.argmin(axis=1)
         step = np.minimum(limits[each, leaving], full)
-        endless = ~np.isfinite(step)  # a_j is minus a cone of the members: nobody keeps them all
+        endless = ~np.isfinite(
+            step
+        )  # the row is minus a cone of the members: nobody meets them all
         step = np.where(endless, 0.0, np.maximum(step, 0.0))
-        alpha = np.where(endless[:, None], np.maximum(-r, 0.0), sets.alpha - step[:, None] * r)
-        alpha = np.where(filled, np.maximum(alpha, 0.0), 0.0)
+        alpha = np.where(endless[:, None], -r, sets.alpha - step[:, None] * r)
+        alpha = np.where(filled, signed(alpha, sets.sense), 0.0)
         entered = np.where(endless, 1.0, self.entered[active] + step)
-        members, place = sets.members.copy(), sets.count
+        members, sense, place = sets.members.copy(), sets.sense.copy(), sets.count
         members[each, place] = entering
+        sense[each, place] = direction
         widened = alpha.copy()
-        widened[each, place] = entered
-        norm2 = certified_norm2(points, members, widened)
+        widened[each, place] = direction * entered
+        norm2 = certified_norm2(points, members, widened, sense)
         conflict = norm2 >= target[active]
         stuck = endless & ~conflict  # rounding leaves less than the target
         joins = ~conflict & ~stuck & (full <= limits[each, leaving])
         leaves = ~(conflict | stuck | joins)
         kept = conflict | joins
         self.members[active] = np.where(kept[:, None], members, sets.members)
+        self.sense[active] = np.where(kept[:, None], sense, sets.sense)
         held = np.where(stuck[:, None], sets.alpha, alpha)
         self.alpha[active] = np.where(kept[:, None], widened, held)
         self.count[active] = np.where(kept, place + 1, place)
@@ -240,9 +277,9 @@ class _State:
         return active[~ended]
 
     def _drop(self, rows: Index, leaving: Index) -> None:
-        """Take one member out of each row: the last one gets its place."""
+        """Take one member out of each set: the last one gets its place."""
         last = self.count[rows] - 1
-        self.members[rows, leaving] = self.members[rows, last]
-        self.alpha[rows, leaving] = self.alpha[rows, last]
+        for held in (self.members, self.sense, self.alpha):
+            held[rows, leaving] = held[rows, last]
         self.alpha[rows, last] = 0.0
         self.count[rows] = last

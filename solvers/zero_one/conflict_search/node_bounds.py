@@ -1,8 +1,12 @@
 """Bounds of a node of the search: disjoint conflicts, and what follows for single points.
 
-A node has points that are kept (K), points that are violated and paid for (V), and free ones. Let
-c = penalty |V| and h(S) = the least norm2 that keeps K and S. Take disjoint sets S_1, S_2, ... of
-free points with proven heights h_j <= h(S_j), h_1 >= h_2 >= ...
+A node has points that are kept (K), points that are given up and paid for (V), and free ones. A
+hyperplane that keeps a point of V is a hyperplane of the node's sibling, which keeps that point and
+costs no more: those of this node may be asked for <a_i, v> <= 1 on V. This needs that keeping a
+point is always allowed and saves its price. (Points that a side row has paid for, the `loose`
+ones, are not asked.) Let c = penalty |V| and h(S) = the least norm2 that keeps K and S beside these
+rows, which no conflict uses up. What is proven with them holds in the node and below it alone. Take
+disjoint sets S_1, S_2, ... of free points with proven heights h_j <= h(S_j), h_1 >= h_2 >= ...
 
 A hyperplane of the node with norm2 below h_j violates a point of S_1, one of S_2, ... one of S_j.
 So with exactly k of the sets hit, norm2 >= h_{k+1}, and the objective is at least
@@ -24,6 +28,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
+    DEPENDENT,
     NOBODY,
     Grown,
     Mask,
@@ -66,7 +71,9 @@ class Bounded:
     branch : array (R,) of int
         The point to branch on; -1 where no point is free.
     candidates : list of arrays of int
-        Members of hyperplanes worth evaluating.
+        Members of working sets at which nothing is violated.
+    directions : array (len(candidates), k)
+        Their v.
     steps : int
         Work done.
     """
@@ -75,6 +82,7 @@ class Bounded:
     bound: Array
     branch: Index
     candidates: list[Index]
+    directions: Array
     steps: int
 
 
@@ -97,7 +105,7 @@ def bounded(
     work.pack(suspects)
     return Bounded(
         Nodes(work.kept, work.violated, work.sets), work.bound, work.branch, work.candidates,
-        work.steps,
+        np.array(work.directions).reshape(-1, points.rows.shape[1]), work.steps,
     )  # fmt: skip
 
 
@@ -113,12 +121,18 @@ class _Work:
         self.bound = np.zeros(rows)
         self.branch = np.full(rows, NOBODY)
         self.candidates: list[Index] = []
+        self.directions: list[Array] = []
         self.steps = 0
 
     @property
     def paid(self) -> Array:
-        """Cost of the violated points."""
+        """Cost of the points given up."""
         return self.penalty * self.violated.sum(axis=1)
+
+    @property
+    def short(self) -> Mask:
+        """Points that need not be kept in the node, as the sibling keeps them."""
+        return self.violated & ~self.points.loose
 
     @property
     def open(self) -> Index:
@@ -149,7 +163,7 @@ class _Work:
 
     def keep(self) -> None:
         """The least norm of the kept points."""
-        found = grow(self.points, self.sets, self.kept, self.target - self.paid)
+        found = grow(self.points, self.sets, self.kept, self.target - self.paid, short=self.short)
         self.steps += found.steps
         self.sets, self.norm2 = found.sets, found.norm2
         self.bound = self.paid + self.norm2
@@ -178,7 +192,7 @@ class _Work:
         heights: dict[int, list[float]] = {int(row): [] for row in rows}
         smallest = dict.fromkeys(heights, len(suspects) + 1)
         available = ~self.kept & ~self.violated
-        paid, room = self.paid, self.room
+        paid, room, short = self.paid, self.room, self.short
         running = rows
         while running.size:
             found_so_far = np.array([len(heights[int(row)]) for row in running])
@@ -190,7 +204,7 @@ class _Work:
                 break
             found = grow(
                 self.points, self.sets.take(running), available[running] | self.kept[running],
-                wanted, costly=suspects & ~self.kept[running],
+                wanted, short=short[running], costly=suspects & available[running],
             )  # fmt: skip
             self.steps += found.steps
             on = []
@@ -204,7 +218,10 @@ class _Work:
                     available[row, members] = False
                     on.append(row)
                 elif found.finished[k]:
-                    self.candidates.append(found.sets.members[k, : found.sets.count[k]])
+                    own = found.sets.members[k, : found.sets.count[k]]
+                    self.candidates.append(own)
+                    alpha = found.sets.alpha[k, : found.sets.count[k]]
+                    self.directions.append(alpha @ self.points.rows[own])
                 if members.size < smallest[row] and (found.conflict[k] or not found_so_far[k]):
                     first = found.first[k]
                     if members.size:
@@ -217,8 +234,8 @@ class _Work:
     def _free_members(self, found: Grown, k: int, row: int) -> Index:
         """Free points of a set that its proof needs."""
         count = found.sets.count[k]
-        members = found.sets.members[k, :count][found.sets.alpha[k, :count] > 0]
-        return members[~self.kept[row, members]]
+        members = found.sets.members[k, :count][found.sets.alpha[k, :count] != 0]
+        return members[~self.kept[row, members] & ~self.violated[row, members]]
 
     def _conclude(
         self, row: int, heights: list[float], left: Mask, paid: float, room: float
@@ -267,15 +284,18 @@ def probed_norm2(points: SignedPoints, sets: WorkingSets) -> Array:
     own = np.diag(points.gram)
     curvature = own - (r * toward).sum(axis=1)
     lack = points.right - np.einsum("rm,rmn->rn", sets.alpha, toward)
-    dependent = curvature <= 1e-10 * own
+    dependent = curvature <= DEPENDENT * own
     full = np.where(dependent, np.inf, lack / np.where(dependent, 1.0, curvature))
-    falling = r > 1e-12
-    ratios = np.where(falling, sets.alpha[:, :, None] / np.where(falling, r, 1.0), np.inf)
+    shrinking = sets.sense[:, :, None] * r
+    falling = filled[:, :, None] & (shrinking > 1e-12)
+    ratios = np.where(
+        falling, np.abs(sets.alpha)[:, :, None] / np.where(falling, shrinking, 1.0), np.inf
+    )
     step = np.minimum(ratios.min(axis=1), full)
     endless = ~np.isfinite(step)
     step = np.where(endless, 0.0, np.maximum(step, 0.0))
     alpha = np.where(endless[:, None, :], -r, sets.alpha[:, :, None] - step[:, None, :] * r)
-    alpha = np.where(filled[:, :, None], np.maximum(alpha, 0.0), 0.0)
+    alpha = np.where(filled[:, :, None], alpha, 0.0)
     entered = np.where(endless, 1.0, step)
     n = len(own)
     members = np.concatenate(
@@ -283,5 +303,6 @@ def probed_norm2(points: SignedPoints, sets: WorkingSets) -> Array:
          np.broadcast_to(np.arange(n)[None, :, None], (len(W), n, 1))], axis=2,
     )  # fmt: skip
     multipliers = np.concatenate([alpha.transpose(0, 2, 1), entered[:, :, None]], axis=2)
-    norm2 = certified_norm2(points, members, multipliers)
+    sense = np.pad(sets.sense, ((0, 0), (0, 1)), constant_values=1.0)
+    norm2 = certified_norm2(points, members, multipliers, sense[:, None, :])
     return np.where(lack > 0, norm2, 0.0)

@@ -31,4 +31,6 @@ def unpacked_nodes(points: SignedPoints, records: list[bytes]) -> Nodes:
     for k, record in enumerate(records):
         own = np.frombuffer(record, np.uint16, offset=2 * width)
         members[k, : len(own)], count[k] = own, len(own)
-    return Nodes(kept, violated, refreshed(points, members, count))
+    short = np.take_along_axis(violated & ~points.loose, members, axis=1)
+    sense = np.where(short, -1.0, 1.0)
+    return Nodes(kept, violated, refreshed(points, members, count, sense))

@@ -1,10 +1,10 @@
 """Signed points and side rows in the coordinates of the search, and norms that multipliers prove.
 
-A hyperplane v keeps point i when <a_i, v> >= 1, with a_i = y_i (x_i, column). The column is 1 for
-a penalised intercept and absent without one. A free intercept gets a column of size COLUMN, so
-that b costs (b / COLUMN)^2 while the search looks for multipliers; what they prove is evaluated
-for a b that costs nothing (`certified_norm2`). A side row <g, (w, b)> <= h is one row more,
-<-g, v> >= -h, that every hyperplane keeps.
+A hyperplane v keeps point i when <a_i, v> >= 1, with a_i = y_i (x_i, column), and one that gives
+it up has <a_i, v> <= 1. The column is 1 for a penalised intercept and absent without one. A free
+intercept gets a column of size COLUMN, so that b costs (b / COLUMN)^2 while the search looks for
+multipliers; what they prove is evaluated for a b that costs nothing (`certified_norm2`). A side row
+<g, (w, b)> <= h is one row more, <-g, v> >= -h, that every hyperplane keeps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRo
 Index = NDArray[np.intp]
 
 LARGEST = 5000  # points; their Gram matrix takes 200 MB
-COLUMN = 1e3
+COLUMN = 1e2  # larger ones leave no digits to tell dependent members from others
 LEAST = 1e-100  # stands for a length of 0
 ROUNDING = 1e-14  # relative, of sums over a small working set: about 90 times the unit roundoff
 
@@ -50,6 +50,8 @@ class SignedPoints:
         Sizes of what a_i and its right side were summed from, for rounding errors.
     n : int
         Points; the rows behind them are side rows.
+    loose : array (n + m,) of bool
+        Points that are paid for whether they are violated or not: their margin is not bounded.
     counts : tuple of Count
         How many points may be violated.
     centre, shift : array (d,), float
@@ -68,6 +70,7 @@ class SignedPoints:
     reach: Array
     doubt: Array
     n: int
+    loose: NDArray[np.bool_]
     counts: tuple[Count, ...]
     centre: Array
     shift: float
@@ -125,7 +128,8 @@ def signed_points(
     doubt = np.abs(right) + np.r_[side.moved, np.zeros(len(unit))] + np.abs(pull * shift)
     return SignedPoints(
         rows, counted, rows @ rows.T, right - pull * shift, pull, reach, doubt, data.n,
-        side.counts, centre, shift, scale, intercept,
+        np.r_[side.paid, np.zeros(len(unit), dtype=bool)], side.counts, centre, shift, scale,
+        intercept,
     )  # fmt: skip
 
 
@@ -135,49 +139,64 @@ def _units(weights: Array, of_b: Array, most: Array) -> Array:
     return np.asarray(2.0 ** -np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))
 
 
-def certified_norm2(points: SignedPoints, members: Index, alpha: Array) -> Array:
-    """Lower bounds on norm2 of every hyperplane that keeps all members of a set.
+def certified_norm2(
+    points: SignedPoints, members: Index, alpha: Array, sense: Array | float = 1.0
+) -> Array:
+    """Lower bounds on norm2 of every hyperplane that meets the rows of all members of a set.
 
-    With multipliers alpha >= 0, right sides r, s = sum_i alpha_i a_i (without the column of a free
-    intercept, for which sum_i alpha_i pull_i = 0) and A = sum_i alpha_i r_i:
-    A <= sum_i alpha_i <a_i, v> = <s, v>, so ||v||^2 >= A^2 / ||s||^2 where A > 0, whatever alpha
-    is. With a free intercept the multipliers that pull more are first scaled down. What rounding
-    leaves of their sum is balanced by numbers that differ from them by a few units of roundoff,
-    and those are what A and s are evaluated for: their difference is part of what is given away.
+    A member of sense +1 has <a_i, v> >= r_i, one of sense -1 has <a_i, v> <= r_i. With multipliers
+    of these signs, s = sum_i alpha_i a_i (without the column of a free intercept, for which
+    sum_i alpha_i pull_i = 0) and A = sum_i alpha_i r_i: A <= sum_i alpha_i <a_i, v> = <s, v>, so
+    ||v||^2 >= A^2 / ||s||^2 where A > 0, whatever alpha is. With a free intercept the multipliers
+    that pull more are first scaled down. What rounding leaves of their sum is balanced by numbers
+    that differ from them by a few units of roundoff, and those are what A and s are evaluated for:
+    their difference is part of what is given away.
 
     Parameters
     ----------
     members : array (..., m) of int
     alpha : array (..., m)
-        0 where a place is empty; negative numbers count as 0.
+        0 where a place is empty; numbers of the other sign count as 0.
+    sense : array (..., m) of +1 and -1, or one of them
 
     Returns
     -------
     array (...,)
         In the units of the data, rounded downwards.
     """
-    alpha = np.maximum(alpha, 0.0)
+    alpha = signed(alpha, sense)
     if points.intercept == "free":
-        pull = points.pull[members]
-        up = (alpha * np.maximum(pull, 0.0)).sum(axis=-1)
-        down = (alpha * np.maximum(-pull, 0.0)).sum(axis=-1)
+        pulled = alpha * points.pull[members]
+        up = np.maximum(pulled, 0.0).sum(axis=-1)
+        down = np.maximum(-pulled, 0.0).sum(axis=-1)
         common = np.minimum(up, down)
         share = np.where(
-            pull > 0,
+            pulled > 0,
             _ratio(common, up)[..., None],
-            np.where(pull < 0, _ratio(common, down)[..., None], 1.0),
+            np.where(pulled < 0, _ratio(common, down)[..., None], 1.0),
         )
         alpha = alpha * share
-    rounding = max(ROUNDING, 2 * EPS * (members.shape[-1] + points.rows.shape[1]))
+    size = np.abs(alpha)
+    rounding = unit_of_doubt(points, members.shape[-1])
     total = (alpha * points.right[members]).sum(axis=-1)
     s = np.einsum("...m,...mk->...k", alpha, points.counted[members])
-    slack = rounding * (alpha * points.reach[members]).sum(axis=-1)
+    slack = rounding * (size * points.reach[members]).sum(axis=-1)
     length = np.sqrt((s * s).sum(axis=-1)) + slack
-    certain = total - rounding * (alpha * points.doubt[members]).sum(axis=-1)
+    certain = total - rounding * (size * points.doubt[members]).sum(axis=-1)
     # An empty or one-sided set proves 0. A set that nothing keeps has a length of about `slack`,
     # and of exactly 0 for a point at 0 without an intercept.
     bound = np.maximum(certain, 0.0) / np.maximum(length, LEAST) / points.scale
     return bound * bound * (1 - 16 * EPS)
+
+
+def unit_of_doubt(points: SignedPoints, largest: int) -> float:
+    """What a sum over a working set of so many members may be off, as a share of its terms."""
+    return max(ROUNDING, 2 * EPS * (largest + points.rows.shape[1]))
+
+
+def signed(alpha: Array, sense: Array | float) -> Array:
+    """The multipliers, 0 where their sign is not that of `sense`."""
+    return np.where(alpha * sense > 0, alpha, 0.0)
 
 
 def hyperplane(points: SignedPoints, members: Index) -> tuple[Array, float] | None:

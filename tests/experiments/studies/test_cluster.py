@@ -19,9 +19,10 @@ import pytest
 
 from tests.support.command_line import ROOT, run
 from tests.support.study_tasks import deadly, marked, marks, running, where
+from tightmargin import worker_processes
 from tightmargin.experiments.cli import reproduce
 from tightmargin.experiments.reproduce.bi_vapnik import table3_wdbc
-from tightmargin.experiments.studies import pools, runner
+from tightmargin.experiments.studies import runner
 from tightmargin.experiments.studies.runner import run_study
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
@@ -202,7 +203,7 @@ def test_a_scheduler_that_goes_while_an_outcome_is_fetched_is_missed(
 
 
 def test_what_a_cluster_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "PATIENCE", 1)
+    monkeypatch.setattr(worker_processes, "PATIENCE", 1)
     words: dict[str, Any] = {"name": "n", "backend": "dask"}
     with pytest.raises(ConnectionError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"):
         run_study(where, [(1,)], scheduler="tcp://127.0.0.1:9", **words)

@@ -17,7 +17,8 @@ from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins, zero_one_objective
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.zero_one.conflict_search import search as searching
+from tightmargin.solvers.zero_one.conflict_search import incumbents
+from tightmargin.solvers.zero_one.conflict_search import tree as growing
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed, probed_norm2
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
@@ -107,7 +108,7 @@ def test_points_at_zero_are_violated_where_nothing_can_keep_them(d: int, interce
 def test_a_bound_that_rounding_keeps_open_is_not_called_proven(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(searching, "NEAR", -1.0)  # no hyperplane of the search's is ever taken
+    monkeypatch.setattr(incumbents, "NEAR", -1.0)  # no hyperplane of the search's is ever taken
     data = overlapping(16, 2, 15)
     found = conflict_search(
         data, penalty=1.0, intercept="free", incumbent=(np.zeros(2), 1.0), gap=1e-6
@@ -219,7 +220,7 @@ def test_a_time_limit_is_told_and_kept() -> None:
 def test_an_interrupt_keeps_the_incumbent_and_the_bound(
     at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, calls, real = overlapping(30, 3, 8), itertools.count(1), searching.bounded
+    data, calls, real = overlapping(30, 3, 8), itertools.count(1), growing.bounded
     optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
 
     def pressed(*args: object, **kwargs: object) -> object:
@@ -227,7 +228,7 @@ def test_an_interrupt_keeps_the_incumbent_and_the_bound(
             raise KeyboardInterrupt
         return real(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(searching, "bounded", pressed)
+    monkeypatch.setattr(growing, "bounded", pressed)
     start = (np.zeros(3), 1.0)
     found = conflict_search(data, penalty=1.0, intercept="free", incumbent=start)
     assert found.stop is StopReason.INTERRUPTED

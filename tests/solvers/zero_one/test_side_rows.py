@@ -19,7 +19,6 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one import methods
-from tightmargin.solvers.zero_one.conflict_search import search as searching
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
@@ -27,6 +26,7 @@ from tightmargin.solvers.zero_one.conflict_search.signed_points import (
     certified_norm2,
     signed_points,
 )
+from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 
 SEARCH = "conflict-search"
 SEEDS = range(45)
@@ -189,7 +189,7 @@ def test_counts_that_are_dear_to_keep(seed: int) -> None:
 
 def test_a_point_beyond_the_cutoff_is_searched_below() -> None:
     side = replace(SideRows.nothing(8, 2), counts=(Count(np.ones(8, dtype=bool), 3),))
-    search = searching._KeptSearch(DATA, 0.6, "penalised", 1e-6, side)
+    search = Tree(DATA, 0.6, "penalised", 1e-6, side)
     search.start(None)
     assert np.isfinite(search.objective)
     search.cutoff = search.objective / 50

@@ -1,0 +1,211 @@
+"""The conflict search with other processes: the same optimum, and nothing lost with a process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.references.brute_force import zero_one_optima
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.zero_one.conflict_search import loans
+from tightmargin.solvers.zero_one.conflict_search import search as searching
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
+
+START = (np.zeros(4), 1.0)  # spares the heuristic
+WORDS: dict[str, Any] = {
+    "penalty": 10.0, "intercept": "free", "compiled": False, "incumbent": START,
+}  # fmt: skip
+
+
+def hard(n: int = 30) -> TrainingData:
+    rng = np.random.default_rng(1)
+    return TrainingData(rng.normal(size=(n, 4)), np.where(np.arange(n) % 2 == 0, 1.0, -1.0))
+
+
+class Here:
+    """Workers that are this process; `told` may lose a call, and decides in which order."""
+
+    def __init__(self, lost: Callable[[int], bool] = lambda call: False) -> None:
+        self.count, self.lost, self.calls = 2, lost, itertools.count(1)
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self.lost(next(self.calls)):
+            future.set_exception(BrokenProcessPool("killed"))
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+
+def with_workers(
+    monkeypatch: pytest.MonkeyPatch, workers: Here, data: TrainingData, **words: Any
+) -> ConflictSearch:
+    monkeypatch.setattr(searching, "opened_workers", lambda count, scheduler: workers)
+    monkeypatch.setattr(searching, "FRONTIER", 0.0)
+    monkeypatch.setattr(loans, "SECONDS", 0.02)
+    return conflict_search(data, **(WORDS | words), workers=2)
+
+
+LOSSES = {
+    "nobody": lambda call: False,
+    "every second": lambda call: call % 2 == 0,
+    "all after the third": lambda call: call > 3,
+    "all": lambda call: True,
+}
+
+
+@pytest.fixture(scope="module")
+def own() -> ConflictSearch:
+    return conflict_search(hard(), **WORDS)
+
+
+@pytest.mark.parametrize("lost", LOSSES)
+def test_lent_nodes_and_lost_workers_leave_the_optimum(
+    lost: str, own: ConflictSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers = Here(LOSSES[lost])
+    found = with_workers(monkeypatch, workers, hard())
+    assert next(workers.calls) > 3
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(own.objective, rel=2e-6)
+    assert found.bound == pytest.approx(own.bound, rel=4e-6)
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_workers_find_the_optimum_of_brute_force(
+    intercept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        X = rng.integers(-3, 4, size=(8, 2)).astype(float)
+        data = TrainingData(X, np.where(np.arange(8) < 4, 1.0, -1.0))
+        found = with_workers(
+            monkeypatch, Here(), data, penalty=0.9, intercept=intercept,
+            incumbent=(np.zeros(2), 0.0),
+        )  # fmt: skip
+        (optimum,) = zero_one_optima(data, (0.9,), intercept)
+        assert found.objective == pytest.approx(optimum, rel=2e-6)
+        assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-9)
+
+
+def test_workers_search_again_below_a_raised_cutoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No point is known at first: all are to be kept beside a row that no heuristic meets."""
+    rng = np.random.default_rng(4)
+    y = np.where(np.arange(8) % 2 == 0, 1.0, -1.0)
+    data = TrainingData(rng.normal(size=(8, 2)) + 4.0 * y[:, None], y)
+    everyone = np.ones(8, dtype=bool)
+    side = replace(
+        SideRows.nothing(8, 2), weights=-np.ones((1, 2)), of_b=np.zeros(1),
+        most=np.array([-200.0]), counts=(Count(everyone, 0),),
+    )  # fmt: skip
+    words: dict[str, Any] = {"penalty": 1e-4, "intercept": "penalised", "side": side}
+    own = conflict_search(data, **words)
+    found = with_workers(monkeypatch, Here(), data, incumbent=None, **words)
+    assert found.stop is own.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(20_000.0, rel=1e-5)  # w = (100, 100)
+    assert found.bound == pytest.approx(own.bound, rel=4e-6)
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_an_interrupt_counts_the_nodes_that_are_lent(
+    at: int, own: ConflictSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(call: int) -> bool:
+        if call == at:
+            raise KeyboardInterrupt
+        return False
+
+    found = with_workers(monkeypatch, Here(pressed), hard())
+    assert found.stop is StopReason.INTERRUPTED
+    assert 0 < found.bound < own.objective * (1 - 1e-5)
+
+
+def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Failing(Here):
+        def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(ZeroDivisionError("a fault"))
+            return future
+
+    with pytest.raises(ZeroDivisionError, match="a fault"):
+        with_workers(monkeypatch, Failing(), hard())
+
+
+@pytest.mark.slow
+def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[int] = []
+
+    def kill_one(told: Any) -> None:
+        for executor in opened:
+            for process in list((executor._processes or {}).values()):
+                if not killed and told.nodes > 100:
+                    killed.append(process.pid)
+                    os.kill(process.pid, signal.SIGKILL)
+
+    opened: list[Any] = []
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    class Watched(ProcessPoolExecutor):
+        def __init__(self, *args: Any, **words: Any) -> None:
+            super().__init__(*args, **words)
+            opened.append(self)
+
+    monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Watched)
+    monkeypatch.setattr(searching, "FRONTIER", 0.1)
+    monkeypatch.setattr(loans, "SECONDS", 0.2)
+    found = conflict_search(hard(40), **WORDS, workers=2, progress=kill_one)
+    own = conflict_search(hard(40), **WORDS)
+    assert killed
+    assert len(opened) > 1
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(own.objective, rel=2e-6)
+
+
+@pytest.mark.slow
+def test_a_cluster_searches_the_same_tree(
+    own: ConflictSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="dask and distributed are optional")
+    from tests.experiments.studies.test_cluster import cluster
+
+    monkeypatch.setattr(searching, "FRONTIER", 0.0)
+    with cluster(tmp_path, 1) as (address, _):
+        found = conflict_search(hard(), **WORDS, scheduler=address)
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(own.objective, rel=2e-6)
+    assert found.bound == pytest.approx(own.bound, rel=4e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ({"workers": 0}, "workers"),
+        ({"workers": 2.5}, "workers"),
+        ({"workers": 2, "scheduler": "tcp://nowhere:1"}, "scheduler"),
+        ({"workers": 2, "step_limit": 10}, "step_limit"),
+    ],
+)
+def test_words_that_do_not_fit_are_refused(words: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        conflict_search(hard(10), **WORDS, **words)
