@@ -1,9 +1,9 @@
-"""What an outer loop of concavity cuts asks of a problem, and the answer for explicit rows.
+"""What concavity cuts ask of a problem: the function along rays, and for a loop vertices and cones.
 
-The loop minimises a concave function over a polytope: it needs vertices of what is left, a cone
-with its apex there that holds all of that, and how far the function stays above a level along a
-ray. The polytope may be rows in arrays, as here, or be known by an oracle, as the polar polytope of
-the extended nu-SVC is.
+A cut asks for a vertex, rays of a cone there that holds all that is left, and how far a concave
+function stays above a level along them. A loop asks for vertices besides. The polytope may be rows
+in arrays (cuts/concave/cut_loop), or be known by an oracle and by counting ties, as the polar
+polytope of the extended nu-SVC is (cuts/generation/concavity.py).
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.optimize import brentq
+from scipy.optimize import brentq, linprog
 
 from tightmargin.formulations.data.arrays import Array
 
 TIGHT = 1e-7  # relative: where a row counts as one that a vertex is on
 CONDITION_LIMIT = 1e10
+WORST_CONDITION = 1e12  # of rays that are solved for
 FARTHEST = 1e6  # of the size of a vertex: a ray is not followed beyond it
 BACK_OFF = 1e-10  # of a step: so much shorter than computed
 
@@ -47,11 +48,18 @@ class Cone:
     basis: NDArray[np.int64]
 
 
-class ConcaveProblem(Protocol):
-    """A concave function over a polytope, some of which is cut off already."""
+class ConcaveFunction(Protocol):
+    """What a cut asks for."""
 
     def value(self, x: Array) -> float:
         """The function."""
+
+    def steps(self, vertex: Array, rays: Array, level: float) -> Array:
+        """How far (m,) it stays at a level or above along rays (m, n) from a point above it."""
+
+
+class ConcaveProblem(ConcaveFunction, Protocol):
+    """A concave function over a polytope, some of which is cut off already."""
 
     def gradient(self, x: Array) -> Array:
         """Its gradient, or a supergradient."""
@@ -62,31 +70,79 @@ class ConcaveProblem(Protocol):
     def cone_at(self, vertex: Array) -> Cone | None:
         """A cone with its apex at a vertex; None where no rows pin it."""
 
-    def step(self, vertex: Array, ray: Array, level: float) -> float:
-        """How far the function stays at a level or above along a ray from a vertex above it."""
-
     def add_cut(self, normal: Array, side: float) -> None:
         """Keep normal'x >= side only."""
 
 
-def cut_at(problem: ConcaveProblem, cone: Cone, level: float) -> tuple[Array, float] | None:
+@dataclass(frozen=True, eq=False)
+class RayCut:
+    """<slope, x - vertex> >= 1, which removes no more than the simplex or hull of the ends of rays.
+
+    Attributes
+    ----------
+    slope : array (n,)
+    steps : array (m,)
+        How far the function stays at the level along each ray.
+    """
+
+    slope: Array
+    steps: Array
+
+
+def cut_along(
+    function: ConcaveFunction, vertex: Array, rays: Array, level: float, farthest: float = np.inf
+) -> RayCut | None:
+    """The concavity cut of a cone (m, n) at a vertex; None where that is not above the level.
+
+    Parameters
+    ----------
+    farthest : float
+        Of the entries of a step: no ray is followed beyond.
+    """
+    if not function.value(vertex) > level:
+        return None
+    steps = function.steps(vertex, rays, level)
+    if np.isfinite(farthest):
+        steps = np.minimum(steps, farthest / np.abs(rays).max(axis=1)) * (1 - BACK_OFF)
+    slope = _deepest(vertex, rays, steps)
+    return None if slope is None or not np.isfinite(slope).all() else RayCut(slope, steps)
+
+
+def _deepest(vertex: Array, rays: Array, steps: Array) -> Array | None:
+    """A slope (n,) with <slope, ray> >= 1 / step that cuts most of the segment to the origin.
+
+    One equation a ray in a simplicial cone. Otherwise a small linear program; where the segment
+    leaves the cone, along the mean of the ends of the rays instead.
+    """
+    needed = 1.0 / steps
+    m, n = rays.shape
+    if m == n and np.linalg.cond(rays) <= WORST_CONDITION:
+        return np.asarray(np.linalg.solve(rays, needed), dtype=np.float64)
+    size = float(np.linalg.norm(vertex))
+    for inward in (-vertex / size, (rays * (steps / steps.max())[:, None]).mean(axis=0)):
+        answer = linprog(
+            inward, A_ub=-rays, b_ub=-needed * size, bounds=[(None, None)] * n, method="highs"
+        )
+        if answer.status == 0:
+            slope = np.asarray(answer.x) / size
+            along = rays @ slope
+            if (along > 0).all():
+                return slope * max(1.0, float((needed / along).max()))
+    return None
+
+
+def cut_at(problem: ConcaveFunction, cone: Cone, level: float) -> tuple[Array, float] | None:
     """The concavity cut normal'x >= side of a cone; None where the vertex is not above the level.
 
     What it removes of the cone is the simplex of the vertex and the ends of steps along its rays.
     """
-    if not problem.value(cone.vertex) > level:
-        return None
     farthest = FARTHEST * (1 + float(np.abs(cone.vertex).max()))
-    steps = []
-    for ray in cone.rays:
-        length = float(np.abs(ray).max())
-        steps.append(min(problem.step(cone.vertex, ray, level), farthest / length))
-    prices = 1 / (np.array(steps) * (1 - BACK_OFF))
-    if not np.isfinite(prices).all():
+    found = cut_along(problem, cone.vertex, cone.rays, level, farthest)
+    if found is None:
         return None
-    normal, side = prices @ cone.rows, float(prices @ cone.sides) + 1.0
-    size = 2.0 ** np.round(np.log2(np.abs(normal).max()))
-    return normal / size, side / size
+    side = float(found.slope @ cone.vertex) + 1.0
+    size = 2.0 ** np.round(np.log2(np.abs(found.slope).max()))
+    return found.slope / size, side / size
 
 
 def simplicial_cone(rows: Array, sides: Array, x: Array) -> Cone | None:

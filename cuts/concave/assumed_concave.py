@@ -120,9 +120,9 @@ class _Rows(ExplicitRows):
         super().__init__(program)
         self.value, self.gradient = assumed.value, assumed.gradient  # type: ignore[method-assign]
 
-    def step(self, vertex: Array, ray: Array, level: float) -> float:
+    def steps(self, vertex: Array, rays: Array, level: float) -> Array:
         """By bracketing."""
-        return step_of_function(self.value, vertex, ray, level)
+        return np.array([step_of_function(self.value, vertex, ray, level) for ray in rays])
 
 
 @dataclass

@@ -14,13 +14,13 @@ tolerance is lost, and cuts stay valid when a longer weight is found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from tightmargin.cuts.cut.cut import Cut, Kind
 from tightmargin.cuts.cut.origin import CutOrigin
@@ -32,6 +32,7 @@ from tightmargin.cuts.generation.cone import (
     independent_rows,
     steps_to_norm,
 )
+from tightmargin.cuts.problem import cut_along
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.polytope_edges import edges, ties_at
 from tightmargin.formulations.nu.support_function import support_value
@@ -68,6 +69,18 @@ class Apex:
     corner: bool
     rows: Array
     sides: Array
+
+
+class Shortness:
+    """-||w||^2, the concave function that is least at the longest weight (cuts/problem.py)."""
+
+    def value(self, x: Array) -> float:
+        """At a weight (k,)."""
+        return -float(x @ x)
+
+    def steps(self, vertex: Array, rays: Array, level: float) -> Array:
+        """To the ball of squared radius -level."""
+        return steps_to_norm(vertex, rays, math.sqrt(-level))
 
 
 def tight_rows(
@@ -174,12 +187,10 @@ def concavity_cut(
     True
     """
     found = apex_at(problem, weight, earlier)
-    if found is None or not float(found.vertex @ found.vertex) < gamma**2:
+    cut = None if found is None else cut_along(Shortness(), found.vertex, found.rays, -(gamma**2))
+    if found is None or cut is None:
         return None
-    theta = steps_to_norm(found.vertex, found.rays, gamma)
-    alpha = deepest(found.vertex, found.rays, theta)
-    if alpha is None:
-        return None
+    theta, alpha = cut.steps, cut.slope
     length = float(np.linalg.norm(alpha))
     rhs = -1.0 - float(alpha @ found.vertex) + BACK_OFF * length * gamma
     origin = CutOrigin(
@@ -191,26 +202,3 @@ def concavity_cut(
         return scaled_cut(Kind.CONCAVITY, problem.split(-alpha), rhs, origin, most)
     except NumberError:
         return None
-
-
-def deepest(vertex: Array, rays: Array, theta: Array) -> Array | None:
-    """Alpha (k,) with <alpha, ray> >= 1 / theta that cuts most of the segment to the origin.
-
-    One equation a ray in a simplicial cone. Otherwise a small linear program; where the segment
-    leaves the cone, along the mean of the ends of the rays instead.
-    """
-    needed = 1.0 / theta
-    m, k = rays.shape
-    if m == k and np.linalg.cond(rays) <= CONDITION_LIMIT:
-        return np.asarray(np.linalg.solve(rays, needed), dtype=np.float64)
-    size = float(np.linalg.norm(vertex))
-    for inward in (-vertex / size, (rays * (theta / theta.max())[:, None]).mean(axis=0)):
-        answer = linprog(
-            inward, A_ub=-rays, b_ub=-needed * size, bounds=[(None, None)] * k, method="highs"
-        )
-        if answer.status == 0:
-            alpha = np.asarray(answer.x) / size
-            along = rays @ alpha
-            if (along > 0).all():
-                return alpha * max(1.0, float((needed / along).max()))
-    return None

@@ -137,11 +137,13 @@ class ExplicitRows:
         places = np.flatnonzero(known)[found.basis]
         return Cone(found.vertex, found.rays, found.rows, found.sides, places)
 
-    def step(self, vertex: Array, ray: Array, level: float) -> float:
-        """The root of a parabola."""
+    def steps(self, vertex: Array, rays: Array, level: float) -> Array:
+        """Roots of parabolas."""
         weights, V = self.program.directions.weights[self.part], self.program.directions.vectors
-        slope, along = float(self.gradient(vertex) @ ray), V.T @ ray
-        return step_of_parabola(self.value(vertex) - level, slope, float(weights @ along**2))
+        height, slopes = self.value(vertex) - level, rays @ self.gradient(vertex)
+        bends = (rays @ V) ** 2 @ weights
+        pairs = zip(slopes.tolist(), bends.tolist(), strict=True)
+        return np.array([step_of_parabola(height, *pair) for pair in pairs])
 
     def add_cut(self, normal: Array, side: float) -> None:
         """Keep normal'x >= side only."""
