@@ -70,6 +70,8 @@ CLASSIFIER_FACTS = {
     "margin_error_share": "their share, by weight; at most nu",
     "margin_violations": "points with y_i f(x_i) < 1",
     "singular_values": "of the weight matrix B, largest first",
+    "used_weights": "coordinates of w that are not 0 up to rounding",
+    "ranks": "of each class's matrix: singular values above 1e-7 of the largest",
     "rank": "of B: singular values above 1e-7 of the largest",
     "nuclear_norm": "sum of the singular values of B",
     "trace_P": "trace of the relaxed projection onto the columns of B, at most the bounded rank",

@@ -52,9 +52,6 @@ def test_scip_proves_the_published_optimum(
     data = load(str(data_folder / "hard_margin_loss" / name))
     optimum = published[name].upper
     assert published[name].lower == pytest.approx(optimum, rel=1e-6)
-    # Without our enumeration, so that what is compared is SCIP's own proof.
-    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.SET_LIMIT", 0)
-    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.POINT_LIMIT_OF_CONFLICTS", 0)
     model = build("zero_one_big_m", data, penalty=2.0, big_m="derived", intercept="free")
     # SCIP's cutting planes only slow these models down: ten times and more.
     result = solve(model, "scip", threads=1, options={"separating/maxrounds": 0})

@@ -168,10 +168,9 @@ def test_products_and_big_m_agree_with_enumeration(intercept):
         assert "enumeration" in result.certificate.bound_method
 
 
-def test_without_enumeration_the_bound_stays_the_solvers_word(monkeypatch):
+@pytest.mark.usefixtures("no_search_of_ours")
+def test_without_enumeration_the_bound_stays_the_solvers_word():
     data = outlier_data("spread", n=12, d=2, sigma=0.4, seed=5)
-    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.SET_LIMIT", 10)
-    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.POINT_LIMIT_OF_CONFLICTS", 0)
     result = tm.solve(tm.zero_one_big_m(data, penalty=1.5, big_m="derived"), method="direct")
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
     assert result.bound < result.objective

@@ -89,6 +89,8 @@ def least_errors(
 
     Parameters
     ----------
+    data : TrainingData
+        Without weights.
     margin : float
         Hyperplanes that are nearer to a point they keep do not count. In general position any
         small number finds the misclassifications themselves; what points on a line, or in one
@@ -97,6 +99,8 @@ def least_errors(
         As for zero_one_big_m.
     time_limit, cell_limit : float, int, optional
         For each of the two searches.
+    clock : callable
+        Seconds since some moment.
 
     Raises
     ------

@@ -145,7 +145,23 @@ def ramp_cone_search(
 ) -> ConeSearch:
     """Global optimum of the ramp loss in few dimensions, by cones of directions.
 
-    Any intercept but none counts as a feature. Parameters as for ramp_big_m and `cone_search`.
+    Any intercept but none counts as a feature.
+
+    Parameters
+    ----------
+    data : TrainingData
+    C, intercept : float, str
+        As for ramp_big_m.
+    incumbent : (array (d,), float), optional
+        w and b of a hyperplane to begin with.
+    gap : float
+        Relative; the search ends where the proven gap is no larger.
+    time_limit, cell_limit : float, int, optional
+        What ends it before; the bound so far counts.
+    clock : callable
+        Seconds since some moment.
+    progress : callable
+        Called with where the search stands.
 
     Raises
     ------

@@ -702,6 +702,7 @@ def test_the_words_of_mosek_become_a_status(
     ("solution", "slack", "expected"),
     [("integer_optimal", 0.0, Status.OPTIMAL), ("prim_feas", 0.5, Status.FEASIBLE)],
 )
+@pytest.mark.usefixtures("no_search_of_ours")
 def test_an_integer_solution_comes_back_with_its_bound(
     solution: str, slack: float, expected: Status, licensed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -726,10 +727,6 @@ def test_an_integer_solution_comes_back_with_its_bound(
     monkeypatch.setattr(mosek_fusion.Model, "solve", solve)
     monkeypatch.setattr(mosek.Task, "getsolsta", lambda task, kind: getattr(mosek.solsta, solution))
     monkeypatch.setattr(mosek.Task, "getdouinf", lambda task, item: bounds[-1])
-    monkeypatch.setattr(
-        "tightmargin.solvers.zero_one.closing_bounds.SET_LIMIT", 1
-    )  # no bound of our own
-    monkeypatch.setattr("tightmargin.solvers.zero_one.closing_bounds.POINT_LIMIT_OF_CONFLICTS", 0)
     result = tm.solve(tm.zero_one_big_m(FEW, penalty=PENALTY, big_m="derived"), "mosek")
     optimum = reference_solutions.zero_one_optimum(FEW, "penalised", PENALTY)
     assert result.objective == near(optimum)

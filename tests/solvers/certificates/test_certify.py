@@ -33,7 +33,6 @@ from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one import closing_bounds
 
 
 def case_of(model: pyo.ConcreteModel) -> Case:
@@ -229,16 +228,13 @@ def test_an_indicator_that_is_only_nearly_zero_buys_nothing() -> None:
     assert found.objective is None
 
 
+@pytest.mark.usefixtures("no_search_of_ours")
 @pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_sdp_bound_beside_the_solver_is_one(
-    seed: int, intercept: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sdp_bound_beside_the_solver_is_one(seed: int, intercept: str) -> None:
     """Below the optimum by brute force; above the big-M relaxation where b has a price."""
     data, penalty = reference_solutions.points("overlapping", seed, n=8), 2.0
     truth = brute_force.zero_one_optima(data, [penalty], intercept)[0]
-    monkeypatch.setattr(closing_bounds, "SET_LIMIT", 0)  # no enumeration
-    monkeypatch.setattr(closing_bounds, "POINT_LIMIT_OF_CONFLICTS", 0)  # and no search
     words = {"penalty": penalty, "big_m": "derived", "intercept": intercept}
     case = case_of(tm.zero_one_big_m(data, **words))
     assert case.origin is not None
@@ -276,9 +272,9 @@ def test_any_strengthening_gives_a_bound_and_no_false_one() -> None:
     assert relaxation_bound.bound_of_strengthening(origin, np.full(8, -0.1)) is None
 
 
-def test_borrowed_multipliers_travel_with_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("no_search_of_ours")
+def test_borrowed_multipliers_travel_with_the_result() -> None:
     """SCIP gives none; those of the bound are in the facts, so that certify can use them."""
-    monkeypatch.setattr("tightmargin.solvers.zero_one.enumeration.ramp_enumeration.VERTEX_LIMIT", 0)
     result = solved("ramp_big_m", solver="scip")
     kept = result.certificate.facts[BOUND_DUALS]
     assert len(kept["margin"]) == 12

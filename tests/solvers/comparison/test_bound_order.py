@@ -113,8 +113,8 @@ def test_every_relaxation_of_the_catalogue_is_in_the_table() -> None:
     relaxing = {
         entry.name
         for entry in CATALOGUE.values()
-        if (entry.relaxes or (entry.dual_of and CATALOGUE[entry.dual_of].relaxes))
-        and entry.relaxes not in ELSEWHERE
+        if (relaxed := entry.relaxes or (entry.dual_of and CATALOGUE[entry.dual_of].relaxes))
+        and relaxed not in ELSEWHERE
     }
     data = points("overlapping", 0, n=8)
     found = relaxations(data, "none", 1.5, (np.zeros(2), 0.0))
