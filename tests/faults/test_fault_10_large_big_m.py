@@ -87,13 +87,11 @@ def test_row_10_the_ramp_loss_too(solver: str) -> None:
     assert result.certificate.facts["big_m_slack"] > 0.5
 
 
+@pytest.mark.usefixtures("no_search_of_ours")
 @pytest.mark.parametrize("solver", HERE)
 @pytest.mark.parametrize("size", [10.0, 1e4])
-def test_row_10_with_the_binaries_fixed_the_rest_is_solved_again(
-    size: float, solver: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_row_10_with_the_binaries_fixed_the_rest_is_solved_again(size: float, solver: str) -> None:
     """A convex program, certified: its optimum is what the result reports."""
-    monkeypatch.setattr("tightmargin.solvers.zero_one.enumeration.ramp_enumeration.VERTEX_LIMIT", 0)
     model = tm.ramp_big_m(DATA, C=KEPT["C"], big_m=size, intercept=KEPT["intercept"])
     result = tm.solve(model, solver)
     facts = result.certificate.facts

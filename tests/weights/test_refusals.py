@@ -27,8 +27,8 @@ SENTENCE = "does not take weighted points"
 # Functions of data that count every point as often as it weighs, or look at places alone.
 AWARE = {
     "branch_and_cut", "cone_search", "cutting_plane", "extended_nu_local", "extended_nu_path",
-    "gram_data", "hull_search", "nu_levels", "nu_range", "orthonormal_reduction", "ramp_cone_search",
-    "tighten",
+    "gram_data", "hull_search", "nu_levels", "nu_range", "orthonormal_reduction",
+    "ramp_cone_search", "tighten",
 }  # fmt: skip
 
 
