@@ -138,7 +138,9 @@ def test_row_27_there_are_none_with_integers_or_without_convexity() -> None:
     assert "integers" in why(whole)
     curved = tm.solve(tm.extended_nu_svc(data, nu=0.2), method="direct")
     assert "not convex" in why(curved)
-    assert "a search over kept points" in why(tm.solve(tm.zero_one_bilinear(data, penalty=1.0)))
+    model = tm.zero_one_bilinear(data, penalty=1.0)
+    assert "a search over kept points" in why(tm.solve(model, method="conflict-search"))
+    assert "a search over directions" in why(tm.solve(model, method="cone-search"))
 
 
 def test_row_27_a_result_with_multipliers_has_no_such_remark() -> None:
