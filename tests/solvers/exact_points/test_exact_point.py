@@ -328,12 +328,12 @@ def drawn(name: str, scale: float, seed: int) -> pyo.ConcreteModel:
     trial = TRIALS[name]
     rng = np.random.default_rng([seed, *name.encode()])
     mode = str(rng.choice([mode for mode in trial.modes if mode != "penalised" or scale == 1]))
-    d = 4 if trial.data == "matrices" else 2
+    d = 4 if trial.data in ("matrices", "class_matrices") else 2
     X, y = questions.points(rng, 8, d)
     X = X + rng.standard_normal(X.shape) / 8
     if trial.data == "separable":
         X, y = questions.separated(rng, X)
-    if trial.data == "classes":
+    if trial.data in ("classes", "class_matrices"):
         labels = rng.permutation(np.arange(len(X)) % 3)
         unit, data = tm.MulticlassData(X, labels), tm.MulticlassData(X * scale, labels)
     else:

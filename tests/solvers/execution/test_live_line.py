@@ -63,7 +63,10 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "branch and bound": ("nodes", lambda: tm.solve(edited(), method="branch-and-bound")),
     "conflict search": ("nodes", lambda: tm.solve(tm.build(
         "zero_one_big_m", outlier_data("clustered", n=60, d=4, sigma=0.4, seed=1), penalty=1.0,
-        big_m="derived"))),
+        big_m="derived"), method="conflict-search")),
+    "cone search": ("cells", lambda: tm.solve(tm.build(
+        "zero_one_big_m", outlier_data("clustered", n=60, d=4, sigma=0.4, seed=1), penalty=1.0,
+        big_m="derived"), method="cone-search")),
     "scip": ("bound", lambda: tm.solve(edited(), "scip", prove=False)),
     "clarabel": ("steps", lambda: tm.solve(
         tm.conic_sdp(outlier_data("clustered", n=60, d=20, sigma=0.4, seed=1), penalty=1.0),
