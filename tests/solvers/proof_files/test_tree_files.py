@@ -137,9 +137,8 @@ def families() -> dict[str, tuple[pyo.ConcreteModel, str]]:
     points = outlier_data("clustered", n=16, d=2, sigma=0.4, seed=1)
     classes = class_points(2)
     return {
-        "conflicts": (tm.build("zero_one_big_m", points, penalty=1.0, big_m="derived"), "conflict"),
         "enumeration": (tm.zero_one_disjunctive(points, penalty=1.0), "enumeration"),
-        "ramp": (tm.build("ramp_big_m", points, C=1.0, big_m="derived"), "enumeration"),
+        "ramp": (tm.build("ramp_big_m", points, C=1.0, big_m="derived"), "cones"),
         "classes": (
             tm.build("multiclass_truncated", classes, ridge=0.1, truncation=-0.5, big_m="derived"),
             "branch and bound",

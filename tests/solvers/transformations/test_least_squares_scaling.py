@@ -102,7 +102,11 @@ def in_other_units(form: StandardForm, D: Any, E: Any, goal: float) -> StandardF
     )
 
 
-@pytest.mark.parametrize("name", sorted(SETTINGS))
+# An objective with exp or log has no coefficients to be measured by.
+QUADRATIC = [name for name in sorted(SETTINGS) if form_of(name).goal is None]
+
+
+@pytest.mark.parametrize("name", QUADRATIC)
 def test_units_move_the_unit_and_nothing_else(name: str) -> None:
     """Columns, rows and the objective of every entry in random units."""
     form, rng = form_of(name), np.random.default_rng(len(name))

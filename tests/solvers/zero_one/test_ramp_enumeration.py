@@ -18,7 +18,6 @@ from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.enumeration import capped_sets as sets_module
-from tightmargin.solvers.zero_one.enumeration import ramp_enumeration as bound_module
 from tightmargin.solvers.zero_one.enumeration.active_sets import distinct_points
 from tightmargin.solvers.zero_one.enumeration.capped_sets import capped_sets
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_enumeration
@@ -147,7 +146,7 @@ def test_the_published_ramp_optimum_is_certified(data_folder: Path) -> None:
 def test_a_ramp_model_is_certified_by_enumeration() -> None:
     data = reference_solutions.points("overlapping", 7, n=8)
     model = tm.ramp_big_m(data, C=C, big_m="derived")
-    result = tm.solve(model)
+    result = tm.solve(model, method="direct")
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.certificate.bound_method.startswith("enumeration of ")
     assert result.certificate.bound_method.endswith("sets of capped points")
@@ -156,11 +155,11 @@ def test_a_ramp_model_is_certified_by_enumeration() -> None:
     )
 
 
-def test_beyond_its_size_the_bound_stays_the_solvers_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bound_module, "VERTEX_LIMIT", 5)
+@pytest.mark.usefixtures("no_search_of_ours")
+def test_beyond_its_size_the_bound_stays_the_solvers_word() -> None:
     data = reference_solutions.points("overlapping", 7, n=8)
     model = tm.ramp_big_m(data, C=C, big_m="derived")
-    result = tm.solve(model, prove=False)
+    result = tm.solve(model, method="direct", prove=False)
     assert result.status is Status.OPTIMAL
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
     proven = tm.solve(model)
