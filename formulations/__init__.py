@@ -17,6 +17,7 @@ from tightmargin.formulations.svc.soft_margin import (
     kernel_soft_margin_svc,
 )
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc_dual
+from tightmargin.formulations.svc.hinge_power import hinge_power_svc
 from tightmargin.formulations.svc.regularised import (
     regularised_svc,
     deviance_svc,
@@ -141,6 +142,7 @@ __all__ = [
     "formulation",
     "hard_margin_svc",
     "hard_margin_svc_dual",
+    "hinge_power_svc",
     "is_consistent",
     "kernel_soft_margin_svc",
     "matrix_svc_bilinear",

@@ -56,8 +56,8 @@ DATA = {
 }
 # What the examples need beside the data; hyperparameters with a default are left alone.
 VALUES = {
-    "C": "1.0", "beta": "0.7", "big_m": '"derived"', "budget": "0.2", "hull_bound": "0.6",
-    "loss": '"squared_hinge"', "price": "0.5",
+    "C": "1.0", "beta": "0.7", "big_m": '"derived"', "budget": "0.2", "exponent": "1.5",
+    "hull_bound": "0.6", "loss": '"squared_hinge"', "price": "0.5",
     "norm_bound": "0.5", "nu": "0.3", "penalty": "1.0", "pi": "0.3", "rank": "1", "ridge": "0.5",
     "shape": "(2, 2)", "strengthening": '"equal"', "tau": "0.5", "truncation": "-1.0",
     "w_ref": '"mean_difference"',

@@ -33,6 +33,7 @@ from .formulations import extended_nu_svc_reverse as extended_nu_svc_reverse
 from .formulations import formulation as formulation
 from .formulations import hard_margin_svc as hard_margin_svc
 from .formulations import hard_margin_svc_dual as hard_margin_svc_dual
+from .formulations import hinge_power_svc as hinge_power_svc
 from .formulations import kernel_soft_margin_svc as kernel_soft_margin_svc
 from .formulations import matrix_svc_bilinear as matrix_svc_bilinear
 from .formulations import matrix_svc_full as matrix_svc_full

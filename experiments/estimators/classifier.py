@@ -98,8 +98,8 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         counts. Where it is no hyperparameter of the formulation it multiplies `sample_weight`.
     C, bend, beta, big_m, both_sides, budget, class_balance, conflicts : optional
         Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
-    groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm_bound, nu : optional
-    partners, penalty, pi, price, products, rank, regulariser, ridge, scale, shape : optional
+    exponent, groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm_bound : optional
+    nu, partners, penalty, pi, price, products, rank, regulariser, ridge, scale, shape : optional
     slack_bounds, strengthening, tau, transformation, truncation, w_ref : optional
         Likewise.
 
@@ -172,6 +172,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         class_balance: Any = None,
         class_weight: Any = None,
         conflicts: str | None = None,
+        exponent: float | str | None = None,
         groups: Any = None,
         hull_bound: float | None = None,
         incumbent: Any = None,

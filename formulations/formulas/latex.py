@@ -13,12 +13,13 @@ SYMBOLS = {
     "ridge": r"\lambda", "penalty": r"\lambda", "norm_bound": "H", "hull_bound": "D",
     "big_m": "M", "budget": r"\kappa", "truncation": "s", "rank": "r", "tau": r"\tau",
     "nu": r"\nu", "beta": r"\beta", "pi": r"\pi", "C": "C", "intercept_bound": "B",
-    "w_ref": r"w_{\mathrm{ref}}", "value_at_risk": "a",
+    "w_ref": r"w_{\mathrm{ref}}", "value_at_risk": "a", "exponent": r"\eta",
 }  # fmt: skip
 _NAMES = SYMBOLS | {
     "xi": r"\xi", "alpha": r"\alpha", "gamma": r"\gamma", "rho": r"\rho", "wt": r"\tilde w",
     "xt": r"\tilde x", "v_b": "v_b", "W1": "W_1", "W2": "W_2", "lo": r"\ell", "up": r"u^{\max}",
     "norm_limit": "N", "b_low": r"b_{\mathrm{low}}", "b_high": r"b_{\mathrm{high}}", "last": "b",
+    "v1": "v_1",
 }  # fmt: skip
 
 

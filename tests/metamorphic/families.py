@@ -113,6 +113,10 @@ def squared_hinge(rng: np.random.Generator, data: TrainingData, mode: str) -> di
     return price_of_norm(rng, data, mode) | {"loss": "squared_hinge"}
 
 
+def price_of_power(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    return {"penalty": float(rng.uniform(0.1, 3)), "exponent": float(rng.choice([1.5, 2, 2.5]))}
+
+
 def row(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     """Predictors of one row, whose norms are all the length of w."""
     return ridge(rng, data, mode) | {"shape": f"1x{data.d}"}
@@ -298,6 +302,11 @@ FAMILIES: dict[str, Family] = {
     # The same with log(1 + exp(-u)).
     "deviance_svc": Family(
         price_of_norm, 0, -1, 0, {"price": 2}, value=values.deviance_machine, curvature="price"
+    ),
+    # ||w||^2 + penalty sum xi^exponent: as c_svc.
+    "hinge_power_svc": Family(
+        price_of_power, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5},
+        value=values.power_machine, curvature=1.0,
     ),
     # ||w||^2 / 2 - nu rho + sum c_i xi: c w has u_i, rho and xi times c^2, like its norm.
     "nu_svc": Family(nu_above, 2, 1, 2, value=values.nu_machine, curvature=0.5),

@@ -34,6 +34,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "weighted_svc": {"ridge": 0.02, "pi": 0.3},
     "regularised_svc": {"loss": "squared_hinge", "price": 0.02},
     "deviance_svc": {"price": 0.02},
+    "hinge_power_svc": {"penalty": 0.7, "exponent": 2.5},
     "nu_svc": {"nu": 0.3},
     "extended_nu_svc_dual": {"nu": 0.3, "scale": "perez_cruz"},
     "nu_svc_dual": {"nu": 0.6, "class_balance": "balanced"},

@@ -72,6 +72,11 @@ def deviance_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: 
     return p["price"] * norm2(w, b, mode) + float(np.logaddexp(0, -scores(data, w, b)).mean())
 
 
+def power_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
+    losses = hinge(scores(data, w, b)) ** p["exponent"]
+    return norm2(w, b, mode) + p["penalty"] * float(losses.sum())
+
+
 def matrix_machine(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
     """Of predictors with one row: the nuclear norm of w is its length."""
     loss = float(hinge(scores(data, w, b)).sum())

@@ -161,6 +161,9 @@ TRIALS = {
         FEW,
         ("none",),  # SCIP needs long for others, which test_regularised.py has
     ),
+    "hinge_power_svc": Trial(
+        lambda d, m: losses.hinge_power(d, m, PENALTY, 1.5), {"penalty": PENALTY, "exponent": 1.5}
+    ),
     "nu_svc": Trial(
         lambda d, m: reference_solutions.nu_machine(d, m, NU, uniform(d)).value, {"nu": NU}
     ),

@@ -312,7 +312,7 @@ VALID: dict[str, Any] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "big_m": 50.0, "budget": 0.2,
     "strengthening": "scaled", "intercept_bound": 9.0, "w_ref": [1.0, 0.5], "beta": 0.5,
     "norm_bound": 0.8, "hull_bound": 0.6, "shape": "1x2", "rank": 1, "tau": 0.4,
-    "truncation": -0.4, "price": 0.2, "loss": "squared_hinge",
+    "truncation": -0.4, "price": 0.2, "loss": "squared_hinge", "exponent": 1.5,
 }  # fmt: skip
 NUMERIC = (
     "C", "ridge", "pi", "nu", "penalty", "big_m", "budget", "intercept_bound", "norm_bound",

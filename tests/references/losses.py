@@ -41,3 +41,11 @@ def regularised(
         "group": lambda: sum(len(p) ** 0.5 * cp.norm(h.w[p]) for p in parts) + cp.abs(b),
     }[regulariser]()
     return _minimum(price * size + (s / s.sum()) @ LOSSES[loss](h.u, bend))
+
+
+def hinge_power(data: TrainingData, mode: str, penalty: float, exponent: float) -> float:
+    """norm + penalty sum_i s_i max(0, 1 - u_i)^exponent, by cvxpy's power cones."""
+    h = _Hyperplane(data, mode)
+    s = np.ones(data.n) if data.weights is None else data.weights
+    powers = cp.power(cp.pos(1 - h.u), exponent, approx=False)
+    return _minimum(h.norm + penalty * s @ powers)

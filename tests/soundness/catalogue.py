@@ -57,6 +57,7 @@ TRIALS = {
     "max_margin_svc": Trial(q.margin, data="separable"),
     "regularised_svc": Trial(q.regularised),
     "deviance_svc": Trial(q.deviance),
+    "hinge_power_svc": Trial(q.hinge_power),
     "nu_svc": Trial(q.nu_svc),
     "nu_svc_dual": Trial(q.nu_svc, -1),
     "extended_nu_svc": Trial(q.extended, modes=ALL, features=2, most=9),
@@ -102,7 +103,7 @@ TRIALS = {
 GROUPS = {
     "hinge": ("c_svc", "c_svc_dual", "soft_margin_svc", "soft_margin_svc_dual",
               "kernel_soft_margin_svc", "weighted_svc"),
-    "losses": ("regularised_svc", "deviance_svc"),
+    "losses": ("regularised_svc", "deviance_svc", "hinge_power_svc"),
     "margin": ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc"),
     "nu": ("nu_svc", "nu_svc_dual", "reduced_hull_svc"),
     "extended_nu": ("extended_nu_svc", "extended_nu_svc_reverse", "extended_nu_svc_polar",

@@ -136,6 +136,12 @@ def deviance(rng: np.random.Generator, data: Any, mode: str) -> Question:
     return Question({"price": price}, value, {"price": 2}, 0)
 
 
+def hinge_power(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    penalty, exponent = one_of(rng, 0.125, 1.0, 8.0), one_of(rng, 1.0, 1.25, 1.5, 2.0, 3.5)
+    value = lambda: losses.hinge_power(data, mode, penalty, exponent)  # noqa: E731
+    return Question({"penalty": penalty, "exponent": exponent}, value, {"penalty": -2}, -2)
+
+
 def hard(rng: np.random.Generator, data: Any, mode: str) -> Question:
     return Question({}, lambda: reference_solutions.hard_margin(data, mode).value, {}, -2)
 

@@ -40,6 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "weighted_svc": {"ridge": 0.05, "pi": 0.3},
     "regularised_svc": {"loss": "huberised", "price": 0.05, "bend": 0.4, "regulariser": "l1"},
     "deviance_svc": {"price": 0.05},
+    "hinge_power_svc": {"penalty": 0.7, "exponent": "5/3"},
     "nu_svc": {"nu": 0.8},
     "nu_svc_dual": {"nu": 0.8, "class_balance": "balanced"},
     "reduced_hull_svc": {"hull_bound": 0.2},

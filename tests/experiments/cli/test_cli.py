@@ -117,6 +117,10 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"price={RIDGE}",
         lambda: losses.regularised(OVERLAPPING, "free", "deviance", RIDGE),
     ),
+    "hinge_power_svc": (
+        f"penalty={PENALTY} exponent=3/2",
+        lambda: losses.hinge_power(OVERLAPPING, "penalised", PENALTY, 1.5),
+    ),
     "nu_svc": (
         f"nu={NU}",
         lambda: reference_solutions.nu_machine(OVERLAPPING, "free", NU, uniform(OVERLAPPING)).value,

@@ -37,6 +37,7 @@ SETTINGS = {
     "weighted_svc": "ridge=0.05 pi=0.3",
     "regularised_svc": "loss=squared_hinge price=0.05",
     "deviance_svc": "price=0.05",
+    "hinge_power_svc": "penalty=0.7 exponent=4/3",
     "nu_svc": "nu=0.8",
     "nu_svc_dual": "nu=0.8",
     "extended_nu_svc": "nu=0.3",

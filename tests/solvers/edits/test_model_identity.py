@@ -61,6 +61,7 @@ SUBJECTS = {
     "kernel_soft_margin_svc": Subject({"ridge": 0.05}, "v", ("ridge", 0.3)),
     "regularised_svc": Subject({"price": 0.05, "loss": "squared_hinge"}, "w", ("price", 0.3)),
     "deviance_svc": Subject({"price": 0.05}, "w", ("price", 0.3), rows="score"),
+    "hinge_power_svc": Subject({"penalty": 0.7, "exponent": 1.5}, "w", ("penalty", 0.2)),
     "weighted_svc": Subject({"ridge": 0.02, "pi": 0.5}, "w", ("pi", 0.42)),
     "nu_svc": Subject({"nu": 0.82}, "w", ("nu", 0.84), data=MANY, tilt=0.01, step=14),
     "nu_svc_dual": Subject({"nu": 0.85}, "alpha", ("nu", 0.95), rows="weight"),
