@@ -53,6 +53,7 @@ from tightmargin.formulations.zero_one.big_m_models import (
     zero_one_relaxed,
     zero_one_hinge,
 )
+from tightmargin.formulations.zero_one.kernel_model import zero_one_kernel
 from tightmargin.formulations.zero_one.logic_models import (
     zero_one_bilinear,
     zero_one_disjunctive,
@@ -176,5 +177,6 @@ __all__ = [
     "zero_one_bilinear",
     "zero_one_disjunctive",
     "zero_one_hinge",
+    "zero_one_kernel",
     "zero_one_relaxed",
 ]

@@ -14,8 +14,8 @@ every point   A point of the source problem with objective at most V satisfies i
                       1 - u_i - xi_i <= 1 + ||x~_i|| sqrt(2 (V - 2 C))
                   truncated loss, likewise (multiclass/big_m.py); but the violation v_i costs
                       nothing, and the statement is about the smallest one
-                  bounds of w (and of b, penalised) of zero_one_bilinear and _disjunctive: ||w||^2
-                      <= V; of w and V of matrix_svc_bilinear: ridge/2 ||B||^2 <= V
+                  bounds of w (and of b, penalised) of zero_one_bilinear, _kernel and _disjunctive:
+                      ||w||^2 <= V; of w and V of matrix_svc_bilinear: ridge/2 ||B||^2 <= V
 some optimum  Points may be exchanged for it: it says nothing about a model in which the exchange
               may not be made, and holds for no edit at all.
                   M with a free intercept beyond such V, b of a free intercept in a box, slack
@@ -41,7 +41,7 @@ from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import STATED
 
 _SWITCHED = (*ZERO_ONE, *RAMP, *TRUNCATED)
-_BOXED = ("zero_one_bilinear", "zero_one_disjunctive")
+_BOXED = ("zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive")
 _OUTSIDE = ("conic_fixed", "conic_sdp_literal")
 _BOUNDED_SLACKS = ("conic_sdp_strengthened", "conic_sdp_lift")
 _MATRIX = "matrix_svc_bilinear"

@@ -65,6 +65,7 @@ from .formulations import zero_one_big_m as zero_one_big_m
 from .formulations import zero_one_bilinear as zero_one_bilinear
 from .formulations import zero_one_disjunctive as zero_one_disjunctive
 from .formulations import zero_one_hinge as zero_one_hinge
+from .formulations import zero_one_kernel as zero_one_kernel
 from .formulations import zero_one_relaxed as zero_one_relaxed
 from .verbs import LiveLP as LiveLP
 from .verbs import ProvenFit as ProvenFit

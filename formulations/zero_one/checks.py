@@ -72,7 +72,7 @@ def exact_point(
     return norm_of(w, b, intercept) + penalty * data.mass(z > 0), w, b, z
 
 
-def _candidates(u: Array, values: Values, use_z: bool) -> list[Mask]:
+def candidates(u: Array, values: Values, use_z: bool) -> list[Mask]:
     """Which points a solver meant to keep: by its own z, and by their margin."""
     by_margin = u >= 1 - KEPT_TOLERANCE
     if not use_z or "z" not in values:
@@ -89,12 +89,12 @@ def best_exact_point(
     penalty, intercept = origin.parameters["penalty"], origin.parameters["intercept"]
     points = [
         exact_point(origin.data, w, b, kept, penalty, intercept)
-        for kept in _candidates(u, values, use_z)
+        for kept in candidates(u, values, use_z)
     ]
     return min(points, key=lambda point: point[0])
 
 
-def _facts(origin: Origin, w: Array, b: float, z: Array) -> dict[str, Any]:
+def counted_facts(origin: Origin, w: Array, b: float, z: Array) -> dict[str, Any]:
     """Counts and the two trivial optima a reader must know about."""
     scores = origin.data.factor @ w + b
     facts: dict[str, Any] = {
@@ -132,7 +132,7 @@ def check_logic(origin: Origin, values: Values) -> PaperCheck:
     repaired = {"w": w, "z": z}
     if origin.parameters["intercept"] != "none":
         repaired["b"] = np.array(b)
-    return PaperCheck(objective, repaired=repaired, facts=_facts(origin, w, b, z))
+    return PaperCheck(objective, repaired=repaired, facts=counted_facts(origin, w, b, z))
 
 
 def check_big_m(origin: Origin, values: Values) -> PaperCheck:
@@ -177,7 +177,7 @@ def _relaxed(origin: Origin, values: Values, cap: float) -> PaperCheck:
         violation=max(0.0, float(z.max()) - cap),
         repaired={"z": np.minimum(z, cap)},
         unproven=why_unproven(origin, best_exact_point(origin, values, use_z=False)[0]),
-        facts=_facts(origin, w, b, (u < 1).astype(float)),
+        facts=counted_facts(origin, w, b, (u < 1).astype(float)),
     )
 
 

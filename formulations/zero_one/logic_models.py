@@ -91,7 +91,17 @@ def zero_one_bilinear(
         A known hyperplane; its objective is recomputed. The better it is, the tighter are the
         bounds on (w, b), see below; without one they come from w = 0.
     """
-    flag("both_sides", both_sides)
+    return bilinear_model(data, penalty, intercept, flag("both_sides", both_sides), incumbent)
+
+
+def bilinear_model(
+    data: TrainingData | GramData,
+    penalty: float,
+    intercept: str,
+    both_sides: bool,
+    incumbent: Hyperplane | None,
+) -> pyo.ConcreteModel:
+    """The model of zero_one_bilinear, to which another builder may add."""
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)
     add_parameter(m, "penalty", positive("penalty", penalty))

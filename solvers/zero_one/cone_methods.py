@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
+from tightmargin.formulations.zero_one.kernel_model import expansion
 from tightmargin.solvers.edits.searches import EditedSearch, Statements, register_edited_search
 from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
@@ -27,16 +30,28 @@ from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import side_rows
 
 CONE_SEARCH = "cone-search"
-SEARCHED = ("zero_one_big_m", "zero_one_bilinear")
+EDITED = ("zero_one_big_m", "zero_one_bilinear")  # whose w is any, beside what an edit adds
+EXPANDED = "zero_one_kernel"
+SEARCHED = (*EDITED, EXPANDED)
 NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
 OUT_OF_BOUNDS = "the best hyperplane is no point of this model: its bounds of w and b cut it off"
 NONE_FOUND = "the search found no point that meets what the edit adds"
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
+def found_values(
+    origin: Origin, w: Array, b: float, given_up: NDArray[np.bool_]
+) -> dict[str, Array]:
+    """Values of a model's variables at what a search found."""
+    values = {"w": w, "b": np.asarray(b), "z": given_up.astype(float)}
+    if origin.entry == EXPANDED:
+        values["alpha"] = expansion(origin.data, w, b, origin.parameters["intercept"])
+    return values
+
+
 def cone_finding(origin: Origin, found: ConeSearch, side: SideRows | None = None) -> Finding:
     """What dispatch makes of a search."""
-    values = {"w": found.w, "b": np.asarray(found.b), "z": found.given_up.astype(float)}
+    values = found_values(origin, found.w, found.b, found.given_up)
     if origin.entry == RAMP:
         u = origin.data.y * (origin.data.factor @ found.w + found.b)
         values["xi"] = np.where(found.given_up, 0.0, np.maximum(0.0, 1 - u))
@@ -123,7 +138,7 @@ register_method(
 register_edited_search(
     EditedSearch(
         CONE_SEARCH,
-        SEARCHED,
+        EDITED,
         refuses_beside,
         _run_beside,
         _bound_beside,

@@ -50,12 +50,14 @@ from tightmargin.solvers.zero_one.closing_bounds import (
     zero_one_bound,
 )
 from tightmargin.solvers.zero_one.cone_methods import (
+    EDITED,
     NO_POINT,
     NONE_FOUND,
     OUT_OF_BOUNDS,
     SEARCHED,
     STATUS,
     cone_finding,
+    found_values,
     is_stated_by_word,
     leaves_to_cones,
     refuses_beside,
@@ -98,10 +100,10 @@ def _by_conflicts(
         side=side,
     )
     if side is None:
-        return _finding(found, conflict_lemma(found))
+        return _finding(origin, found, conflict_lemma(found))
     no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
     more = {ONLY_ADDED: isinstance(side, SideRows)}
-    return _finding(found, conflict_lemma(found, more=more), no_point)
+    return _finding(origin, found, conflict_lemma(found, more=more), no_point)
 
 
 def _by_conflicts_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
@@ -123,9 +125,11 @@ def _refuses(origin: Origin, added: Statements) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _finding(found: ConflictSearch, lemma: Lemma, no_point: str = NO_POINT) -> Finding:
+def _finding(
+    origin: Origin, found: ConflictSearch, lemma: Lemma, no_point: str = NO_POINT
+) -> Finding:
     return Finding(
-        {"w": found.w, "b": np.asarray(found.b), "z": found.given_up.astype(float)},
+        found_values(origin, found.w, found.b, found.given_up),
         STATUS.get(found.stop, Status.FEASIBLE),
         CONFLICT_SEARCH,
         bound=lemma,
@@ -161,7 +165,7 @@ register_method(
 register_edited_search(
     EditedSearch(
         CONFLICT_SEARCH,
-        SEARCHED,
+        EDITED,
         _refuses,
         _by_conflicts_beside,
         _conflicts_beside,
@@ -227,7 +231,7 @@ register_method(
 register_edited_search(
     EditedSearch(
         BOTH,
-        SEARCHED,
+        EDITED,
         refuses_beside,
         _by_both_beside,
         lambda origin, added, values: None,

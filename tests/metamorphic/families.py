@@ -389,6 +389,11 @@ FAMILIES: dict[str, Family] = {
         sizes=(6,),
     ),
     # The problem of zero_one_big_m.
+    "zero_one_kernel": Family(
+        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
+        sizes=(6,),
+    ),
+    # The problem of zero_one_big_m.
     "zero_one_disjunctive": Family(
         price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
         sizes=(6,),

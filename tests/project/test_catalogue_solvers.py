@@ -199,6 +199,7 @@ TRIALS = {
     ),
     "zero_one_big_m": Trial(zero_one, MIXED | {"big_m": "derived"}, FEW),
     "zero_one_bilinear": Trial(zero_one, MIXED, FEW),
+    "zero_one_kernel": Trial(zero_one, MIXED, FEW),
     "zero_one_disjunctive": Trial(zero_one, MIXED, FEW),
     "zero_one_relaxed": Trial(
         lambda d, m: reference_solutions.relaxation(d, m, PENALTY, BIG_M).value,

@@ -119,6 +119,7 @@ MODELS = {
     "extended_nu_svc_polar": "auto",
     "zero_one_big_m": "conflict-search",
     "zero_one_bilinear": "conflict-search",
+    "zero_one_kernel": "conflict-search",
     "ramp_big_m": "cone-search",
     "rsvm": "segments",
     "rsvm_dual": "auto",

@@ -61,6 +61,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "zero_one_relaxed": {"penalty": 0.3, "big_m": "derived"},
     "zero_one_hinge": {"penalty": 0.3, "big_m": 5.0},
     "zero_one_bilinear": {"penalty": 0.3},
+    "zero_one_kernel": {"penalty": 0.3},
     "zero_one_disjunctive": {"penalty": 0.3},
     "ramp_big_m": {"C": 0.4, "big_m": "derived"},
     "ramp_relaxed": {"C": 0.4, "big_m": 7.0},
@@ -87,7 +88,7 @@ OF_M = ("zero_one_relaxed",)
 # What they know of pairs of copies is more than of one point: test_weighted_zero_one.py has them.
 OF_PAIRS = ("conic_sdp_strengthened", "conic_sdp_lift")
 # No proof without their own searches, which take unweighted points alone.
-SEARCHED = ("zero_one_bilinear", "matrix_svc_bilinear")
+SEARCHED = ("zero_one_bilinear", "zero_one_kernel", "matrix_svc_bilinear")
 VALUED = ("c_svc", "soft_margin_svc", "rsvm", "zero_one_big_m", "ramp_big_m")
 WIDE = np.array([1e-6, 1.0, 1e6, 3.0, 1e-3, 1e3, 0.5])
 

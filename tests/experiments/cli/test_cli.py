@@ -172,6 +172,10 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"penalty={PENALTY}",
         lambda: reference_solutions.zero_one_optimum(OVERLAPPING, "penalised", PENALTY),
     ),
+    "zero_one_kernel": (
+        f"penalty={PENALTY}",
+        lambda: reference_solutions.zero_one_optimum(OVERLAPPING, "penalised", PENALTY),
+    ),
     "zero_one_disjunctive": (
         f"penalty={PENALTY}",
         lambda: reference_solutions.zero_one_optimum(OVERLAPPING, "penalised", PENALTY),

@@ -56,6 +56,7 @@ SETTINGS = {
     "reduced_hull_svc": "hull_bound=0.2",
     "zero_one_big_m": "penalty=1.3 big_m=derived",
     "zero_one_bilinear": "penalty=1.3",
+    "zero_one_kernel": "penalty=1.3",
     "zero_one_disjunctive": "penalty=1.3",
     "zero_one_relaxed": "penalty=1.3 big_m=derived",
     "zero_one_hinge": "penalty=1.3 big_m=derived",

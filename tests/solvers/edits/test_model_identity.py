@@ -102,6 +102,7 @@ SUBJECTS = {
     "zero_one_big_m": Subject({"penalty": 1.3, "big_m": 60.0}, "w", ("penalty", 0.4), data=FEW),
     "ramp_big_m": Subject({"C": 0.7, "big_m": 60.0}, "w", ("C", 0.2), data=FEW),
     "ramp_relaxed": Subject({"C": 0.7, "big_m": 30.0}, "w", ("C", 4.0)),
+    "zero_one_kernel": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="kept", data=FEW),
     "zero_one_bilinear": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="kept", data=FEW),
     "zero_one_disjunctive": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="keep", data=FEW),
     "matrix_svc_full": Subject({"ridge": 0.1, "shape": "1x2"}, "w", ("ridge", 0.6)),

@@ -31,7 +31,7 @@ def overlapping(n: int, d: int, seed: int) -> TrainingData:
 
 
 DATA = overlapping(18, 2, 0)
-WRITING = {"zero_one_big_m": {"big_m": "derived"}, "zero_one_bilinear": {}}
+WRITING = {"zero_one_big_m": {"big_m": "derived"}, "zero_one_bilinear": {}, "zero_one_kernel": {}}
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalised", "none"])

@@ -1,0 +1,72 @@
+"""(24) of Cepeda, Gomez & Han 2024 against enumeration, the big-M model and its printed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tightmargin.formulations.data.kernels import gram_data
+from tightmargin.solvers.proofs.verdict import Verdict
+
+DATA = points("overlapping", 1, n=8, d=2)
+WIDE = points("separable", 2, n=5, d=9)  # more features than points: w is no other sum of them
+PENALTY = 0.9
+
+
+def printed(data: Any, found: tm.SolveResult, mode: str) -> tuple[float, np.ndarray]:
+    """alpha' K alpha + penalty sum z and (K alpha)_i, with the n^2 products of (24)."""
+    alpha, y = found.values["alpha"], data.y
+    gram = data.gram if isinstance(data, tm.GramData) else data.X @ data.X.T
+    K = np.outer(y, y) * (gram + (mode == "penalised"))
+    u = K @ alpha + (y * found.values["b"] if mode == "free" else 0)
+    return float(alpha @ K @ alpha) + PENALTY * float(found.values["z"].sum()), u
+
+
+@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
+@pytest.mark.parametrize(
+    "data", [DATA, WIDE, gram_data(DATA, kernel="rbf", width=1.0)], ids=["flat", "wide", "kernel"]
+)
+def test_multipliers_have_the_optimum_of_the_hyperplane(data: Any, mode: str) -> None:
+    found = tm.solve(tm.zero_one_kernel(data, penalty=PENALTY, intercept=mode))
+    other = tm.solve(tm.zero_one_big_m(data, penalty=PENALTY, intercept=mode, big_m="derived"))
+    assert found.certificate.verdict is other.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.level == "paper"
+    assert found.objective == pytest.approx(other.objective, rel=1e-6)
+    if data is DATA:
+        expected = reference_solutions.zero_one_optimum(data, mode, PENALTY)
+        assert found.objective == pytest.approx(expected, rel=1e-6)
+    value, u = printed(data, found, mode)
+    assert value == pytest.approx(found.objective, rel=1e-9)
+    z = found.values["z"]
+    assert ((1 - u) * (1 - z) <= 1e-9).all()
+    assert ((1 - u) * z >= -1e-9).all()
+
+
+@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
+def test_weights_are_repeated_points(mode: str) -> None:
+    weights = np.array([2, 1, 1, 3, 1, 1, 2, 1])
+    weighted = tm.TrainingData(DATA.X, DATA.y, sample_weight=weights)
+    repeated = tm.TrainingData(DATA.X.repeat(weights, axis=0), DATA.y.repeat(weights))
+    one = tm.solve(tm.zero_one_kernel(weighted, penalty=PENALTY, intercept=mode))
+    two = tm.solve(tm.zero_one_big_m(repeated, penalty=PENALTY, intercept=mode, big_m="derived"))
+    assert one.certificate.verdict is Verdict.CERTIFIED
+    assert one.objective == pytest.approx(two.objective, rel=1e-6)
+
+
+def test_an_edit_of_alpha_is_no_business_of_the_searches() -> None:
+    """A search in w would forget what an edit asks of alpha."""
+    model = tm.zero_one_kernel(DATA, penalty=PENALTY, intercept="none")
+    before = tm.solve(model)
+    model.none = pyo.Constraint(expr=sum(model.alpha.values()) <= -1.0)
+    found = tm.solve(model, time_limit=5.0)
+    assert found.values["alpha"].sum() <= -1.0 + 1e-6
+    assert found.objective >= before.objective - 1e-6
+    assert found.certificate.level == "model"
+    with pytest.raises(ValueError, match="conflict-search"):
+        tm.solve(model, method="conflict-search")
