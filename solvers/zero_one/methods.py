@@ -98,6 +98,7 @@ def _by_conflicts(
         gap=GAP,
         time_limit=limits.time_limit,
         side=side,
+        workers=limits.options.get("workers", 1),
     )
     if side is None:
         return _finding(origin, found, conflict_lemma(found))
@@ -125,9 +126,7 @@ def _refuses(origin: Origin, added: Statements) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _finding(
-    origin: Origin, found: ConflictSearch, lemma: Lemma, no_point: str = NO_POINT
-) -> Finding:
+def _finding(origin: Origin, found: ConflictSearch, lemma: Lemma, why: str = NO_POINT) -> Finding:
     return Finding(
         found_values(origin, found.w, found.b, found.given_up),
         STATUS.get(found.stop, Status.FEASIBLE),
@@ -141,7 +140,7 @@ def _finding(
             "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
         },
         message=_message(found),
-        no_point=no_point if np.isfinite(found.objective) else NONE_FOUND,
+        no_point=why if np.isfinite(found.objective) else NONE_FOUND,
     )
 
 
@@ -160,6 +159,7 @@ register_method(
         SEARCHED,
         _by_conflicts,
         "branch and bound over kept points, which proves the optimum without a solver",
+        options=("workers",),
     )
 )
 register_edited_search(

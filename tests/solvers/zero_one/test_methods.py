@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -143,3 +144,25 @@ def test_an_unfinished_search_still_gives_a_bound(monkeypatch: pytest.MonkeyPatc
     assert result.bound is not None
     assert result.bound <= exact
     assert not result.certificate.bound_method.startswith(closing_bounds.CONFLICTS)
+
+
+def test_workers_are_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    search = searched_module.conflict_search
+
+    def noted(*args: Any, workers: int = 1, **words: Any) -> Any:
+        asked.append(workers)
+        return search(*args, **words)
+
+    monkeypatch.setattr(searched_module, "conflict_search", noted)
+    model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
+    for options in (None, {"workers": 3}):
+        result = solve(model, method="conflict-search", options=options)
+        assert result.certificate.verdict is Verdict.CERTIFIED
+    assert asked == [1, 3]
+
+
+def test_no_number_of_workers_is_refused() -> None:
+    model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
+    with pytest.raises(ValueError, match="workers must be 1 or more"):
+        solve(model, method="conflict-search", options={"workers": 0})
