@@ -12,6 +12,7 @@ from tightmargin.solvers.zero_one.cones.search import cone_search, ramp_cone_sea
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
 
+MANY_DIMENSIONS, POINTS_PER_DIMENSION = 4, 4
 RAMP = "ramp_big_m"
 # Points up to which a minute sufficed, by dimensions (two cores of 2026, one of them used).
 POINTS = {1: 20_000, 2: 5_000, 3: 2_000, 4: 1_000, 5: 600, 6: 200, 7: 60}
@@ -31,9 +32,15 @@ def dimensions(origin: Origin, side: SideRows | None = None) -> int:
 
 
 def suits(origin: Origin, side: SideRows | None = None) -> bool:
-    """Whether cones were measured to prove such a problem within a minute."""
-    most = (RAMP_POINTS if origin.entry == RAMP else POINTS).get(dimensions(origin, side), 0)
-    return bool(origin.data.d) and int(origin.data.n) <= most
+    """Whether cones were measured to prove such a problem within a minute.
+
+    Few points in many dimensions are left to the conflict search, which has them at once: there
+    every direction is much like its neighbours, and cones cover the whole cube.
+    """
+    width, n = dimensions(origin, side), int(origin.data.n)
+    most = (RAMP_POINTS if origin.entry == RAMP else POINTS).get(width, 0)
+    few = origin.entry != RAMP and width >= MANY_DIMENSIONS and n < POINTS_PER_DIMENSION * width
+    return bool(origin.data.d) and n <= most and not few
 
 
 def by_cones(
