@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.execution.quiet_highs import quiet_highs
 
 OPTIONS: dict[str, Any] = {
     "output_flag": False,
@@ -20,9 +21,7 @@ OPTIONS: dict[str, Any] = {
 
 def new_highs(seed: int = 0) -> Any:
     """An empty HiGHS with these options."""
-    import highspy
-
-    lp = highspy.Highs()
+    lp = quiet_highs()
     for name, value in (OPTIONS | {"random_seed": seed}).items():
         lp.setOptionValue(name, value)
     return lp

@@ -37,6 +37,7 @@ from tightmargin.solvers.certificates.multiplier_search import ABOVE
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.quiet_highs import quiet_highs
 from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.proofs.implied_limits import limits_of_variables
 from tightmargin.solvers.result import Status
@@ -190,14 +191,12 @@ class _Rounds:
 
     def _linear_program(self, relaxed: Array | None) -> Any:
         """HiGHS with the rows, a column t_j for every square, and the first tangents."""
-        import highspy
-
         form, squared = self.form, self.squared
         q = form.objective.Q.diagonal()[squared]
         cutoff = self.known - form.objective.constant
         found = limits_of_variables(form, self.classification, cutoff + ABOVE * abs(cutoff))
         low, high, reach = found.low, found.high, found.size()
-        h = highspy.Highs()
+        h = quiet_highs()
         settings: dict[str, Any] = {
             "output_flag": self.limits.log,
             "mip_feasibility_tolerance": NARROW,

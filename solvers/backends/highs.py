@@ -20,6 +20,7 @@ from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.claim import Claim, reported
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.quiet_highs import quiet_highs
 from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
@@ -70,7 +71,7 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
     import highspy
 
     step = -1 if reverse else 1
-    h = highspy.Highs()
+    h = quiet_highs()
     settings: dict[str, Any] = {"output_flag": limits.log, "mip_rel_gap": 1e-9}
     if limits.time_limit is not None:
         settings["time_limit"] = float(limits.time_limit)

@@ -111,3 +111,27 @@ class _Filtered:
 
 
 _changing = Lock()
+
+
+_BANNER = Lock()
+
+
+@contextmanager
+def dropped() -> Iterator[None]:
+    """Drop what C code writes to standard output while the block runs.
+
+    For a moment, of a banner that no option keeps back.
+    """
+    with _BANNER:
+        sys.stdout.flush()
+        flush_c = ctypes.CDLL(None).fflush
+        flush_c(None)
+        descriptor, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        try:
+            yield
+        finally:
+            flush_c(None)
+            os.dup2(descriptor, 1)
+            os.close(descriptor)
+            os.close(nowhere)

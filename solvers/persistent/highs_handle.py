@@ -22,6 +22,7 @@ from tightmargin.solvers.backends.highs import STATUS
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.quiet_highs import quiet_highs
 from tightmargin.solvers.result import Status
 
 Index = NDArray[np.int64]
@@ -46,9 +47,8 @@ class Handle:
     """
 
     def __init__(self, limits: Limits) -> None:
-        import highspy
 
-        self._lp = highspy.Highs()
+        self._lp = quiet_highs()
         self._stop = self._warm = self._listening = False
         self._info: Any = None
         settings: dict[str, Any] = {"output_flag": limits.log}
