@@ -45,9 +45,10 @@ def published(data_folder: Path) -> dict[str, Published]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_search_of_ours")
 @pytest.mark.parametrize("name", SMALL[:5])
 def test_scip_proves_the_published_optimum(
-    name: str, data_folder: Path, published: dict[str, Published], monkeypatch: pytest.MonkeyPatch
+    name: str, data_folder: Path, published: dict[str, Published]
 ) -> None:
     data = load(str(data_folder / "hard_margin_loss" / name))
     optimum = published[name].upper
