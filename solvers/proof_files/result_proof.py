@@ -81,12 +81,17 @@ def write_proof(
     try:
         return write_document(document_of(case, result), Path(path))
     except NotProvenError:  # a tree may prove what multipliers of the relaxation do not
-        family = _writer(case)
-        if seconds == 0 or (family is None and refusal(case)):
+        family, no_tree = _writer(case), bool(refusal(case))
+        if seconds == 0 or (family is None and no_tree):
             raise
         if family is not None:
             seconds = SECONDS if seconds is None else seconds
-            return write_document(family(case, result, seconds), Path(path))
+            seconds = seconds if no_tree else seconds / 2  # the rest is for a tree
+            try:
+                return write_document(family(case, result, seconds), Path(path))
+            except NotProvenError:
+                if no_tree:
+                    raise
     limits = replace(case.limits, time_limit=SECONDS if seconds is None else seconds, options={})
     found = tree_search(replace(case, limits=limits), _values(case, result))
     if found.bound is None:
