@@ -98,6 +98,7 @@ from tightmargin.formulations.catalogue import (
     ProblemClass,
     formulation,
 )
+from tightmargin.formulations.conic.hull import conic_hull
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import psd
@@ -105,6 +106,7 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
     admissible_truncation,
     is_consistent,
 )
+from tightmargin.formulations.nu.extended_robust import extended_robust_svc
 from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
 
@@ -124,6 +126,7 @@ __all__ = [
     "c_svc",
     "c_svc_dual",
     "conic_fixed",
+    "conic_hull",
     "conic_sdp",
     "conic_sdp_budget",
     "conic_sdp_dual",
@@ -140,6 +143,7 @@ __all__ = [
     "extended_nu_svc_linearised_dual",
     "extended_nu_svc_polar",
     "extended_nu_svc_reverse",
+    "extended_robust_svc",
     "formulation",
     "hard_margin_svc",
     "hard_margin_svc_dual",

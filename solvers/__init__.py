@@ -33,6 +33,7 @@ from tightmargin.solvers.multiclass.dca import truncated_dca
 from tightmargin.solvers.multiclass.dca_gap import certified_gap
 from tightmargin.solvers.nu.local_search import extended_nu_local
 from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.nu.robust_dca import robust_dca
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.multiclass import direct_probabilities
@@ -104,6 +105,7 @@ __all__ = [
     "rederive",
     "register_method",
     "register_solver",
+    "robust_dca",
     "rsvm_path",
     "same_model",
     "sgd",

@@ -15,6 +15,7 @@ from .formulations import TrainingData as TrainingData
 from .formulations import c_svc as c_svc
 from .formulations import c_svc_dual as c_svc_dual
 from .formulations import conic_fixed as conic_fixed
+from .formulations import conic_hull as conic_hull
 from .formulations import conic_sdp as conic_sdp
 from .formulations import conic_sdp_budget as conic_sdp_budget
 from .formulations import conic_sdp_dual as conic_sdp_dual
@@ -30,6 +31,7 @@ from .formulations import extended_nu_svc_linearised as extended_nu_svc_linearis
 from .formulations import extended_nu_svc_linearised_dual as extended_nu_svc_linearised_dual
 from .formulations import extended_nu_svc_polar as extended_nu_svc_polar
 from .formulations import extended_nu_svc_reverse as extended_nu_svc_reverse
+from .formulations import extended_robust_svc as extended_robust_svc
 from .formulations import formulation as formulation
 from .formulations import hard_margin_svc as hard_margin_svc
 from .formulations import hard_margin_svc_dual as hard_margin_svc_dual

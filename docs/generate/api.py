@@ -67,8 +67,9 @@ TASKS = {
     "build": Task(
         "Build a model",
         "Every builder takes data and hyperparameters and returns a Pyomo `ConcreteModel`. "
-        "`tm.catalogue` has them by name, `tm.catalogue.plot()` draws how they belong together.",
-        ("build", "formulation", "psd"),
+        "`tm.catalogue` has all but two by name, `tm.catalogue.plot()` draws how they belong "
+        "together.",
+        ("build", "conic_hull", "extended_robust_svc", "formulation", "psd"),
     ),
     "data": Task(
         "Data",

@@ -111,6 +111,15 @@ def conic_hull(
     ValueError
         A Q that is not symmetric and definite, a point that is not there or is 0; a free intercept,
         for which Q is not definite.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.TrainingData([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> Q = [[2.0, 0.0], [0.0, 1.0]]
+    >>> model = tm.conic_hull(data, penalty=0.2, quadratic=Q, intercept="none")
+    >>> round(tm.solve(model).objective, 6)
+    0.2
     """
     one_of("intercept", intercept, PRICED)
     refuse_weights("conic_hull", data)

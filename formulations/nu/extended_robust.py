@@ -11,7 +11,7 @@ a difference of convex functions of (w, b). Where mu n is a whole number some be
 mu n points, and those are given up. All of it is positively homogeneous in (w, b): while the least
 value in the unit ball is negative, it is taken on the sphere of the paper.
 
-These are plain functions: the models are not in the catalogue.
+The models are not in the catalogue: its words for hyperparameters, files and tables know no mu.
 """
 
 from __future__ import annotations
@@ -90,6 +90,15 @@ def extended_robust_svc(
     ------
     ValueError
         Bad shares, another intercept, weighted points.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.TrainingData([[2.0], [1.0], [-1.0], [-3.0]], [1, 1, -1, 1])
+    >>> model = tm.extended_robust_svc(data, nu=0.5, mu=0.25, intercept="none")
+    >>> result = tm.solve(model, method="branch-and-bound")  # the last point is given up
+    >>> round(result.objective, 6), result.values["z"].tolist()
+    (-0.25, [0.0, 0.0, 0.0, 1.0])
     """
     one_of("intercept", intercept, PRICED)
     refuse_weights("extended_robust_svc", data)

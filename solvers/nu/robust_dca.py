@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended_robust import (
     extended_robust_step,
@@ -44,6 +45,7 @@ class RobustLocalOptimum(Printed):
     ends: Array
 
 
+@unweighted
 def robust_dca(
     data: TrainingData,
     *,
@@ -61,6 +63,8 @@ def robust_dca(
 
     Parameters
     ----------
+    data : TrainingData
+        Without weights.
     nu, mu, intercept
         As for extended_robust_svc.
     starts : int
@@ -71,7 +75,15 @@ def robust_dca(
     Raises
     ------
     ValueError
-        Bad shares, or no start.
+        Bad shares, no start, weighted points.
+
+    Examples
+    --------
+    >>> import tightmargin as tm
+    >>> data = tm.TrainingData([[2.0], [1.0], [-1.0], [-3.0]], [1, 1, -1, 1])
+    >>> found = tm.search.robust_dca(data, nu=0.5, mu=0.25, intercept="none", starts=3)
+    >>> round(found.risk, 6), found.outliers.tolist()
+    (-0.25, [3])
     """
     count = given_up(data, nu, mu)
     if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:

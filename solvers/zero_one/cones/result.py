@@ -15,7 +15,7 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.cones.cover import ConeCover
-from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
+from tightmargin.solvers.zero_one.conflict_search.result import TracePoint, open_share
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +74,4 @@ class ConeSearch(Framed, Drawn):
     @property
     def gap(self) -> float:
         """(objective - bound) / objective."""
-        if not np.isfinite(self.objective):
-            return np.inf
-        return (self.objective - self.bound) / self.objective if self.objective else 0.0
+        return open_share(self.objective, self.bound)

@@ -15,6 +15,13 @@ from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
 
 
+def open_share(objective: float, bound: float) -> float:
+    """What of an objective is not proven, as a share of it; infinite without a point."""
+    if not np.isfinite(objective):
+        return np.inf
+    return (objective - bound) / objective if objective else 0.0
+
+
 @dataclass(frozen=True, repr=False)
 class TracePoint(Printed):
     """Bound and incumbent after some seconds."""
@@ -72,6 +79,4 @@ class ConflictSearch(Framed, Drawn):
     @property
     def gap(self) -> float:
         """(objective - bound) / objective."""
-        if not np.isfinite(self.objective):
-            return np.inf
-        return (self.objective - self.bound) / self.objective if self.objective else 0.0
+        return open_share(self.objective, self.bound)
