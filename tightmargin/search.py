@@ -1,6 +1,6 @@
 """Searches and heuristics that take data; solve(model, method=...) uses them on models."""
 
-from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search
+from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search, robust_search
 from tightmargin.solvers import (
     certified_gap,
     cone_search,
@@ -32,6 +32,7 @@ __all__ = [
     "matrix_search",
     "ramp_cone_search",
     "robust_dca",
+    "robust_search",
     "sgd",
     "solve_rsvm",
     "truncated_dca",

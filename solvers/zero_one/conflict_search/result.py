@@ -16,10 +16,12 @@ from tightmargin.solvers.printing.tables import Framed
 
 
 def open_share(objective: float, bound: float) -> float:
-    """What of an objective is not proven, as a share of it; infinite without a point."""
+    """What of an objective is not proven, as a share of its size; infinite without a point."""
     if not np.isfinite(objective):
         return np.inf
-    return (objective - bound) / objective if objective else 0.0
+    if objective <= bound:
+        return 0.0
+    return (objective - bound) / abs(objective) if objective else np.inf
 
 
 @dataclass(frozen=True, repr=False)

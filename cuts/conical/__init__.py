@@ -1,0 +1,1 @@
+"""Global search over simplicial cones, for differences of convex functions of few variables."""

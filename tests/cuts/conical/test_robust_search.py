@@ -1,0 +1,275 @@
+"""The extended robust machine by cones: against all choices of outliers, and forged covers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tightmargin.cuts.conical.robust_search import _problem, robust_search
+from tightmargin.formulations.nu.extended_robust import offset_limit, robust_risk
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.simplicial_cones import (
+    HalvedOrthants,
+    cover_lemma,
+    cover_value,
+    halves,
+    orthants,
+    tail_difference,
+)
+from tightmargin.solvers.proofs.verdict import Verdict
+
+MODES = ("free", "penalised", "none")
+
+
+def drawn(seed: int, n: int = 9, d: int = 2) -> tm.TrainingData:
+    """Whole numbers, so that points, scores and whole lines of them coincide."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.integers(-2, 3, size=(n, d)) + y[:, None]
+    X[0] = X[2]
+    return tm.TrainingData(X.astype(float), y)
+
+
+def by_all_outliers(data: tm.TrainingData, nu: float, count: int, mode: str) -> float:
+    """The least of the convex problems of all points but `count`, in cvxpy; 0 for w = 0."""
+    least = 0.0
+    for out in itertools.combinations(range(data.n), count):
+        kept = np.setdiff1d(np.arange(data.n), out)
+        w, b, rho = cp.Variable(data.d), cp.Variable(), cp.Variable()
+        u = cp.multiply(data.y[kept], data.X[kept] @ w + (0 if mode == "none" else b))
+        goal = -(nu - count / data.n) * rho + cp.sum(cp.pos(rho - u)) / data.n
+        ball = cp.norm(cp.hstack([w, b]) if mode == "penalised" else w) <= 1
+        least = min(least, float(cp.Problem(cp.Minimize(goal), [ball]).solve(cp.CLARABEL)))
+    return least
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_is_the_best_choice_of_outliers(seed: int, mode: str) -> None:
+    data, nu, mu = drawn(seed), 0.6, 1 / 9
+    found = robust_search(data, nu=nu, mu=mu, intercept=mode)
+    expected = by_all_outliers(data, nu, 1, mode)
+    assert found.stop is StopReason.PROVEN
+    assert found.bound <= expected + 1e-7
+    assert found.risk == pytest.approx(expected, rel=1e-5, abs=1e-7)
+    risk, _ = robust_risk(data, found.w, found.b, nu=nu, mu=mu)
+    assert risk <= found.risk <= risk + 1e-12
+    length = np.linalg.norm(np.append(found.w, found.b if mode == "penalised" else 0.0))
+    assert length <= 1
+    assert len(found.outliers) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_machine_is_below_the_bound(mode: str) -> None:
+    data, nu, mu = drawn(3, n=20), 0.45, 0.1
+    found = robust_search(data, nu=nu, mu=mu, intercept=mode)
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        z = rng.standard_normal(3)
+        w, b = z[:2], 0.0 if mode == "none" else z[2]
+        size = np.linalg.norm(z if mode == "penalised" else w)
+        risk, _ = robust_risk(data, w / size, b / size, nu=nu, mu=mu)
+        assert risk >= found.bound
+    assert found.gap <= 1e-6
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_model_has_the_same_optimum(mode: str) -> None:
+    data, nu, mu = drawn(4), 0.6, 2 / 9
+    if mode == "free":
+        mu = 1 / 9
+    found = robust_search(data, nu=nu, mu=mu, intercept=mode)
+    model = tm.extended_robust_svc(data, nu=nu, mu=mu, intercept=mode)
+    solved = tm.solve(model, method="branch-and-bound")
+    assert solved.certificate.verdict is Verdict.CERTIFIED
+    assert solved.objective == pytest.approx(found.risk, rel=1e-5, abs=1e-8)
+
+
+def test_w_0_is_proven_where_every_machine_has_a_positive_risk() -> None:
+    """Each point with both labels: the score of one is the error of the other."""
+    X = np.array([[1.0, 0], [0, 1], [1, 1], [1, -2]])
+    data = tm.TrainingData(np.vstack([X, X]), np.repeat([1.0, -1.0], 4))
+    found = robust_search(data, nu=0.5, mu=0.125, intercept="none")
+    assert (found.risk, found.bound, found.gap) == (0.0, 0.0, 0.0)
+    assert found.stop is StopReason.PROVEN
+    assert not found.w.any()
+
+
+@pytest.mark.parametrize("power", [-120, 0, 150])
+def test_units_of_features(power: int) -> None:
+    data = drawn(5)
+    scaled = tm.TrainingData(np.ldexp(data.X, power), data.y)
+    one = robust_search(data, nu=0.6, mu=1 / 9, intercept="none")
+    other = robust_search(scaled, nu=0.6, mu=1 / 9, intercept="none")
+    assert other.stop is StopReason.PROVEN
+    assert other.bound == pytest.approx(np.ldexp(one.bound, power), rel=1e-5)
+
+
+def test_features_of_odd_sizes() -> None:
+    data = drawn(6)
+    X = data.X * np.array([1e3, 1e-2])
+    found = robust_search(tm.TrainingData(X, data.y), nu=0.6, mu=1 / 9, intercept="none")
+    assert found.gap <= 1e-4  # some hundred thousand times the rounding of one size beside the other
+
+
+def test_limits_keep_what_is_proven() -> None:
+    data = drawn(7, n=30)
+    few = robust_search(data, nu=0.7, mu=0.1, cell_limit=3)
+    none = robust_search(data, nu=0.7, mu=0.1, time_limit=1e-9)
+    all_of_it = robust_search(data, nu=0.7, mu=0.1)
+    assert few.stop is StopReason.CELL_LIMIT
+    assert none.stop is StopReason.TIME_LIMIT
+    for found in (few, none):
+        assert found.bound <= all_of_it.bound + 1e-9
+        assert np.isfinite(found.bound)
+        assert found.lemma is not None
+    assert few.bound < few.risk
+
+
+def test_a_known_machine_is_kept() -> None:
+    data = drawn(8, n=20)
+    local = tm.search.robust_dca(data, nu=0.6, mu=0.1, starts=3)
+    found = robust_search(data, nu=0.6, mu=0.1, incumbent=(local.w, local.b), cell_limit=1)
+    assert found.risk <= local.risk + 1e-9
+    assert local.risk >= robust_search(data, nu=0.6, mu=0.1).bound
+
+
+def test_ctrl_c_keeps_the_cover() -> None:
+    data = drawn(9, n=30)
+
+    def pressed(point: Any) -> None:
+        if point.nodes > 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):  # the last note is told to the same function
+        robust_search(data, nu=0.7, mu=0.1, progress=pressed)
+    calls = []
+
+    def once(point: Any) -> None:
+        calls.append(point)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    found = robust_search(data, nu=0.7, mu=0.1, progress=once)
+    assert found.stop is StopReason.INTERRUPTED
+    assert found.lemma is not None
+    assert found.bound <= robust_search(data, nu=0.7, mu=0.1).bound + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ({"nu": 0.6, "mu": 0.15}, "mu must be a whole number"),
+        ({"nu": 0.1, "mu": 0.2}, "mu must be below nu"),
+        ({"nu": 0.6, "mu": 0.2, "intercept": "some"}, "intercept"),
+        ({"nu": 0.6, "mu": 0.2, "gap": 0.0}, "gap"),
+        ({"nu": 0.9, "mu": 0.2, "intercept": "free"}, "nu \\+ mu must be below"),
+        ({"nu": 0.6, "mu": 0.2, "incumbent": (np.zeros(3), 0.0)}, "incumbent"),
+    ],
+)
+def test_what_is_asked_for_is_checked_first(words: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        robust_search(drawn(1, n=10), **words)
+
+
+def test_weights_and_many_features_are_refused() -> None:
+    data = drawn(1)
+    weighted = tm.TrainingData(data.X, data.y, sample_weight=np.arange(1.0, 10))
+    with pytest.raises(ValueError, match="weight"):
+        robust_search(weighted, nu=0.6, mu=1 / 9)
+    wide = tm.TrainingData(np.ones((4, 15)), [1, -1, 1, -1])
+    with pytest.raises(ValueError, match="15 numbers"):
+        robust_search(wide, nu=0.5, mu=0.0, intercept="none")
+
+
+def test_beyond_the_limit_of_b_every_risk_is_positive() -> None:
+    data, nu, mu = drawn(2, n=11), 0.5, 1 / 11
+    limit = offset_limit(data, nu, mu)
+    rng = np.random.default_rng(1)
+    for _ in range(500):
+        w = rng.standard_normal(2)
+        w /= np.linalg.norm(w)
+        for b in (limit, -limit):
+            assert robust_risk(data, w, 1.001 * b, nu=nu, mu=mu)[0] > 0
+
+
+def _proof() -> tuple[Any, HalvedOrthants]:
+    data = drawn(3, n=20)
+    problem, unit = _problem(data, 0.45, 0.1, "penalised")
+    found = robust_search(data, nu=0.45, mu=0.1)
+    lemma = cover_lemma(problem, found.cover, unit)
+    assert lemma is not None
+    assert lemma.value == found.bound
+    return problem, found.cover
+
+
+def test_forged_covers_prove_nothing_false() -> None:
+    """A cover with any one number changed is refused, or proves a bound that is true."""
+    problem, cover = _proof()
+    honest = cover_value(problem, cover)
+    rng = np.random.default_rng(2)
+    refused = 0
+    for _ in range(150):
+        name = str(rng.choice(["halved", "directions", "known", "shares", "bounds", "exponents"]))
+        numbers = np.array(getattr(cover, name))
+        at = tuple(int(rng.integers(size)) for size in numbers.shape)
+        numbers[at] = numbers[at] * rng.choice([0, -1, 2]) + rng.choice([0, 1])
+        try:
+            value = cover_value(problem, dataclasses.replace(cover, **{name: numbers}))
+        except ValueError:
+            refused += 1
+        else:
+            assert value <= honest * (1 - 1e-5)
+    assert refused > 50
+
+
+@pytest.mark.parametrize("part", [0, 1, -1])
+def test_missing_cones_are_missed(part: int) -> None:
+    problem, cover = _proof()
+    halved = np.delete(cover.halved, part, axis=0)
+    with pytest.raises(ValueError, match=r"cone|leaf|leaves"):
+        cover_value(problem, dataclasses.replace(cover, halved=halved))
+
+
+def test_both_halves_hold_the_whole_cone() -> None:
+    rng = np.random.default_rng(4)
+    cone = next(iter(orthants(4)))
+    for _ in range(60):
+        i, j = (int(k) for k in rng.choice(4, size=2, replace=False))
+        lower, upper = halves(cone, i, j, int(rng.integers(-2, 3)))
+        inside = cone @ rng.integers(0, 9, size=4)
+        solved = [np.linalg.solve(half.astype(float), inside) for half in (lower, upper)]
+        assert max(float(t.min()) for t in solved) > -1e-6 * float(np.abs(inside).max() + 1)
+        cone = lower if rng.random() < 0.5 else upper
+    with pytest.raises(ValueError, match="between generators"):
+        halves(cone, 1, 1, 0)
+
+
+def test_a_cone_is_halved_no_more_finely_than_doubles_can_say() -> None:
+    cone = next(iter(orthants(2)))
+    for _ in range(70):  # Fibonacci's numbers
+        cone = halves(cone, 0, 1, 0)[0][:, ::-1]
+    with pytest.raises(ValueError, match="finely"):
+        halved_often(cone)
+
+
+def halved_often(cone: Any) -> None:
+    for _ in range(70):
+        cone = halves(cone, 0, 1, 0)[0][:, ::-1]
+
+
+@pytest.mark.parametrize(
+    "words", [{"most": Fraction(1)}, {"left_out": 9}, {"in_ball": 0}, {"box": -1.0}, {"top": 2.0}]
+)
+def test_the_kernel_checks_its_problem(words: dict[str, Any]) -> None:
+    stated = {"most": Fraction(4), "left_out": 1, "in_ball": 2, "box": 1.0, "top": 1.0} | words
+    rows = np.full((9, 3), stated.pop("top"))
+    with pytest.raises(ValueError, match=r"does not hold|entries above 1|in the ball"):
+        tail_difference(rows, **stated)
