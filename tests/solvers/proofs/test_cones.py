@@ -65,6 +65,19 @@ def test_no_hyperplane_of_a_cell_is_below_its_bound(intercept: str, ramp: bool) 
         assert values.min() >= bound * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_a_dear_point_hides_no_cheap_one(intercept: str) -> None:
+    # w = 1, b = 0 gives up the point of price 3 alone, where 3 + 1e16 is no double.
+    X, y = np.array([[-1.0], [1.0], [-1.0]]), np.array([1.0, 1.0, -1.0])
+    problem = cone_problem(X, y, np.array([3.0, 1e16, 1e16]), intercept=intercept)
+    assert cover_value(problem, ConeCover(np.zeros(2 * problem.k, dtype=bool))) <= 1 + 3
+    data = tm.TrainingData(X, y, sample_weight=[1.0, 1e16, 1e16])
+    found = cone_search(data, penalty=1.0, intercept=intercept, cell_limit=20_000)
+    assert str(found.stop) == "proven"
+    assert found.bound <= 2 <= found.objective * (1 + 1e-12)
+    assert found.objective == pytest.approx(2)
+
+
 def test_leaves_cover_the_faces_once() -> None:
     found = cone_search(DATA, penalty=PENALTY, intercept="none")
     volume = sum(float(np.prod(np.where(h > 0, h, 1), axis=1).sum())
