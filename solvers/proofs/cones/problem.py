@@ -233,8 +233,9 @@ def cone_problem(
         squares[-1] = 0.0
     place = np.full(n, -1)
     place[order] = np.arange(len(order))
+    # A price that is no longer a number leaves its point out, and no count speaks of it then.
     counts = tuple(
-        (place[np.flatnonzero(chosen & ~sides.paid)], most - int((chosen & sides.paid).sum()))
+        (place[chosen & (place >= 0)], most - int((chosen & sides.paid).sum()))
         for chosen, most in sides.counts
     )
     kept = sides.kept[order]

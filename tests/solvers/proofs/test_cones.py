@@ -18,7 +18,7 @@ from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import Conflict
 from tightmargin.solvers.proofs.cones.cover import ConeCover, cover_lemma, cover_value
 from tightmargin.solvers.proofs.cones.halved_boxes import faces, leaves
-from tightmargin.solvers.proofs.cones.problem import ConeProblem, cone_problem
+from tightmargin.solvers.proofs.cones.problem import ConeProblem, Sides, cone_problem
 from tightmargin.solvers.zero_one.cones.search import cone_search
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
@@ -76,6 +76,16 @@ def test_a_dear_point_hides_no_cheap_one(intercept: str) -> None:
     assert str(found.stop) == "proven"
     assert found.bound <= 2 <= found.objective * (1 + 1e-12)
     assert found.objective == pytest.approx(2)
+
+
+def test_a_count_of_a_point_without_a_price_is_of_no_other() -> None:
+    X, y = np.array([[1.0], [2.0], [-1.0], [0.5]]), np.array([1.0, 1.0, -1.0, -1.0])
+    one = (np.array([True, False, False, False]), 0)
+    sides = replace(Sides.nothing(4, 1), counts=(one,))
+    prices = np.array([0.0, 1.0, 1.0, 1.0])
+    problem = cone_problem(X, y, prices, intercept="none", sides=sides)
+    # w = 1 keeps the counted point, and gives up the last one.
+    assert cover_value(problem, ConeCover(np.zeros(2, dtype=bool))) <= 1 + 1
 
 
 def test_leaves_cover_the_faces_once() -> None:
