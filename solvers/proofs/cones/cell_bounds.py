@@ -252,5 +252,6 @@ def widest(first: Array, second: Array, levels: int) -> Array:
 def _sorted_with(U: Array, prices: Array) -> tuple[Array, Array]:
     """U upwards, and the prices of what comes before each."""
     order = np.argsort(U, axis=1)
-    along = prices[order]
-    return np.take_along_axis(U, order, axis=1), np.cumsum(along, axis=1) - along
+    # A sum less its last price would be off by what that price hides, which may be much dearer.
+    lost = np.hstack([np.zeros((len(U), 1)), np.cumsum(prices[order[:, :-1]], axis=1)])
+    return np.take_along_axis(U, order, axis=1), lost

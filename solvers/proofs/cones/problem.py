@@ -210,7 +210,7 @@ def cone_problem(
     lifted = intercept == "free" and (ramp or bool((sides.of_b != 0).any()) or open_counts)
     band = intercept == "free" and not lifted
     column = intercept == "penalised" or lifted
-    centre = np.median(X, axis=0) if intercept == "free" and n else np.zeros(d)
+    centre = _centre(X, intercept)
     full = np.column_stack([X - centre, np.ones((n, 1))]) if column else X - centre
     units = _units(full)
     if column and lifted:
@@ -233,8 +233,9 @@ def cone_problem(
         squares[-1] = 0.0
     place = np.full(n, -1)
     place[order] = np.arange(len(order))
+    # A price that is no longer a number leaves its point out, and no count speaks of it then.
     counts = tuple(
-        (place[np.flatnonzero(chosen & ~sides.paid)], most - int((chosen & sides.paid).sum()))
+        (place[chosen & (place >= 0)], most - int((chosen & sides.paid).sum()))
         for chosen, most in sides.counts
     )
     kept = sides.kept[order]
@@ -272,12 +273,28 @@ def _without_pairs(X: Array, y: Array, prices: Array) -> tuple[Array, float]:
     return prices, cost
 
 
-def _units(full: Array) -> Array:
-    """Powers of two near the size of each coordinate."""
+def fits_a_cube(X: Array, intercept: str) -> bool:
+    """Whether the columns of X, centred where the intercept is free, have sizes that are taken."""
+    return bool((np.abs(_exponents(X - _centre(X, intercept))) <= FARTHEST).all())
+
+
+def _centre(X: Array, intercept: str) -> Array:
+    free = intercept == "free" and len(X)
+    return np.asarray(np.median(X, axis=0)) if free else np.zeros(X.shape[1])
+
+
+def _exponents(full: Array) -> Array:
+    """Of powers of two near the size of each coordinate."""
     size = np.abs(full).max(axis=0, initial=0.0)
     exponent = np.zeros(full.shape[1])
     exponent[size > 0] = np.round(np.log2(size[size > 0]))
     exponent[size == 0] = exponent.max(initial=0.0)
+    return exponent
+
+
+def _units(full: Array) -> Array:
+    """Powers of two near the size of each coordinate."""
+    exponent = _exponents(full)
     if (np.abs(exponent) > FARTHEST).any():
         raise ValueError(
             f"X has columns of sizes beyond 2^{FARTHEST} or within 2^-{FARTHEST}: rescale them"

@@ -7,6 +7,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.cones.problem import fits_a_cube
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.cones.search import cone_search, ramp_cone_search
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
@@ -40,7 +41,9 @@ def suits(origin: Origin, side: SideRows | None = None) -> bool:
     width, n = dimensions(origin, side), int(origin.data.n)
     most = (RAMP_POINTS if origin.entry == RAMP else POINTS).get(width, 0)
     few = origin.entry != RAMP and width >= MANY_DIMENSIONS and n < POINTS_PER_DIMENSION * width
-    return bool(origin.data.d) and n <= most and not few
+    if not origin.data.d or n > most or few:
+        return False
+    return fits_a_cube(origin.data.points.X, origin.parameters["intercept"])
 
 
 def by_cones(

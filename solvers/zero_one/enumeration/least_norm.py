@@ -63,8 +63,10 @@ def least_norm_members(
         return None
     chosen, p = found
     touching = np.concatenate([first[np.unique(chosen[:, 0])], second[np.unique(chosen[:, 1])]])
-    columns = np.column_stack([points.rows[touching], np.ones(len(touching))])
-    alpha, _ = nnls((points.y[touching, None] * columns).T, np.append(2 * p / (p @ p), 0.0))
+    # Only which multipliers are positive is asked: numbers near 1 are right at every scale.
+    rows = points.rows[touching] / np.abs(points.rows[touching]).max()
+    columns = np.column_stack([rows, np.ones(len(touching))])
+    alpha, _ = nnls((points.y[touching, None] * columns).T, np.append(p / np.abs(p).max(), 0.0))
     return touching[alpha > 0]
 
 

@@ -18,7 +18,7 @@ from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import Conflict
 from tightmargin.solvers.proofs.cones.cover import ConeCover, cover_lemma, cover_value
 from tightmargin.solvers.proofs.cones.halved_boxes import faces, leaves
-from tightmargin.solvers.proofs.cones.problem import ConeProblem, cone_problem
+from tightmargin.solvers.proofs.cones.problem import ConeProblem, Sides, cone_problem
 from tightmargin.solvers.zero_one.cones.search import cone_search
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
@@ -63,6 +63,29 @@ def test_no_hyperplane_of_a_cell_is_below_its_bound(intercept: str, ramp: bool) 
         loss = np.clip(1 - u, 0, 2) if ramp else (u < 1).astype(float)
         values = (0.5 if ramp else 1.0) * norm2 + PENALTY * loss.sum(axis=1)
         assert values.min() >= bound * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_a_dear_point_hides_no_cheap_one(intercept: str) -> None:
+    # w = 1, b = 0 gives up the point of price 3 alone, where 3 + 1e16 is no double.
+    X, y = np.array([[-1.0], [1.0], [-1.0]]), np.array([1.0, 1.0, -1.0])
+    problem = cone_problem(X, y, np.array([3.0, 1e16, 1e16]), intercept=intercept)
+    assert cover_value(problem, ConeCover(np.zeros(2 * problem.k, dtype=bool))) <= 1 + 3
+    data = tm.TrainingData(X, y, sample_weight=[1.0, 1e16, 1e16])
+    found = cone_search(data, penalty=1.0, intercept=intercept, cell_limit=20_000)
+    assert str(found.stop) == "proven"
+    assert found.bound <= 2 <= found.objective * (1 + 1e-12)
+    assert found.objective == pytest.approx(2)
+
+
+def test_a_count_of_a_point_without_a_price_is_of_no_other() -> None:
+    X, y = np.array([[1.0], [2.0], [-1.0], [0.5]]), np.array([1.0, 1.0, -1.0, -1.0])
+    one = (np.array([True, False, False, False]), 0)
+    sides = replace(Sides.nothing(4, 1), counts=(one,))
+    prices = np.array([0.0, 1.0, 1.0, 1.0])
+    problem = cone_problem(X, y, prices, intercept="none", sides=sides)
+    # w = 1 keeps the counted point, and gives up the last one.
+    assert cover_value(problem, ConeCover(np.zeros(2, dtype=bool))) <= 1 + 1
 
 
 def test_leaves_cover_the_faces_once() -> None:

@@ -192,6 +192,16 @@ def test_auto_takes_cones_and_leaves_the_rest_to_conflicts(
     assert later.objective == pytest.approx(found.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("size", [2.0**-205, 2.0**205])
+def test_auto_leaves_sizes_that_cones_refuse_to_others(size: float) -> None:
+    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    far = TrainingData(data.X * np.array([1.0, size]), data.y)
+    model = tm.zero_one_big_m(far, penalty=1.0, big_m="derived", intercept="free")
+    with pytest.raises(ValueError, match="rescale"):
+        tm.solve(model, method="cone-search")
+    tm.solve(model, time_limit=5)
+
+
 def test_weighted_models_and_edits_are_proven() -> None:
     data = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=2)
     weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(20) % 3)

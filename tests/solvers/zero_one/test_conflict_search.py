@@ -118,7 +118,7 @@ def test_a_bound_that_rounding_keeps_open_is_not_called_proven(
     assert found.bound <= optimum
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
+@pytest.mark.parametrize("unit", [2.0**-100, 1e-6, 1e6])
 def test_the_optimum_follows_a_change_of_units(unit: float) -> None:
     data = overlapping(20, 2, 3)
     scaled = TrainingData(data.X * unit, data.y)
