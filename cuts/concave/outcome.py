@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from tightmargin.cuts.concave.box_search import BoxSearch, Found
@@ -17,7 +18,6 @@ from tightmargin.cuts.concave.in_scale import (
 )
 from tightmargin.cuts.concave.inner_hull import enumerate_image, proving_search, seconds_left
 from tightmargin.cuts.concave.points.incumbent import Incumbent
-from tightmargin.cuts.concave.points.vertices import exact_vertex
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import RootBox, root_box
 from tightmargin.formulations.data.arrays import Array
@@ -33,6 +33,7 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.trace import times
 from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
 from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
+from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.transformations.scaling import Scaling
@@ -105,12 +106,13 @@ def outcome_of(case: Case, search: Search) -> Outcome:
 
 def unscaled(answer: Answer, scale: Scaling) -> Answer:
     """What an answer about a scaled model says of the original one."""
-    x, point = answer.x, None
+    x, point = answer.x, answer.point
     if x is not None:
         x = scale.columns * x
-        point = exact_vertex(read_concave(scale.original), x)
-    if point is not None and point.x is not None:
-        x = point.x
+    if point is not None and x is not None:
+        units = scale.columns.tolist()
+        exact = {j: Fraction(units[j]) * number for j, number in point.rational.items()}
+        point = proven_point(scale.original, x, exact)
     proof = answer.proof
     if isinstance(proof, BoxCover):
         proof = unscaled_cover(proof, scale)
