@@ -78,7 +78,9 @@ def outcome_of(case: Case, search: Search) -> Outcome:
     began = time.perf_counter()
     scale = worthwhile_scaling(case.form)
     program = read_concave(case.form if scale is None else scale.form)
-    root = closed_root(program, seed=case.limits.seed or 0)
+    given = case.limits.time_limit
+    end = math.inf if given is None else began + given
+    root = closed_root(program, seed=case.limits.seed or 0, end=end)
     found: Certified | None = None
     claim = Claim(Status.LIMIT_NO_SOLUTION)
     if root.empty or not root.is_bounded:
@@ -91,7 +93,7 @@ def outcome_of(case: Case, search: Search) -> Outcome:
         return Outcome(claim, certify(case, claim), "", time.perf_counter() - began)
     if found is not None:
         return Outcome(claim, found, "", time.perf_counter() - began)
-    limits = case.limits
+    limits = replace(case.limits, time_limit=seconds_left(end))
     if scale is not None:
         limits = replace(limits, absolute_gap=limits.absolute_gap / scale.objective)
     answer = search(limits, program, root)
@@ -123,13 +125,16 @@ def unscaled(answer: Answer, scale: Scaling) -> Answer:
     )
 
 
-def closed_root(program: ConcaveProgram, *, seed: int) -> RootBox:
-    """The root box; of a linear objective, where rows leave it open, below a known point."""
+def closed_root(program: ConcaveProgram, *, seed: int, end: float = math.inf) -> RootBox:
+    """The root box; of a linear objective, where rows leave it open, below a known point.
+
+    Points are looked for until `end` (of time.perf_counter).
+    """
     root = root_box(program)
     if root.is_closed or root.empty or not program.is_linear:
         return root
     best = Incumbent(program, root, seed=seed)
-    best.seek(math.inf)
+    best.seek(end)
     return root_box(program, best.value, best.x) if best.is_known else root
 
 
