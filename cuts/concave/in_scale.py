@@ -22,7 +22,8 @@ from tightmargin.solvers.proofs.cover.squares import Directions
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.scaling import Scaling, scaling
 
-COLUMNS, OBJECTIVE = 64.0, 1024.0  # ratios of factors from which on a model is scaled
+COLUMNS = 64.0  # ratio of the largest to the smallest factor from which on a model is scaled
+SIZE = 1024.0  # of the factor of the objective or a row, or of one over it
 
 
 def worthwhile_scaling(form: StandardForm) -> Scaling | None:
@@ -33,8 +34,9 @@ def worthwhile_scaling(form: StandardForm) -> Scaling | None:
     """
     found = scaling(form)
     apart = float(found.columns.max(initial=1.0) / found.columns.min(initial=1.0))
-    size = max(found.objective, 1 / found.objective)
-    return found if apart >= COLUMNS or size >= OBJECTIVE else None
+    factors = np.concatenate([[found.objective], found.rows, found.quadratic])
+    size = float(np.maximum(factors, 1 / factors).max())
+    return found if apart >= COLUMNS or size >= SIZE else None
 
 
 def unscaled_cover(cover: BoxCover, scale: Scaling) -> BoxCover:

@@ -235,7 +235,8 @@ class NodeProgram:
         least = float(p @ (at * at)) - float(self.program.constants[side])
         places = np.flatnonzero(line).astype(np.int32)
         self._lp.addRow(least, np.inf, len(places), places, line[places])
-        self._touching = np.append(self._touching, side)
+        if self._lp.getNumRow() > self._goal + 1 + len(self._touching):  # not so beyond 1e15
+            self._touching = np.append(self._touching, side)
 
     def _drop_tangents(self, dual: Array) -> None:
         """Drop the tangents that have no price at present."""

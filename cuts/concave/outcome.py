@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from tightmargin.cuts.concave.box_search import BoxSearch, Found
@@ -17,7 +18,6 @@ from tightmargin.cuts.concave.in_scale import (
 )
 from tightmargin.cuts.concave.inner_hull import enumerate_image, proving_search, seconds_left
 from tightmargin.cuts.concave.points.incumbent import Incumbent
-from tightmargin.cuts.concave.points.vertices import exact_vertex
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import RootBox, root_box
 from tightmargin.formulations.data.arrays import Array
@@ -33,6 +33,7 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.trace import times
 from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
 from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
+from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.transformations.scaling import Scaling
@@ -77,7 +78,9 @@ def outcome_of(case: Case, search: Search) -> Outcome:
     began = time.perf_counter()
     scale = worthwhile_scaling(case.form)
     program = read_concave(case.form if scale is None else scale.form)
-    root = closed_root(program, seed=case.limits.seed or 0)
+    given = case.limits.time_limit
+    end = math.inf if given is None else began + given
+    root = closed_root(program, seed=case.limits.seed or 0, end=end)
     found: Certified | None = None
     claim = Claim(Status.LIMIT_NO_SOLUTION)
     if root.empty or not root.is_bounded:
@@ -90,7 +93,7 @@ def outcome_of(case: Case, search: Search) -> Outcome:
         return Outcome(claim, certify(case, claim), "", time.perf_counter() - began)
     if found is not None:
         return Outcome(claim, found, "", time.perf_counter() - began)
-    limits = case.limits
+    limits = replace(case.limits, time_limit=seconds_left(end))
     if scale is not None:
         limits = replace(limits, absolute_gap=limits.absolute_gap / scale.objective)
     answer = search(limits, program, root)
@@ -105,12 +108,13 @@ def outcome_of(case: Case, search: Search) -> Outcome:
 
 def unscaled(answer: Answer, scale: Scaling) -> Answer:
     """What an answer about a scaled model says of the original one."""
-    x, point = answer.x, None
+    x, point = answer.x, answer.point
     if x is not None:
         x = scale.columns * x
-        point = exact_vertex(read_concave(scale.original), x)
-    if point is not None and point.x is not None:
-        x = point.x
+    if point is not None and x is not None:
+        units = scale.columns.tolist()
+        exact = {j: Fraction(units[j]) * number for j, number in point.rational.items()}
+        point = proven_point(scale.original, x, exact)
     proof = answer.proof
     if isinstance(proof, BoxCover):
         proof = unscaled_cover(proof, scale)
@@ -121,13 +125,16 @@ def unscaled(answer: Answer, scale: Scaling) -> Answer:
     )
 
 
-def closed_root(program: ConcaveProgram, *, seed: int) -> RootBox:
-    """The root box; of a linear objective, where rows leave it open, below a known point."""
+def closed_root(program: ConcaveProgram, *, seed: int, end: float = math.inf) -> RootBox:
+    """The root box; of a linear objective, where rows leave it open, below a known point.
+
+    Points are looked for until `end` (of time.perf_counter).
+    """
     root = root_box(program)
     if root.is_closed or root.empty or not program.is_linear:
         return root
     best = Incumbent(program, root, seed=seed)
-    best.seek(math.inf)
+    best.seek(end)
     return root_box(program, best.value, best.x) if best.is_known else root
 
 

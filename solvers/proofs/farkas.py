@@ -12,6 +12,7 @@ quadratic and semidefinite rows only take points away, so that the proof holds w
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import cast
 
@@ -45,6 +46,15 @@ def proven_infeasible(form: StandardForm, multipliers: Array) -> Infeasible | No
     if bound is None or bound.varying <= ROUNDING * _largest_side(form):
         return None
     return _stated(form, FARKAS.format(bound.varying), multipliers)
+
+
+def of_size_1(multipliers: Array) -> Array:
+    """A Farkas vector times the power of 2 that makes its largest number 1 at most, and above 1/2.
+
+    Whatever its size it proves the same, but a violation costs 1, and no multiplier may exceed it.
+    """
+    size = float(np.abs(multipliers).max(initial=0.0))
+    return np.ldexp(multipliers, -math.frexp(size)[1]) if math.isfinite(size) else multipliers
 
 
 def _stated(form: StandardForm, words: str, multipliers: Array) -> Infeasible:

@@ -33,11 +33,16 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.solvers.exact_arithmetic import dyadic, rounded_down, scaled, solve_exactly
 from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut, keeps_corners
-from tightmargin.solvers.proofs.cover.linear_limits import Limit, linear, proven_limits
+from tightmargin.solvers.proofs.cover.linear_limits import (
+    Limit,
+    LinearLimit,
+    linear,
+    proven_limits,
+)
 from tightmargin.solvers.proofs.cover.more_rows import with_rows
 from tightmargin.solvers.proofs.cover.sides import COLUMN, CUT, CUTOFF, ROW, Side
 from tightmargin.solvers.proofs.cover.squares import Directions, Squares, squares_of
-from tightmargin.solvers.proofs.farkas import proven_infeasible
+from tightmargin.solvers.proofs.farkas import of_size_1, proven_infeasible
 from tightmargin.solvers.proofs.statement import SEAL, LowerBound, relaxed
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -68,7 +73,7 @@ class CutSequence:
     gamma : float
     cuts : tuple of ConcavityCut and FacialCut
     multipliers : array
-        A Farkas vector over linear rows, cuts and the cutoff, in this order.
+        A Farkas vector over linear rows, cuts and the cutoff, in this order, as they are written.
     """
 
     directions: Directions
@@ -102,21 +107,29 @@ def cuts_bound(form: StandardForm, sequence: CutSequence) -> LowerBound | None:
     # they leave is taken off the bound.
     function = _Function(squares, part)
     level = Fraction(gamma) if part == 0 else Fraction(excess)
-    # A polytope without ends need not have its least value at a corner.
-    facial = any(isinstance(cut, FacialCut) for cut in sequence.cuts)
-    if facial and not np.isfinite(np.concatenate(columns)).all():
+    if any(isinstance(cut, FacialCut) for cut in sequence.cuts) and not _is_bounded(
+        form, squares, sequence.limits
+    ):
         return None
     numbers = range(len(sequence.cuts))
     if not all(_may_be_made(form, sequence, k, function, level) for k in numbers):
         return None
-    rest = _with_cuts(form, sequence, len(sequence.cuts))
-    if sequence.multipliers.shape != (len(rest.rows),):
-        return None
-    if proven_infeasible(rest, sequence.multipliers) is None:
+    if not _leave_nothing(form, sequence):
         return None
     value = Fraction(gamma) - (Fraction(excess) if part == 0 else 0)
     words = f"{METHOD}, {count_text(len(sequence.cuts), 'cut')}{relaxed(form)}"
     return LowerBound(subject=form, words=words, seal=SEAL, varying=rounded_down(value))
+
+
+def _is_bounded(form: StandardForm, squares: Squares, limits: tuple[Limit, ...]) -> bool:
+    """Whether linear rows alone limit all columns.
+
+    A polytope without ends need not have its least value at a corner, and a convex row that limits
+    the columns makes no polytope of it: its points are no mixtures of corners.
+    """
+    of_rows = tuple(limit for limit in limits if isinstance(limit, LinearLimit))
+    columns, _ = proven_limits(form, squares, of_rows)
+    return bool(np.isfinite(np.concatenate(columns)).all())
 
 
 class _Function:
@@ -223,10 +236,20 @@ def _keeps_corners(form: StandardForm, sequence: CutSequence, number: int, cut: 
     """Whether a facial cut removes no corner that the cuts before it have kept."""
     program, m, cutoff = _with_cuts(form, sequence, number), len(form.rows), sequence.part > 0
     program = linear(program)
+    others = tuple((side, _of_unit(form, sequence, y)) for side, y in cut.others)
     place = {Side(CUT, k, 1): m + k for k in range(number)}
     if cutoff:
         place[Side(CUTOFF, 0, -1)] = m + number
-    return keeps_corners(program, cut, m, cutoff, place)
+    return keeps_corners(program, replace(cut, others=others), m, cutoff, place)
+
+
+def _leave_nothing(form: StandardForm, sequence: CutSequence) -> bool:
+    rest, unit = _with_cuts(form, sequence, len(sequence.cuts)), _unit(form)
+    known = sequence.multipliers.shape == (len(rest.rows),)
+    if not known or (sequence.part and unit * sequence.gamma / unit != sequence.gamma):
+        return False
+    found = of_size_1(_of_unit(form, sequence, sequence.multipliers))
+    return proven_infeasible(rest, found) is not None
 
 
 def _with_cuts(form: StandardForm, sequence: CutSequence, count: int) -> StandardForm:
@@ -235,8 +258,22 @@ def _with_cuts(form: StandardForm, sequence: CutSequence, count: int) -> Standar
     low = [cut.side for cut in sequence.cuts[:count]]
     high = [math.inf] * len(lines)
     if sequence.part:
-        lines.append(form.objective.a)
+        unit = _unit(form)
+        lines.append(unit * form.objective.a)
         low.append(-math.inf)
-        high.append(sequence.gamma)
+        high.append(unit * sequence.gamma)
     rows = with_rows(form, np.array(lines).reshape(-1, form.n), low, high, CUT)
     return replace(rows, quadratic=())
+
+
+def _unit(form: StandardForm) -> float:
+    """The power of 2 that makes the largest cost about 1.
+
+    What a row has to be missed by to count is absolute, and a cutoff is in the objective's units.
+    """
+    return math.ldexp(1.0, -math.frexp(float(np.abs(form.objective.a).max(initial=0.0)))[1])
+
+
+def _of_unit(form: StandardForm, sequence: CutSequence, y: Array) -> Array:
+    """Multipliers of which the last is one of the cutoff, of the cutoff in that unit."""
+    return np.append(y[:-1], y[-1:] / _unit(form)) if sequence.part else y

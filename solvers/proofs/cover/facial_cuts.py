@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.cover.linear_limits import exact_least
 from tightmargin.solvers.proofs.cover.sides import COLUMN, ROW, Side
-from tightmargin.solvers.proofs.farkas import proven_infeasible
+from tightmargin.solvers.proofs.farkas import of_size_1, proven_infeasible
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -100,7 +100,7 @@ def keeps_corners(
             held = _held(replace(program, objective=goal), other)
             least = exact_least(held, multipliers)
             if (least is not None and least >= Fraction(cut.side)) or (
-                proven_infeasible(held, multipliers) is not None
+                proven_infeasible(held, of_size_1(multipliers)) is not None
             ):
                 missing.discard(other)
     return not missing

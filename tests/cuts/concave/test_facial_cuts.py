@@ -21,9 +21,11 @@ from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
 from tightmargin.cuts.concave.reading import read_concave
 from tightmargin.cuts.concave.root_box import root_box
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
+from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence, cuts_bound
 from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
-from tightmargin.solvers.proofs.cover.sides import CUT, Side
+from tightmargin.solvers.proofs.cover.linear_limits import SquareLimit
+from tightmargin.solvers.proofs.cover.sides import COLUMN, CUT, Side
+from tightmargin.solvers.proofs.cover.squares import Directions
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
@@ -162,3 +164,36 @@ def test_a_polytope_without_ends_has_no_facial_cuts() -> None:
         FORM, row_lower=np.full(len(FORM.rows), -np.inf), row_upper=np.full(len(FORM.rows), np.inf)
     )
     assert cuts_bound(open_form, replace(PROOF, limits=())) is None
+
+
+def test_a_convex_row_makes_no_polytope() -> None:
+    # The least of -x is -2, at the end of the row; the cuts leave nothing of x >= 0.
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, None))
+    model.row = pyo.Constraint(expr=model.x**2 <= 4)
+    model.goal = pyo.Objective(expr=-model.x)
+    one = np.ones(1)
+    start = Side(COLUMN, 0, 1)
+    concavity = ConcavityCut((start,), one, 0.5)
+    facial = FacialCut((), -one, -0.25, ((start, one),))
+    directions = Directions(one[None], np.array([[0.0], [-1.0]]), ((0, -1),))
+    forged = CutSequence(
+        directions, (SquareLimit(0),), 0, -0.5, (concavity, facial), np.ones(2)
+    )  # fmt: skip
+    assert cuts_bound(standard_form(model), forged) is None
+
+
+@pytest.mark.parametrize("options", [None, LITERAL])
+@pytest.mark.parametrize("power", [-70, -12, 15, 117])
+def test_units_of_the_objective_of_an_lrcp_do_not_matter(
+    power: int, options: dict[str, str] | None
+) -> None:
+    for seed in (1, 5):  # a vertex of rows, and one that takes a cut
+        rng = np.random.default_rng(seed)
+        polytope, c = random_polytope(rng, 2, 5), rng.normal(size=2)
+        side = 0.4 * max(float(x @ x) for x in vertices(*polytope.rows))
+        truth = least_lrcp(*polytope.rows, c, np.eye(2), np.zeros(2), side)
+        model = lrcp_model(polytope, 2.0**power * c, np.eye(2), np.zeros(2), side)
+        result = tm.solve(model, method="cutting-plane", options=options)
+        assert result.certificate.verdict is Verdict.CERTIFIED
+        assert result.objective == pytest.approx(2.0**power * truth, rel=2e-6, abs=0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -222,3 +224,24 @@ def test_a_misspelt_method_names_those_of_any_model_too() -> None:
     model.cost = pyo.Objective(expr=-(model.x**2))
     with pytest.raises(ValueError, match="did you mean inner-hull"):
         tm.solve(model, method="inner-hul")
+
+
+@pytest.mark.parametrize("method", ["branch-and-cut", "cutting-plane", "inner-hull"])
+def test_columns_may_have_units_that_are_far_apart(method: str) -> None:
+    # The corners of a box, in units in which some of them are nearer to one another than 1e-7.
+    rng = np.random.default_rng(3)
+    units = 2.0 ** np.array([-21.0, 29.0])
+    Q, c = semidefinite(rng, 2, 2), rng.normal(size=2)
+    corners = (np.array(x) for x in itertools.product((-2.0, 3.0), repeat=2))
+    truth = min(float(c @ x - x @ Q @ x) for x in corners)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2))
+    for j in range(2):
+        model.x[j].setlb(-2.0 / units[j])
+        model.x[j].setub(3.0 / units[j])
+    x = [float(units[j]) * model.x[j] for j in range(2)]
+    squares = sum(float(Q[i, j]) * x[i] * x[j] for i in range(2) for j in range(2))
+    model.goal = pyo.Objective(expr=sum(float(c[j]) * x[j] for j in range(2)) - squares)
+    result = tm.solve(model, method=method)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(truth, rel=2e-6)

@@ -307,3 +307,16 @@ def test_the_norm_row_is_met_by_rational_numbers() -> None:
     assert len(columns) == 2
     x[:] = 0.0
     assert norm_held(form, x) is None
+
+
+@pytest.mark.parametrize("power", [-200, -31, 60, 200])
+def test_units_of_a_norm_row_do_not_matter(power: int) -> None:
+    # The least of x + 2y on the circle of radius 1 is -sqrt(5).
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), bounds=(-2, 3))
+    norm = model.x[0] ** 2 + model.x[1] ** 2
+    model.row = pyo.Constraint(expr=2.0**power * norm == 2.0**power)
+    model.goal = pyo.Objective(expr=model.x[0] + 2 * model.x[1])
+    result = tm.solve(model, method="branch-and-cut", time_limit=20)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(-(5**0.5), rel=2e-6)
