@@ -22,7 +22,7 @@ from tightmargin.formulations.common.hyperplane import (
 from tightmargin.formulations.conic.strengthening import SAFETY
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import refuse_weights
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
 from tightmargin.formulations.parameters import add_parameter, one_of, positive
 
@@ -121,6 +121,8 @@ def conic_hull(
     >>> round(tm.solve(model).objective, 6)
     0.2
     """
+    if not isinstance(data, TrainingData | GramData):
+        raise TypeError(f"data must be TrainingData, got {type(data).__name__}")
     one_of("intercept", intercept, PRICED)
     refuse_weights("conic_hull", data)
     m = pyo.ConcreteModel()

@@ -31,7 +31,7 @@ from tightmargin.formulations.common.hyperplane import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import refuse_weights
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, fraction, one_of
@@ -47,7 +47,11 @@ def given_up(data: TrainingData, nu: float, mu: float) -> int:
     ------
     ValueError
         nu outside (0, 1], mu not below nu, or mu n no whole number.
+    TypeError
+        Other data, whose labels are no signs.
     """
+    if not isinstance(data, TrainingData | GramData):
+        raise TypeError(f"data must be TrainingData, got {type(data).__name__}")
     fraction("nu", nu)
     if mu != 0:
         fraction("mu", mu)

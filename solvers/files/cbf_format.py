@@ -50,7 +50,7 @@ def read_cbf(text: str, lifted: frozenset[str] = frozenset()) -> Program:
     program = Program.free(names, lifted)
     program.maximise = found["OBJSENSE"][0][0].upper() == "MAX"
     for words in found.get("INT", []):
-        program.integer[int(words[0])] = True
+        program.integer[_place(words[0])] = True
 
     def matrix_entry(into: Sum, matrix: int, i: int, j: int, number: float) -> None:
         i, j = max(i, j), min(i, j)
@@ -159,6 +159,8 @@ def _uncounted(name: str, lines: Lines) -> Lines:
         raise ValueError(
             f"the section {name} of the CBF file has {len(lines) - 1} lines and says {count}"
         )
+    if name in ("VAR", "CON") and sum(int(words[-1]) for words in lines[1:]) != int(lines[0][0]):
+        raise ValueError(f"the section {name} of the CBF file has not the size that it says")
     return lines[1:]
 
 
@@ -170,6 +172,12 @@ def _domains(found: Mapping[str, Lines], section: str) -> list[tuple[str, int]]:
             f"the cone {other} of the CBF file is not read here: {', '.join(_CONES)} are"
         )
     return domains
+
+
+def _place(word: str) -> int:
+    if int(word) < 0:
+        raise ValueError(f"INT of the CBF file has the negative place {word}")
+    return int(word)
 
 
 def _entries(found: Mapping[str, Lines], section: str) -> Iterator[tuple[tuple[int, ...], float]]:

@@ -13,6 +13,7 @@ from tightmargin.formulations.modeling.semidefinite import psd_entries
 from tightmargin.solvers.backends.mosek import FORMATS, export_conic
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.files import sdpa_format
+from tightmargin.solvers.files.lp_format import begins_section
 from tightmargin.solvers.files.mps_writing import mps_text
 from tightmargin.solvers.files.prepared import prepared, without_disjunctions
 from tightmargin.solvers.files.program import ONE
@@ -81,6 +82,8 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         path.write_text(mps_text(standard_form(model)), encoding="utf-8")
         return path
     model = without_disjunctions(model) if suffix == ".nl" else prepared(model)
+    if suffix == ".lp":
+        _refuse_sections(model)
     labels: dict[str, Any] = {"symbolic_solver_labels": True}
     try:
         model.write(str(path), format=PYOMO[suffix], io_options=labels)
@@ -104,6 +107,15 @@ def _refuse_semidefinite(model: pyo.ConcreteModel, suffix: str) -> None:
             raise ValueError(
                 f"{row.name} is a semidefinite row, which a {suffix[1:]} file cannot state: write "
                 f"{', '.join(names[:-1])} or {names[-1]}"
+            )
+
+
+def _refuse_sections(model: pyo.ConcreteModel) -> None:
+    for variable in model.component_data_objects(pyo.Var, descend_into=True):
+        if not variable.is_continuous() and begins_section(variable.name):
+            raise ValueError(
+                f"{variable.name} is an integer whose name begins a section of an lp file: rename "
+                "it, or write mps"
             )
 
 

@@ -103,6 +103,11 @@ def _sections(text: str) -> dict[str, str]:
     return found
 
 
+def begins_section(name: str) -> bool:
+    """Whether a line of this name alone would begin a section: integers have such lines."""
+    return _SECTION.fullmatch(name) is not None
+
+
 def _kind(word: str) -> str:
     if word in ("gen", "general", "generals"):
         return "integers"
@@ -184,19 +189,27 @@ class _Reader:
 
     def sum_of(self, tokens: _Tokens, half: bool) -> Sum:
         """A sum of terms; `half` where squares stand in brackets that are halved, in objectives."""
-        found = Sum()
+        found, begun = Sum(), False
         while tokens.word() in ("+", "-", "[") or tokens.kind() in ("number", "name"):
             if tokens.kind() == "name" and tokens.word(1) == ":":
                 break
+            if begun and tokens.word() not in ("+", "-"):
+                raise ValueError(f"an LP file has {tokens.word()!r} where a sign belongs")
+            begun = True
             sign = tokens.signs()
             if tokens.word() == "[":
                 self._brackets(tokens, found, sign, half)
                 continue
-            number = float(tokens.take()) if tokens.kind() == "number" else 1.0
+            stated = tokens.kind() == "number"
+            number = float(tokens.take()) if stated else 1.0
             if tokens.kind() == "name" and tokens.word(1) != ":":
                 found.add(self.column(tokens.take()), sign * number)
-            else:
+            elif stated:
                 found.constant += sign * number
+            else:
+                raise ValueError(
+                    f"an LP file has {tokens.word() or 'its end'!r} where a term belongs"
+                )
         return found
 
     def _brackets(self, tokens: _Tokens, into: Sum, sign: float, half: bool) -> None:

@@ -39,9 +39,13 @@ class _Writer:
         ]
         quadratic = [(row, "GL"[end]) for row in form.quadratic for end in _sides_of(row)]
         self.quadratic = [(row.body, row, kind) for row, kind in quadratic]
-        names = ["objective", *linear, *(row.data.name for row, _ in quadratic)]
+        apart = _apart(form)
+        twice = [linear[r] for r in apart]
+        names = ["objective", *linear, *twice, *(row.data.name for row, _ in quadratic)]
         self.goal, *rows = _labels(names)
-        self.linear, self.products = rows[: len(linear)], rows[len(linear) :]
+        self.linear, rows = rows[: len(linear)], rows[len(linear) :]
+        self.upper = dict(zip(apart, rows, strict=False))
+        self.products = rows[len(apart) :]
         self.kinds = [
             _kind(low, high) for low, high in zip(form.row_lower, form.row_upper, strict=True)
         ]
@@ -54,6 +58,7 @@ class _Writer:
         yield "ROWS"
         yield f" N {self.goal}"
         yield from (f" {k} {name}" for k, name in zip(self.kinds, self.linear, strict=True))
+        yield from (f" L {name}" for name in self.upper.values())
         for name, (*_, kind) in zip(self.products, self.quadratic, strict=True):
             yield f" {kind} {name}"
         yield "COLUMNS"
@@ -61,8 +66,9 @@ class _Writer:
         yield "RHS"
         yield from self._sides()
         yield "RANGES"
-        for name, low, high in zip(self.linear, form.row_lower, form.row_upper, strict=True):
-            if low < high and np.isfinite([low, high]).all():
+        sides = zip(self.linear, form.row_lower, form.row_upper, strict=True)
+        for r, (name, low, high) in enumerate(sides):
+            if r not in self.upper and low < high and np.isfinite([low, high]).all():
                 yield f" RNG {name} {_text(high - low)}"
         yield "BOUNDS"
         for j, name in enumerate(self.columns):
@@ -88,12 +94,15 @@ class _Writer:
                 yield f" {name} {self.goal} {_text(price)}"
                 entries = slice(A.indptr[j], A.indptr[j + 1])
                 for i, number in zip(A.indices[entries], A.data[entries], strict=True):
-                    yield f" {name} {self.linear[i]} {_text(number)}"
+                    yield from (f" {name} {row} {_text(number)}" for row in self._rows_of(i))
                 for row, number in others.get(j, []):
                     if number:
                         yield f" {name} {row} {_text(number)}"
         if marks:
             yield " MARK 'MARKER' 'INTEND'"
+
+    def _rows_of(self, i: int) -> list[str]:
+        return [self.linear[i], *([self.upper[i]] if i in self.upper else [])]
 
     def _sides(self) -> Iterator[str]:
         constant = self.form.sense * self.form.objective.constant
@@ -104,6 +113,8 @@ class _Writer:
             side = high if kind == "L" else low
             if side and kind != "N":
                 yield f" RHS {name} {_text(side)}"
+        for r, name in self.upper.items():
+            yield f" RHS {name} {_text(self.form.row_upper[r])}"
         for name, (body, row, kind) in zip(self.products, self.quadratic, strict=True):
             side = (row.upper if kind == "L" else row.lower) - body.constant
             if side:
@@ -133,6 +144,15 @@ def _labels(names: list[str]) -> list[str]:
         seen[word] = seen.get(word, 0) + 1
         found.append(word if seen[word] == 1 else f"{word}_{seen[word]}")
     return found
+
+
+def _apart(form: StandardForm) -> list[int]:
+    """Rows of two sides that their difference, which RANGES states, does not give back."""
+    both = np.isfinite(form.row_lower) & np.isfinite(form.row_upper)
+    low, high = np.where(both, form.row_lower, 0.0), np.where(both, form.row_upper, 0.0)
+    with np.errstate(over="ignore"):
+        back = low + (high - low)
+    return np.flatnonzero((low < high) & (back != high)).tolist()
 
 
 def _sides_of(row: QuadraticRow) -> list[int]:

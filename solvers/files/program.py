@@ -113,7 +113,15 @@ class Program:
         return cls(names, -unbounded, unbounded, np.zeros(n, dtype=bool), lifted=lifted)
 
     def add_row(self, row: Row) -> None:
-        """Add a row; one without columns goes where it is true, and a bound becomes one."""
+        """Add a row; one without columns goes where it is true, and a bound becomes one.
+
+        Pyomo has no row whose sides leave nothing between them: such a one becomes two.
+        """
+        if row.upper < row.lower < math.inf and row.upper > -math.inf:
+            above = Sum(dict(row.body.products), dict(row.body.linear), row.body.constant)
+            self.add_row(Row(row.name, above, lower=row.lower))
+            self.add_row(Row(f"{row.name}_upper", row.body, upper=row.upper))
+            return
         body = row.body
         body.linear = {j: number for j, number in body.linear.items() if number}
         if not body.columns():
@@ -137,7 +145,10 @@ class Program:
         return True
 
     def add_second_order(self, name: str, entries: Sequence[Sum]) -> None:
-        """a >= ||b|| for entries (a, b)."""
+        """a >= ||b|| for entries (a, b); a alone is a number that is not negative."""
+        if len(entries) == 1:
+            self.add_row(Row(name, Sum({}, dict(entries[0].linear)), lower=-entries[0].constant))
+            return
         if name in self.lifted and len(entries) == 2:
             a, b = entries
             for sign in (1.0, -1.0):
@@ -152,6 +163,8 @@ class Program:
 
     def add_rotated(self, name: str, entries: Sequence[Sum]) -> None:
         """2 f g >= ||h||^2 and f, g >= 0 for entries (f, g, h)."""
+        if len(entries) < 2:
+            raise ValueError(f"the rotated cone {name} needs two entries or more")
         entries = self._with_columns(name, entries)
         f, g = entries[:2]
         row = self._add_quadratic(name, [(-2.0, f, g)], entries[2:])
@@ -189,6 +202,35 @@ class Program:
     def _add_sign(self, row: Row, name: str, entry: Sum) -> None:
         body = Sum({}, dict(entry.linear))
         self.signs.append((row, Row(name, body, lower=-entry.constant)))
+
+    def refuse_odd_numbers(self) -> None:
+        """Raise a ValueError for what no model can state: it would be passed over.
+
+        A column that is not there, a number that is not finite, and an infinite side on which
+        nothing is left.
+        """
+        places = set(range(len(self.names)))
+        sums = [("the objective", self.objective)]
+        sums += [(f"row {row.name}", row.body) for row in (*self.rows, *(s for _, s in self.signs))]
+        sums += [(m.name, entry) for m in self.matrices for entry in m.entries]
+        for owner, each in sums:
+            if not each.columns() <= places:
+                raise ValueError(f"{owner} has a column outside of the {len(self.names)} there are")
+            numbers = (*each.products.values(), *each.linear.values(), each.constant)
+            odd = next((number for number in numbers if not math.isfinite(number)), None)
+            if odd is not None:
+                raise ValueError(f"{owner} has {odd} for a number")
+        ends = [(f"row {row.name}", row.lower, row.upper) for row in self.rows]
+        ends += zip(
+            (f"column {name or j}" for j, name in enumerate(self.names)),
+            self.lower.tolist(), self.upper.tolist(), strict=True,
+        )  # fmt: skip
+        for owner, low, high in ends:
+            if not (low < math.inf and high > -math.inf):
+                raise ValueError(
+                    f"{owner} is between {low} and {high} (bounds from {UNBOUNDED:g} on are "
+                    "infinite in lp and mps files)"
+                )
 
     def state_signs(self) -> None:
         """Turn the signs of cones into rows, where bounds leave them open."""

@@ -68,11 +68,13 @@ def read_model(file: str | Path) -> pyo.ConcreteModel:
         raise FileNotFoundError(f"there is no file {path}")
     lifted: frozenset[str] = frozenset()
     while True:
-        program = without_helper_columns(_program(path, suffix, lifted))
+        program = _program(path, suffix, lifted)
+        program.refuse_odd_numbers()
+        program = without_helper_columns(program)
         program.state_signs()
         model, rows = program_model(program, path.stem)
         bent = _bent_cones(model, program, rows)
-        if not bent:
+        if bent <= lifted:
             return model
         lifted |= bent
 

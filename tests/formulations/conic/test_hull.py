@@ -85,3 +85,11 @@ def test_a_point_of_zeros_has_no_hull() -> None:
     weighted = tm.TrainingData(DATA.X, DATA.y, sample_weight=np.arange(1, 7))
     with pytest.raises(ValueError, match="does not take weighted points"):
         conic_hull(weighted, penalty=1.0)
+
+
+def test_labels_of_several_classes_are_no_signs() -> None:
+    data = tm.MulticlassData(np.eye(3), [0, 1, 2])
+    with pytest.raises(TypeError, match="data must be TrainingData, got MulticlassData"):
+        conic_hull(data, penalty=1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="data must be TrainingData, got MulticlassData"):
+        tm.extended_robust_svc(data, nu=0.5, mu=0.0)  # type: ignore[arg-type]

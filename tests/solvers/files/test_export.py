@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import highspy
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
+import tightmargin as tm
 from tests.references import reference_solutions
 from tests.support import cbf_reader
 from tests.support.command_line import run, write_csv
@@ -164,3 +167,33 @@ def test_what_is_written_is_the_normalised_problem(train: Path) -> None:
     X = (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
     expected = reference_solutions.hinge(type(DATA)(X, np.array(DATA.y)), "free", 0.5, C).value
     assert highs_optimum(file) == pytest.approx(expected, rel=1e-5)
+
+
+def test_integers_named_as_sections_are_refused_in_lp_files(tmp_path: Path) -> None:
+    """A line of such a name alone begins a section, and the column would be no integer."""
+    m = pyo.ConcreteModel()
+    m.st = pyo.Var(within=pyo.Binary)
+    m.x = pyo.Var(bounds=(0, 1))
+    m.row = pyo.Constraint(expr=m.x + m.st >= 0.5)
+    m.goal = pyo.Objective(expr=m.x + 2 * m.st)
+    with pytest.raises(ValueError, match="st is an integer whose name begins a section"):
+        tm.export(m, tmp_path / "model.lp")
+    assert tm.same_model(m, tm.read_model(tm.export(m, tmp_path / "model.mps")))
+
+
+def test_ranges_that_round_become_two_rows_of_an_mps_file(tmp_path: Path) -> None:
+    """-1e17 + (1.5 - -1e17) is 0: the width of a row need not give its upper side back."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.far = pyo.Constraint(expr=pyo.inequality(-1e17, m.x + m.y, 1.5))
+    m.near = pyo.Constraint(expr=pyo.inequality(-1, m.x - m.y, 2))
+    m.goal = pyo.Objective(expr=m.x)
+    file = tm.export(m, tmp_path / "model.mps")
+    assert file.read_text().count("RNG") == 1
+    highs = highspy.Highs()
+    highs.silent()
+    highs.readModel(str(file))
+    lp = highs.getLp()
+    sides = set(zip(lp.row_lower_, lp.row_upper_, strict=True))
+    assert sides == {(-1e17, np.inf), (-np.inf, 1.5), (-1.0, 2.0)}
+    assert tm.same_model(m, tm.read_model(file))

@@ -321,7 +321,13 @@ def test_a_task_of_another_program(suffix: str, tmp_path: Path) -> None:
         (".lp", "min x\nsos\n s1: x:1", "section 'sos'"),
         (".lp", "min x\nst\n c: x + [ x^3 ] >= 1\nend", "'3' where '2' belongs"),
         (".lp", "min x\nst\n c: x >= 1\nbounds\n x <= -1\nend", "no lower bound"),
+        (".lp", "min x\nst\n i: z = 1 -> x <= 5\nbinary\n z\nend", "'>' where a term belongs"),
+        (".lp", "min x\nst\n c: x + y - >= 5\nend", "'>=' where a term belongs"),
+        (".lp", "min 2 x y\nst\n c: x >= 1\nend", "'y' where a sign belongs"),
+        (".lp", "min x\nst\n c: x + y >= 1\nbounds\n x >= 1e25\nend", "column x .* between inf"),
+        (".lp", "min x\nst\n c: x + y >= 1e400\nend", "row c .* between inf"),
         (".mps", MPS.replace("ENDATA\n", ""), "no ENDATA"),
+        (".mps", MPS.replace("x(1) gain 2", "x(1) gain nan"), "objective has nan"),
         (".mps", MPS.replace("BV B u", "SC B u 3"), "'SC'"),
         (".mps", MPS.replace(" y gain", " y loss"), "no row 'loss'"),
         (".mps", MPS.replace(" LO B k -2\n", ""), "k is an integer without bounds"),
@@ -329,6 +335,7 @@ def test_a_task_of_another_program(suffix: str, tmp_path: Path) -> None:
         (".cbf", CBF.replace("Q 3", "EXP 3"), "cone EXP"),
         (".cbf", CBF.replace("OBJACOORD\n3", "OBJACOORD\n4"), "3 lines and says 4"),
         (".cbf", CBF.replace("PSDCON", "POWCONES"), "POWCONES"),
+        (".cbf", CBF.replace("Q 3", "Q 2"), "not the size"),
         (".cbf", CBF.replace("5 0 1 0 0.5", "6 0 1 0 0.5"), "outside of its own sizes"),
         (".cbf", CBF.replace("5 0 1 0 0.5", "-1 0 1 0 0.5"), "the negative place -1"),
         (".dat-s", "1\n1\n2\n1.0\n1 1 1 3 1.0\n", "outside its sizes"),
@@ -344,6 +351,23 @@ def test_what_is_not_understood_is_refused(
     with pytest.raises(ValueError, match=holds) as caught:
         tm.read_model(file)
     assert "\n" not in str(caught.value)
+
+
+def test_cones_of_one_entry_and_sides_with_nothing_between(tmp_path: Path) -> None:
+    cbf = tmp_path / "one.cbf"
+    cbf.write_text(
+        "VER\n1\nOBJSENSE\nMIN\nVAR\n2 1\nF 2\nCON\n1 1\nQ 1\n"
+        "OBJACOORD\n1\n0 1.0\nACOORD\n2\n0 0 1.0\n0 1 1.0\nBCOORD\n1\n0 -1.0\n"
+    )
+    m = pyo.ConcreteModel()
+    m.column = pyo.Var([0, 1])
+    m.row = pyo.Constraint(expr=m.column[0] + m.column[1] >= 1)
+    m.goal = pyo.Objective(expr=m.column[0])
+    assert tm.same_model(tm.read_model(cbf), m)
+    lp = tmp_path / "empty.lp"
+    lp.write_text("min x\nst\n c: 2 <= x + y <= 1\nend")
+    result = tm.solve(tm.read_model(lp))
+    assert (result.status, result.certificate.verdict.value) == ("infeasible", "CERTIFIED")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
