@@ -6,7 +6,7 @@
 
 of D + 1 variables, whatever the number of points: the s_i are those of the parent cone, and of each
 minimiser that shows one to be missing. Its multipliers are the a and u of
-solvers/proofs/simplicial_cones.py, made to hold with all roundings before anything is closed.
+solvers/proofs/cones/simplicial.py, made to hold with all roundings before anything is closed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.simplicial_cones import (
+from tightmargin.solvers.proofs.cones.simplicial import (
     TailDifference,
     largest_sum,
     leaf_value,

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page
+from tightmargin.printing import Drawn, Page
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
-from tightmargin.solvers.proofs.simplicial_cones import HalvedOrthants
+from tightmargin.solvers.proofs.cones.simplicial import HalvedOrthants
 from tightmargin.solvers.zero_one.conflict_search.result import TracePoint, open_share
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RobustSearch(Framed):
+class RobustSearch(Framed, Drawn):
     """Result of a search over simplicial cones for the extended robust machine.
 
     Attributes

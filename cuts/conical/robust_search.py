@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tightmargin.cuts.conical.cone_program import ConePrograms
 from tightmargin.cuts.conical.orthant_tree import Cone, OrthantTree
 from tightmargin.cuts.conical.result import RobustSearch
+from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
@@ -30,7 +31,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, o
 from tightmargin.solvers.exact_arithmetic import rounded_up
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.simplicial_cones import (
+from tightmargin.solvers.proofs.cones.simplicial import (
     MOST_DIMENSIONS,
     SPAN,
     TailDifference,
@@ -161,8 +162,8 @@ def _problem(
     if not data.d:
         raise ValueError("the search needs a feature, and X has none")
     offset = offset_limit(data, nu, mu) if intercept == "free" else 0.0
-    constant = np.empty((data.n, 0)) if intercept == "none" else np.ones((data.n, 1))
-    rows = data.y[:, None] * np.hstack([data.X, constant])
+    columns = "none" if intercept == "none" else "penalised"
+    rows = data.y[:, None] * np.asarray(augmented(data, columns))
     if rows.shape[1] > MOST_DIMENSIONS:
         raise ValueError(
             f"(w, b) has {rows.shape[1]} numbers, and the search takes {MOST_DIMENSIONS} at most: "

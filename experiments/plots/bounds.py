@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tightmargin.cuts.bound_tightening.result import Tightened
+from tightmargin.cuts.conical.result import RobustSearch
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.search.result import SearchResult
 from tightmargin.experiments.plots.style import (
@@ -283,6 +284,11 @@ def _cones(source: ConeSearch) -> BoundTrace:
     return _stacked("cone search", rows, source)
 
 
+def _robust(source: RobustSearch) -> BoundTrace:
+    rows = ((row.seconds, row.bound, row.objective) for row in source.trace)
+    return _stacked("robust search", rows, source)
+
+
 def _tightened(source: Tightened) -> BoundTrace:
     """A round's bound comes from the set at its start; the last is of the set at the end."""
     rows = [(row.seconds, row.bound, source.objective) for row in source.trace]
@@ -306,6 +312,7 @@ READERS: dict[type, Callable[[Any], BoundTrace]] = {
     SearchResult: _search,
     ConeSearch: _cones,
     ConflictSearch: _conflicts,
+    RobustSearch: _robust,
     Tightened: _tightened,
     SolveResult: _solved,
 }

@@ -7,6 +7,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from tightmargin.cuts.bound_tightening.result import Tightened
+from tightmargin.cuts.conical.result import RobustSearch
 from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
@@ -145,6 +146,7 @@ PICTURES: dict[type, Callable[..., Figure]] = {
     SearchResult: _of_trace,
     ConeSearch: _of_trace,
     ConflictSearch: _of_trace,
+    RobustSearch: _of_trace,
     Tightened: _of_trace,
     ConicPath: conic_path_figure,
     RsvmPath: _of_rsvm_path,

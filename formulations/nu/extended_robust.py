@@ -89,13 +89,17 @@ def offset_limit(data: TrainingData, nu: float, mu: float) -> float:
             f"of the smaller class, got {nu:g} + {mu:g}: the risk has no end along b; take a "
             "smaller nu or mu, or intercept='penalised'"
         )
-    return float(np.max(_norms(data.X)) * float(window / (2 * ones - window)) * (1 + WIDER))
+    return float(
+        np.max(_norms(np.asarray(augmented(data, "none"))))
+        * float(window / (2 * ones - window))
+        * (1 + WIDER)
+    )
 
 
 def largest_scores(data: TrainingData, intercept: str, offset: float = 0.0) -> Array:
     """Numbers (n,) that no |score| exceeds, with w or (w, b) in the unit ball, |b| <= offset."""
     if intercept == "free":
-        return (_norms(data.X) + offset) * (1 + WIDER)
+        return (_norms(np.asarray(augmented(data, "none"))) + offset) * (1 + WIDER)
     return _norms(np.asarray(augmented(data, intercept)))
 
 
@@ -194,7 +198,7 @@ def extended_robust_step(
     m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (-1.0, m.rho), (1.0, m.xi)], lower=0.0)
     m.norm = pyo.Constraint(expr=squared_norm(m, intercept) <= 1)
-    slope = (np.asarray(q, dtype=float) * data.y) @ data.X
+    slope = (np.asarray(q, dtype=float) * data.y) @ np.asarray(augmented(data, "none"))
     linear = dot(slope, m.w)
     if intercept != "none":
         linear = linear + float(data.y @ q) * m.b

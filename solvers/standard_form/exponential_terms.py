@@ -26,15 +26,14 @@ from pyomo.core.expr.numeric_expr import (
     ProductExpression,
     UnaryFunctionExpression,
 )
-from pyomo.repn import generate_standard_repn
 
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.standard_form.terms import (
+    affine_or_none,
     is_affine,
     is_at_least_0,
     is_constant,
     nodes_of,
-    repn_of,
     terms_of,
 )
 
@@ -227,11 +226,11 @@ def _signed(p: Any) -> tuple[Any, float]:
         return None, float(pyo.value(p) != 0)
     if p.is_variable_type() and not p.fixed:
         return p, 1.0
-    repn = repn_of(p, quadratic=False)
-    if repn is not None and len(repn.linear_vars) == 1 and pyo.value(repn.constant) == 0:
-        slope = float(pyo.value(repn.linear_coefs[0]))
+    terms, constant = affine_or_none(p) or ([], 0.0)
+    if len(terms) == 1 and constant == 0:
+        variable, slope = terms[0]
         if abs(slope) == 1.0:
-            return repn.linear_vars[0], slope
+            return variable, slope
     return None, 1.0
 
 
@@ -292,8 +291,7 @@ def _ratio(p: Any, q: Any) -> float | None:
 
 def _coefficients(e: Any) -> dict[int, float]:
     """Of an affine expression by variable, the constant under 0."""
-    repn = generate_standard_repn(e, quadratic=False)
-    found = {0: float(pyo.value(repn.constant))}
-    for variable, number in zip(repn.linear_vars, repn.linear_coefs, strict=True):
-        found[id(variable)] = found.get(id(variable), 0.0) + float(pyo.value(number))
-    return found
+    found = affine_or_none(e)
+    assert found is not None
+    terms, constant = found
+    return {0: constant} | {id(variable): number for variable, number in terms}

@@ -1,22 +1,22 @@
 """Pyomo expressions of degree at most two as columns and numbers.
 
-Pyomo's own reader walks every expression through general machinery; sums, products and squares of
-variables, which is all that the formulations write, are read here directly, and anything else is
-handed to it.
+Sums, products and squares of variables are read here directly, and whatever has no free variable is
+a number. Pyomo's own reader is not asked: it adds repeated terms up one after the other, so that
+1e16 x - x - 1e16 x is 0 to it. Here every coefficient and every constant is the double nearest to
+the exact sum of its parts, and a product too small for a double is refused.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.core.base.expression import NamedExpressionData
 from pyomo.core.base.var import ScalarVar, VarData
+from pyomo.core.expr.base import ExpressionBase
 from pyomo.core.expr.numeric_expr import (
     DivisionExpression,
     LinearExpression,
@@ -26,50 +26,22 @@ from pyomo.core.expr.numeric_expr import (
     ProductExpression,
     SumExpression,
 )
-from pyomo.core.expr.visitor import identify_mutable_parameters
-from pyomo.repn import generate_standard_repn
+from pyomo.core.expr.visitor import identify_mutable_parameters, identify_variables
 
-from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.linear_sums import LazyTerms, lazy_terms
 from tightmargin.number_words import short
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns
-
-Index = NDArray[np.int64]
+from tightmargin.solvers.standard_form.polynomial import (
+    Polynomial,
+    merge,
+    quotient,
+    scaled,
+    times,
+)
 
 WIDTH = 60  # characters of an expression in a sentence
 _NUMBERS = (int, float, np.float64, np.int64)
-
-
-@dataclass
-class Polynomial:
-    """One expression as it is read, duplicates not yet merged.
-
-    Attributes
-    ----------
-    index, coefficient : lists
-        Linear terms.
-    products : list of (column, column, coefficient)
-    arrays : list of (columns, coefficients)
-        Linear terms that came as arrays.
-    """
-
-    constant: float = 0.0
-    index: list[int] = field(default_factory=list)
-    coefficient: list[float] = field(default_factory=list)
-    products: list[tuple[int, int, float]] = field(default_factory=list)
-    arrays: list[tuple[Index, Array]] = field(default_factory=list)
-
-    def linear(self) -> tuple[Index, Array]:
-        """All linear terms as arrays."""
-        columns = np.array(self.index, dtype=np.int64)
-        numbers = np.array(self.coefficient, dtype=np.float64)
-        if not self.arrays:
-            return columns, numbers
-        return (
-            np.concatenate([columns, *(at for at, _ in self.arrays)]),
-            np.concatenate([numbers, *(a for _, a in self.arrays)]),
-        )
 
 
 class _UnfamiliarError(Exception):
@@ -85,7 +57,7 @@ def read(expression: Any, columns: Columns, owner: str) -> Polynomial | None:
         A coefficient or the constant is not finite or no real number; `owner` says whose.
     """
     try:
-        found = _directly(expression, columns) or _through_pyomo(expression, columns)
+        found = _terms(expression, columns)
     except NumberError:
         raise
     except (ArithmeticError, ValueError) as why:
@@ -95,27 +67,63 @@ def read(expression: Any, columns: Columns, owner: str) -> Polynomial | None:
         ) from why
     if found is not None:
         _refuse_bad_numbers(found, columns, owner)
-        if found.products:
-            found.products = _merged(found.products)
+        merge(found)
     return found
 
 
-def _merged(products: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
-    """Products with their duplicates added up, those that cancel dropped."""
-    total: dict[tuple[int, int], float] = {}
-    for i, j, a in products:
-        pair = (i, j) if i <= j else (j, i)
-        total[pair] = total.get(pair, 0.0) + a
-    return [(i, j, a) for (i, j), a in total.items() if a]
+def affine(e: Any) -> tuple[list[tuple[Any, float]], float] | None:
+    """Variables of an affine expression with their coefficients, and its constant.
+
+    Returns
+    -------
+    (list of (variable, coefficient), float), or None
+        The free variables, each once, with coefficients other than 0; None where the expression is
+        not affine in them.
+
+    Raises
+    ------
+    NumberError
+        As `read` does.
+    """
+    columns = Columns(pyo.Block(concrete=True))
+    found = read(e, columns, _shown(e))
+    if found is None or found.products:
+        return None
+    index, numbers = found.linear()
+    pairs = zip(index.tolist(), numbers.tolist(), strict=True)
+    return [(columns.foreign[k], a) for k, a in pairs if a], found.constant
 
 
-def _directly(expression: Any, columns: Columns) -> Polynomial | None:
+def quadratic_in(e: Any) -> Polynomial | None:
+    """An expression by columns of its own; as `read`."""
+    return read(e, Columns(pyo.Block(concrete=True)), _shown(e))
+
+
+def _shown(e: Any) -> str:
+    return short(str(e), WIDTH)
+
+
+def _terms(expression: Any, columns: Columns) -> Polynomial | None:
     found = Polynomial()
     try:
         _walk(expression, 1.0, found, columns)
     except _UnfamiliarError:
+        _refuse_missing_numbers(expression)
         return None
     return found
+
+
+def _refuse_missing_numbers(e: Any) -> None:
+    """Raise for what has no free variable and no value either, in an expression of any kind."""
+    refuse_missing_params(e)
+    left = [e]
+    while left:
+        part = left.pop()
+        if isinstance(part, ExpressionBase | NamedExpressionData):
+            if _is_fixed(part):
+                _fixed_value(part)
+            else:
+                left += part.args
 
 
 def _walk(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
@@ -125,18 +133,31 @@ def _walk(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
     elif isinstance(e, NamedExpressionData) and e.args[0] is not None:
         _walk(e.args[0], factor, into, columns)
     elif _is_constant(e):
-        into.constant += factor * number(e)
+        into.constants.append(times(factor, number(e)))
+    elif e.is_variable_type():
+        _add_variable(e, factor, into, columns)
+    elif _is_fixed(e):
+        into.constants.append(times(factor, _fixed_value(e)))
     else:
         raise _UnfamiliarError
 
 
+def _fixed_value(e: Any) -> float:
+    """Value of an expression whose variables are all fixed."""
+    value = known_value(e)
+    if value is None:
+        refuse_missing_params(e)
+        raise ArithmeticError(f"{_shown(e)} is no real number")
+    return value
+
+
 def _add_number(e: float, factor: float, into: Polynomial, columns: Columns) -> None:
-    into.constant += factor * e
+    into.constants.append(times(factor, e))
 
 
 def _add_variable(variable: Any, a: float, into: Polynomial, columns: Columns) -> None:
     if variable.fixed:
-        into.constant += a * pyo.value(variable)
+        into.constants.append(times(a, pyo.value(variable)))
     else:
         into.index.append(columns.column(variable))
         into.coefficient.append(a)
@@ -147,25 +168,28 @@ def _add_linear(e: LinearExpression, factor: float, into: Polynomial, columns: C
     if terms is not None:
         _add_arrays(terms, factor, into, columns)
         return
-    into.constant += factor * number(e.constant)
+    into.constants.append(times(factor, number(e.constant)))
     for a, variable in zip(e.linear_coefs, e.linear_vars, strict=True):
         value = a if a.__class__ is float else number(a)
-        _add_variable(variable, factor * value, into, columns)
+        _add_variable(variable, times(factor, value), into, columns)
 
 
 def _add_arrays(terms: LazyTerms, factor: float, into: Polynomial, columns: Columns) -> None:
     at, values = columns.of(terms.variable)
-    numbers = factor * terms.numbers.values
+    numbers = scaled(terms.numbers.values, factor)
     fixed = at < 0
     if fixed.any():
-        into.constant += float(numbers[fixed] @ values[fixed])
+        into.constants += [
+            times(*pair)
+            for pair in zip(numbers[fixed].tolist(), values[fixed].tolist(), strict=True)
+        ]
         at, numbers = at[~fixed], numbers[~fixed]
     into.arrays.append((at, numbers))
 
 
 def _add_monomial(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
     a, variable = e.args
-    _add_variable(variable, factor * number(a), into, columns)
+    _add_variable(variable, times(factor, number(a)), into, columns)
 
 
 def _add_parts(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
@@ -178,51 +202,67 @@ def _add_negative(e: Any, factor: float, into: Polynomial, columns: Columns) -> 
 
 
 def _add_product(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+    for one, other in (e.args, reversed(e.args)):
+        if _is_fixed(one):
+            value = times(factor, _fixed_value(one))
+            if value:  # whatever is multiplied by 0
+                _walk(other, value, into, columns)
+            return
     a, b = e.args
-    if _is_constant(a):
-        _walk(b, factor * number(a), into, columns)
-    elif _is_constant(b):
-        _walk(a, factor * number(b), into, columns)
-    else:
-        _multiply(_linear_part(a, columns), _linear_part(b, columns), factor, into)
+    _multiply(_linear_part(a, columns), _linear_part(b, columns), factor, into)
 
 
 def _add_quotient(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
     numerator, denominator = e.args
-    if not _is_constant(denominator):
+    if not _is_fixed(denominator):
         raise _UnfamiliarError
-    _walk(numerator, factor / number(denominator), into, columns)
+    _walk(numerator, quotient(factor, _fixed_value(denominator)), into, columns)
 
 
-def _add_square(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_power(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
     base, exponent = e.args
-    if exponent.__class__ not in _NUMBERS or exponent != 2:
+    power = _fixed_value(exponent) if _is_fixed(exponent) else math.nan
+    if _is_fixed(base) and not math.isnan(power):
+        into.constants.append(times(factor, _fixed_value(e)))
+    elif power == 2:
+        part = _linear_part(base, columns)
+        _multiply(part, part, factor, into)
+    elif power == 1:
+        _walk(base, factor, into, columns)
+    elif power == 0:
+        into.constants.append(factor)
+    else:
         raise _UnfamiliarError
-    part = _linear_part(base, columns)
-    _multiply(part, part, factor, into)
 
 
 def _linear_part(e: Any, columns: Columns) -> Polynomial:
     found = Polynomial()
     _walk(e, 1.0, found, columns)
-    if found.products or found.arrays:
+    if found.products:
         raise _UnfamiliarError
+    index, numbers = found.linear()
+    found.index, found.coefficient, found.arrays = index.tolist(), numbers.tolist(), []
     return found
 
 
 def _multiply(a: Polynomial, b: Polynomial, factor: float, into: Polynomial) -> None:
     """Add factor * a * b for linear a and b."""
     if a.constant and b.constant:
-        into.constant += factor * a.constant * b.constant
+        into.constants.append(times(factor, a.constant, b.constant))
     for one, other in ((a, b), (b, a)):
         if other.constant:
             into.index += one.index
-            into.coefficient += [factor * other.constant * number for number in one.coefficient]
+            into.coefficient += [times(factor, other.constant, p) for p in one.coefficient]
     into.products += [
-        (i, j, factor * p * q)
+        (i, j, times(factor, p, q))
         for i, p in zip(a.index, a.coefficient, strict=True)
         for j, q in zip(b.index, b.coefficient, strict=True)
     ]
+
+
+def _is_fixed(e: Any) -> bool:
+    """Whether no free variable occurs in an expression."""
+    return _is_constant(e) or all(variable.fixed for variable in identify_variables(e))
 
 
 def _is_constant(e: Any) -> bool:
@@ -242,7 +282,7 @@ def number(e: Any) -> float:
     value = known_value(e)
     if value is None:
         refuse_missing_params(e)
-        raise NumberError(f"{short(str(e), WIDTH)} is no finite real number: look at its Params")
+        raise NumberError(f"{_shown(e)} is no finite real number: look at its Params")
     return value
 
 
@@ -262,31 +302,6 @@ def refuse_missing_params(expression: Any) -> None:
             raise NumberError(f"Param {param.name} has no value: set it before solving")
 
 
-def _through_pyomo(expression: Any, columns: Columns) -> Polynomial | None:
-    refuse_missing_params(expression)
-    repn = generate_standard_repn(expression, quadratic=True)
-    if repn.nonlinear_expr is not None:
-        return None
-    products = [
-        (columns.column(x), columns.column(y), _real(a))
-        for (x, y), a in zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True)
-    ]
-    return Polynomial(
-        _real(repn.constant),
-        [columns.column(v) for v in repn.linear_vars],
-        [_real(a) for a in repn.linear_coefs],
-        products,
-    )
-
-
-def _real(a: Any) -> float:
-    """A number that Pyomo made of Params and fixed variables; a root of a negative one is none."""
-    value = known_value(a)
-    if value is None:
-        raise ArithmeticError(f"{a} is no real number")
-    return value
-
-
 _READERS: dict[type, Callable[[Any, float, Polynomial, Columns], None]] = {
     **dict.fromkeys(_NUMBERS, _add_number),
     VarData: _add_variable,
@@ -295,7 +310,7 @@ _READERS: dict[type, Callable[[Any, float, Polynomial, Columns], None]] = {
     LinearExpression: _add_linear,
     MonomialTermExpression: _add_monomial,
     NegationExpression: _add_negative,
-    PowExpression: _add_square,
+    PowExpression: _add_power,
     ProductExpression: _add_product,
     SumExpression: _add_parts,
 }

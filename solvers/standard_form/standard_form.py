@@ -31,7 +31,8 @@ from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.standard_form.array_rows import ArrayRows, read_arrays
 from tightmargin.solvers.standard_form.columns import Columns, Rows, holding, side, value_of
-from tightmargin.solvers.standard_form.expressions import Polynomial, number, read
+from tightmargin.solvers.standard_form.expressions import number, read
+from tightmargin.solvers.standard_form.polynomial import Polynomial
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.readable import refuse_unread_components
 from tightmargin.solvers.standard_form.rotated_cone_rows import read_cones

@@ -18,9 +18,9 @@ from pyomo.core.expr.numeric_expr import (
     SumExpression,
 )
 from pyomo.core.expr.numvalue import is_potentially_variable
-from pyomo.repn import generate_standard_repn
 
-from tightmargin.solvers.standard_form.expressions import known_value
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.standard_form.expressions import affine, known_value
 
 
 def only_objective(model: pyo.ConcreteModel) -> Any:
@@ -108,19 +108,20 @@ def is_at_least_0(e: Any) -> bool:
 
 
 def is_affine(e: Any) -> bool:
-    """Whether an expression is affine in the variables that are not fixed."""
-    if e.is_variable_type():
-        return True
-    repn = repn_of(e, quadratic=False)
-    return repn is not None and repn.is_linear()
+    """Whether an expression is affine in the variables that are not fixed.
 
-
-def repn_of(e: Any, *, quadratic: bool) -> Any:
-    """Pyomo's reading of an expression; None where fixed variables and Params leave no number.
-
-    log(-1), say: whoever reads the row or the objective as a whole says which one has it.
+    So is one of which they and Params leave no number, log(-1) say: whoever reads the row or the
+    objective as a whole says which one has it.
     """
     try:
-        return generate_standard_repn(e, quadratic=quadratic)
-    except (ArithmeticError, ValueError):
+        return e.is_variable_type() or affine(e) is not None
+    except NumberError:
+        return True
+
+
+def affine_or_none(e: Any) -> tuple[list[tuple[Any, float]], float] | None:
+    """The same as `affine`; None also where fixed variables and Params leave no number."""
+    try:
+        return affine(e)
+    except NumberError:
         return None

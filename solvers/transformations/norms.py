@@ -15,12 +15,13 @@ from pyomo.core.expr.numeric_expr import (
 from pyomo.core.expr.visitor import identify_variables
 
 from tightmargin.solvers.canonical_form.squares import complete_squares
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.standard_form.expressions import quadratic_in
 from tightmargin.solvers.standard_form.terms import (
     is_affine,
     is_at_least_0,
     is_constant,
     nodes_of,
-    repn_of,
     squares_of,
     terms_of,
 )
@@ -72,18 +73,16 @@ def summands(e: Any) -> Iterator[tuple[Any, Any]]:
 
 def _is_semidefinite(e: Any) -> bool:
     """Whether an expression is x'Qx with Q semidefinite, by elimination in rational numbers."""
-    repn = repn_of(e, quadratic=True)
-    if repn is None or repn.nonlinear_expr is not None:
+    try:
+        read = quadratic_in(e)
+    except NumberError:
         return False
-    if repn.linear_vars or pyo.value(repn.constant) != 0:
+    if read is None or read.constant or read.linear()[1].any():
         return False
-    pairs = [(id(x), id(y)) for x, y in repn.quadratic_vars]
-    at = {key: k for k, key in enumerate(dict.fromkeys(key for pair in pairs for key in pair))}
+    at = sorted({k for i, j, _ in read.products for k in (i, j)})
     q = np.zeros((len(at), len(at)))
-    for (x, y), number in zip(pairs, repn.quadratic_coefs, strict=True):
-        q[at[x], at[y]] += pyo.value(number) / 2
-        q[at[y], at[x]] += pyo.value(number) / 2
-    if not np.isfinite(q).all():
-        return False
+    for i, j, number in read.products:
+        q[at.index(i), at.index(j)] += number / 2
+        q[at.index(j), at.index(i)] += number / 2
     found = complete_squares(q, np.zeros(len(at)))
     return found is not None and found.excess is None

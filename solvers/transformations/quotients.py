@@ -18,10 +18,10 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.core.expr.numeric_expr import DivisionExpression
-from pyomo.repn import generate_standard_repn
 
 from tightmargin.solvers.standard_form.expressions import known_value
 from tightmargin.solvers.standard_form.terms import (
+    affine_or_none,
     is_affine,
     only_objective,
     parts_of,
@@ -109,12 +109,14 @@ def _convex_quotients(e: Any, factor: Any, sense: int) -> list[_Quotient] | None
 
 def _least(e: Any) -> float:
     """Least value of an affine function over the bounds of its variables."""
-    repn = generate_standard_repn(e, quadratic=False)
-    total = float(pyo.value(repn.constant))
-    for a, variable in zip(repn.linear_coefs, repn.linear_vars, strict=True):
+    found = affine_or_none(e)
+    if found is None:
+        return -math.inf
+    terms, total = found
+    for variable, a in terms:
         low, high = variable.bounds
-        end = low if pyo.value(a) > 0 else high
-        total += -math.inf if end is None else float(pyo.value(a)) * end
+        end = low if a > 0 else high
+        total += -math.inf if end is None else a * end
     return total
 
 

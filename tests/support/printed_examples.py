@@ -117,6 +117,7 @@ def _searches(data: tm.TrainingData) -> Any:
         tm.search.cone_search(data, **words),
         tm.search.least_errors(data, margin=1e-2),
         tm.search.robust_dca(data, nu=0.5, mu=1 / data.n, starts=2),
+        tm.search.robust_search(data, nu=0.5, mu=1 / data.n),
         tm.search.ramp_cone_search(data, C=1.0, intercept="penalised"),
         tm.search.conflict_search(data, **words),
         tm.search.decomposition(data, norm_bound=0.5),

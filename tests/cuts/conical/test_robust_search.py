@@ -15,7 +15,7 @@ import tightmargin as tm
 from tightmargin.cuts.conical.robust_search import _problem, robust_search
 from tightmargin.formulations.nu.extended_robust import offset_limit, robust_risk
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.simplicial_cones import (
+from tightmargin.solvers.proofs.cones.simplicial import (
     HalvedOrthants,
     cover_lemma,
     cover_value,
@@ -116,7 +116,9 @@ def test_features_of_odd_sizes() -> None:
     data = drawn(6)
     X = data.X * np.array([1e3, 1e-2])
     found = robust_search(tm.TrainingData(X, data.y), nu=0.6, mu=1 / 9, intercept="none")
-    assert found.gap <= 1e-4  # some hundred thousand times the rounding of one size beside the other
+    assert (
+        found.gap <= 1e-4
+    )  # some hundred thousand times the rounding of one size beside the other
 
 
 def test_limits_keep_what_is_proven() -> None:

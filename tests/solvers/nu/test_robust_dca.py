@@ -88,7 +88,8 @@ def test_the_risk_is_a_difference_of_two_tails() -> None:
         ({"mu": 0.6}, "mu must be below nu"),
         ({"nu": 1.5}, "nu must lie in"),
         ({"mu": -0.1}, "mu must be a positive"),
-        ({"intercept": "free"}, "intercept must be one of penalised, none"),
+        ({"intercept": "some"}, "intercept must be one of free, penalised, none"),
+        ({"nu": 0.9, "mu": 0.2, "intercept": "free"}, "the risk has no end along b"),
     ],
 )
 def test_a_bad_word_is_refused_by_name(words: dict[str, Any], message: str) -> None:

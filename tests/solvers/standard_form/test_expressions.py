@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyomo.repn import generate_standard_repn
 
+import tightmargin as tm
 from tightmargin.formulations.modeling.affine_rows import dot, squares, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns
-from tightmargin.solvers.standard_form.expressions import Polynomial, read
+from tightmargin.solvers.standard_form.expressions import read
+from tightmargin.solvers.standard_form.polynomial import Polynomial
 
 NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0])
 
@@ -187,3 +190,74 @@ def test_numbers_that_are_not_finite_are_named(bad: float) -> None:
     ):
         with pytest.raises(NumberError, match=f"row 7: .*(?:{sentence})"):
             read(expression, Columns(m), "row 7")
+
+
+FAR = [1e16, -1e16, 1.0, -1.0, 3.0, 0.1, 1e-3, 2.0**60, -(2.0**60), 7e15]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_repeated_terms_add_up_exactly(seed: int) -> None:
+    """Every coefficient is the double nearest to the exact sum of its parts, in any order."""
+    rng = np.random.default_rng(seed)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3))
+    terms = rng.choice(FAR, size=(12, 3))
+    squares_too = rng.choice(FAR, size=8)
+    constants = rng.choice(FAR, size=6)
+    body: Any = 0.0
+    exact = dict.fromkeys(range(3), Fraction(0))
+    for row in terms:
+        for k, a in enumerate(row.tolist()):
+            body = body + a * m.x[k]
+            exact[k] += Fraction(a)
+    for a in squares_too.tolist():
+        body = body + a * m.x[0] * m.x[1]
+    for a in constants.tolist():
+        body = body + (a + 0 * m.x[2])
+    found = read(body, Columns(m), "row")
+    assert found is not None
+    index, numbers = found.linear()
+    assert dict(zip(index.tolist(), numbers.tolist(), strict=True)) == {
+        k: float(value) for k, value in exact.items()
+    }
+    product = float(sum(map(Fraction, squares_too.tolist()), Fraction(0)))
+    assert [a for *_, a in found.products] == ([product] if product else [])
+
+
+def test_what_cancels_in_doubles_is_proven_as_it_is_written() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(1, 50))
+    m.goal = pyo.Objective(expr=1e16 * m.x - m.x - 1e16 * m.x)
+    found = tm.solve(m)
+    assert (found.objective, found.bound) == (-50, -50)
+    m.goal.set_value(pyo.exp(1e16 * m.x - m.x - 1e16 * m.x))
+    found = tm.solve(m)
+    assert found.bound <= math.exp(-50)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: 1e-200 * (1e-200 * (1e300 * (1e200 * x**2))),
+        lambda x: (1e-170 * x) * (1e-170 * x),
+    ],
+)
+def test_a_product_too_small_for_a_double_is_refused(write: Any) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(2, 3))
+    m.goal = pyo.Objective(expr=write(m.x))
+    with pytest.raises(NumberError, match=r"objective goal: .*too small for a double"):
+        tm.solve(m)
+
+
+def test_powers_and_factors_of_fixed_variables() -> None:
+    m = pyo.ConcreteModel()
+    m.x, m.f, m.zero = pyo.Var(), pyo.Var(), pyo.Var()
+    m.f.fix(3.0)
+    m.zero.fix(0.0)
+    body = m.f * (m.x * m.x) + m.x**m.f * m.zero + m.x ** (m.f - 2) + m.x ** (m.f - 3) + m.f**m.f
+    found = read(body / (m.f - 1), Columns(m), "row")
+    assert found is not None
+    assert [a for *_, a in found.products] == [1.5]
+    assert found.linear()[1].tolist() == [0.5]
+    assert found.constant == 14.0
