@@ -13,8 +13,10 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended_robust import (
     extended_robust_step,
     given_up,
+    offset_limit,
     robust_risk,
 )
+from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
 from tightmargin.solvers.dispatch import solve
 
@@ -75,7 +77,7 @@ def robust_dca(
     Raises
     ------
     ValueError
-        Bad shares, no start, weighted points.
+        Bad shares, no start, weighted points; a risk without end along a free intercept.
 
     Examples
     --------
@@ -85,7 +87,10 @@ def robust_dca(
     >>> round(found.risk, 6), found.outliers.tolist()
     (-0.25, [3])
     """
+    one_of("intercept", intercept, INTERCEPTS)
     count = given_up(data, nu, mu)
+    if intercept == "free":
+        offset_limit(data, nu, mu)  # which raises where the risk has no end
     if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
         raise ValueError(f"starts must be a whole number of at least 1, got {starts!r}")
     rng = np.random.default_rng(seed)
