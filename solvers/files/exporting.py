@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.errors import InvalidExpressionError
 from pyomo.opt import ProblemFormat
@@ -16,9 +17,9 @@ from tightmargin.solvers.files import sdpa_format
 from tightmargin.solvers.files.lp_format import begins_section
 from tightmargin.solvers.files.mps_writing import mps_text
 from tightmargin.solvers.files.prepared import prepared, without_disjunctions
-from tightmargin.solvers.files.program import ONE
+from tightmargin.solvers.files.program import ONE, UNBOUNDED
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 PYOMO = {".lp": ProblemFormat.cpxlp, ".nl": ProblemFormat.nl}
 WRITERS = (".lp", ".mps", ".nl")
@@ -79,11 +80,21 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         return path
     if suffix == ".mps":
         model = prepared(model)
-        path.write_text(mps_text(standard_form(model)), encoding="utf-8")
+        form = standard_form(model)
+        _refuse_far(form, suffix)
+        path.write_text(mps_text(form), encoding="utf-8")
         return path
     model = without_disjunctions(model) if suffix == ".nl" else prepared(model)
     if suffix == ".lp":
         _refuse_sections(model)
+        _refuse_far(standard_form(model), suffix)
+    _write_by_pyomo(model, path, suffix)
+    if suffix == ".lp":
+        _mend_lp(path, model)
+    return path
+
+
+def _write_by_pyomo(model: pyo.ConcreteModel, path: Path, suffix: str) -> None:
     labels: dict[str, Any] = {"symbolic_solver_labels": True}
     try:
         model.write(str(path), format=PYOMO[suffix], io_options=labels)
@@ -92,9 +103,13 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         raise ValueError(
             f"{error}; lp and mps files state affine and quadratic functions: write nl"
         ) from error
-    if suffix == ".lp":
-        _mend_lp(path, model)
-    return path
+    except RuntimeError as error:  # Pyomo's word for two names that are one in a file
+        path.unlink(missing_ok=True)
+        if "symbol" not in str(error):
+            raise
+        raise ValueError(
+            f"two parts of the model have one name in a {suffix[1:]} file: rename one, or write mps"
+        ) from error
 
 
 def _refuse_semidefinite(model: pyo.ConcreteModel, suffix: str) -> None:
@@ -116,6 +131,21 @@ def _refuse_sections(model: pyo.ConcreteModel) -> None:
             raise ValueError(
                 f"{variable.name} is an integer whose name begins a section of an lp file: rename "
                 "it, or write mps"
+            )
+
+
+def _refuse_far(form: StandardForm, suffix: str) -> None:
+    """Who reads such files takes bounds and sides from 1e20 on for none."""
+    for place, numbers, name in (
+        ("bound", np.column_stack([form.lower, form.upper]), form.columns.name),
+        ("side", np.column_stack([form.row_lower, form.row_upper]), form.rows.name),
+    ):
+        far = np.isfinite(numbers) & (np.abs(numbers) >= UNBOUNDED)
+        if far.any():
+            row, end = (int(k) for k in np.argwhere(far)[0])
+            raise ValueError(
+                f"{name(row)} has the {place} {numbers[row, end]:g}, which readers of "
+                f"{suffix[1:]} files take for none from {UNBOUNDED:g} on: scale it, or write nl"
             )
 
 

@@ -197,3 +197,24 @@ def test_ranges_that_round_become_two_rows_of_an_mps_file(tmp_path: Path) -> Non
     sides = set(zip(lp.row_lower_, lp.row_upper_, strict=True))
     assert sides == {(-1e17, np.inf), (-np.inf, 1.5), (-1.0, 2.0)}
     assert tm.same_model(m, tm.read_model(file))
+
+
+@pytest.mark.parametrize("suffix", ["lp", "mps"])
+@pytest.mark.parametrize("place", ["bound", "side"])
+def test_what_readers_take_for_infinite_is_refused(suffix: str, place: str, tmp_path: Path) -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 1e20 if place == "bound" else 1))
+    model.row = pyo.Constraint(expr=2 * model.x >= (-1e25 if place == "side" else 1))
+    model.goal = pyo.Objective(expr=-model.x)
+    with pytest.raises(ValueError, match=f"has the {place} -?1e.*take for none"):
+        tm.export(model, tmp_path / f"far.{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_names_that_are_one_in_a_file_are_refused(tmp_path: Path) -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(["a b", "a_b"], bounds=(0, 1))
+    model.goal = pyo.Objective(expr=model.x["a b"] - 2 * model.x["a_b"])
+    with pytest.raises(ValueError, match="have one name in a lp file: rename one, or write mps"):
+        tm.export(model, tmp_path / "names.lp")
+    assert tm.same_model(model, tm.read_model(tm.export(model, tmp_path / "names.mps")))
