@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.solvers.proof_files import second_checker
 from tightmargin.solvers.plain_json import plain
 from tightmargin.solvers.proof_files.checker import ProofError, check, read
 from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
@@ -152,6 +153,7 @@ def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def test_the_checker_proves_the_file_again(document: Any) -> None:
     proof = check(document[0])
+    assert second_checker.decides(document[0])
     assert proof.kind == "optimum"
     assert float(proof.lower) <= document[1] <= float(proof.upper) * (1 + 1e-12)
 
@@ -190,12 +192,15 @@ def changed(found: Any, rng: np.random.Generator) -> Any:
 def test_forged_files_are_refused_unless_they_are_true(document: Any) -> None:
     found, exact = document
     rng, refused = np.random.default_rng(0), 0
-    for _ in range(60):
+    for k in range(60):
+        forged = changed(found, rng)
         try:
-            proof = check(changed(found, rng))
+            proof = check(forged)
         except ProofError:
             refused += 1
+            assert k % 3 or not second_checker.decides(forged)
             continue
+        assert k % 3 or second_checker.decides(forged)
         assert proof.lower is not None
         assert float(proof.lower) <= exact * (1 + 1e-12)
     assert refused >= 30
