@@ -77,13 +77,13 @@ class Directed:
         prices = dict(enumerate(self.document.objective[1]))
         found = []
         for part in entries:
-            ask(isinstance(part, list) and len(part) == 2, "a point")
-            row, z = place(part[0], len(self.document.A)), place(part[1], self.document.n)
+            ask(isinstance(part, list) and len(part) in (2, 3), "a point")
+            z = place(part[1], self.document.n)
             ask(z in self.document.integer and z not in (*self.columns, self.b), "a decision")
-            floor, side = self.document.low[z], self.document.sides[row][0]
+            floor = self.document.low[z]
             ask(floor is not None and floor.sign() >= 0, "a decision below 0")
+            line, side = self.row(part[0]) if len(part) == 2 else self.curved(part, z)
             ask(side is not None and side.sign() > 0, "a side")
-            line = self.document.A[row]
             for j, value in enumerate(line):
                 mine = j in self.columns or j in (self.b, z)
                 ask(mine or value is ZERO or value.sign() == 0, "another column")
@@ -96,6 +96,17 @@ class Directed:
             found.append(Signed([line[j] / side for j in self.columns], sign, price))
         ask(all(value.sign() == 0 for value in prices.values()), "other prices")
         return found
+
+    def row(self, k: Any) -> tuple[Any, Any]:
+        row = place(k, len(self.document.A))
+        return self.document.A[row], self.document.sides[row][0]
+
+    def curved(self, part: list[Any], z: int) -> tuple[Any, Any]:
+        """What is left of a quadratic row where z is 0, turned to its lower side."""
+        sign, (Q, a, c), end = self.document.sided(part[0], part[2])
+        others = [i for i in range(len(Q)) if i != z]
+        ask(all(Q[i, j] is ZERO or Q[i, j].sign() == 0 for i in others for j in others), "curved")
+        return -sign * a, sign * (c - end)
 
     def classes(self) -> list[list[int]]:
         signs = (0,) if self.b is None else (1, -1)

@@ -139,15 +139,21 @@ def test_what_is_no_conflict_is_refused() -> None:
 # --- proof files ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["free", "penalised", "none"])
+FILES = [(name, "zero_one_big_m") for name in ("free", "penalised", "none")]
+FILES += [("free", "zero_one_bilinear"), ("none", "zero_one_bilinear")]
+
+
+@pytest.fixture(scope="module", params=FILES, ids="-".join)
 def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The file of a model whose optimum enumeration knows."""
     path = tmp_path_factory.mktemp("cones") / "proof.json"
     data = tm.data.outlier_data("none", n=16, d=2, sigma=0.5, seed=2)
-    model = tm.zero_one_big_m(data, penalty=DEAR, big_m="derived", intercept=request.param)
+    intercept, entry = request.param
+    words = {"big_m": "derived"} if entry == "zero_one_big_m" else {}
+    model = getattr(tm, entry)(data, penalty=DEAR, intercept=intercept, **words)
     found = tm.solve(model, method="cone-search", proof=str(path))
     assert str(path) in found.message, plain(found.message)
-    exact = zero_one_enumeration(data, penalty=DEAR, intercept=request.param).objective
+    exact = zero_one_enumeration(data, penalty=DEAR, intercept=intercept).objective
     return read(str(Path(path))), exact
 
 
@@ -205,3 +211,26 @@ def test_forged_files_are_refused_unless_they_are_true(document: Any) -> None:
         assert float(proof.lower) <= exact * (1 + 1e-12)
     assert refused >= 30
     assert math.isfinite(exact)
+
+
+def test_a_quadratic_row_keeps_a_point_only_by_products_with_its_decision(document: Any) -> None:
+    found, _ = document
+    if not found["model"]["quadratic"]:
+        return
+    for change in ("another product", "another side", "no side", "another decision", "two sides"):
+        forged = copy.deepcopy(found)
+        point = forged["directed"]["points"][0]
+        row = forged["model"]["quadratic"][point[0]]
+        if change == "another product":
+            row["products"].append([1, 0, "0x1.0000000000000p-20"])
+        elif change == "another side":
+            point[2] = "lower"
+        elif change == "no side":
+            row["upper"] = None
+        elif change == "another decision":
+            point[1] = forged["directed"]["points"][1][1]
+        else:
+            point.append("upper")
+        assert not second_checker.decides(forged), change
+        with pytest.raises(ProofError):
+            check(forged)
