@@ -294,6 +294,9 @@ class _Cells:
             self.dearer = True
             self.best.search()
         centres, halves = self.tree.nearest(CENTRES)
+        # Where a coordinate is dear, as b beside features of 1e7, centres cost more than boxes do.
+        cheap = np.sign(centres) * np.maximum(np.abs(centres) - halves, 0.0)
+        centres, halves = np.vstack([centres, cheap]), np.vstack([halves, halves])
         beside = len(self.problem.sides) > 0  # a single direction may miss what a box meets
         halves = halves if beside else np.zeros_like(halves)
         values = cell_bounds(self.problem, centres, halves)
