@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pyomo.environ as pyo
@@ -202,6 +203,44 @@ def test_auto_leaves_sizes_that_cones_refuse_to_others(size: float) -> None:
     tm.solve(model, time_limit=5)
 
 
+def test_what_cones_prove_is_kept_where_conflicts_end_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By a limit or by Ctrl-C: the better bound of the two, and the better hyperplane."""
+    data = tm.data.outlier_data("clustered", n=40, d=4, sigma=0.5, seed=1)
+    model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="penalised")
+    real, conflicts, cones = methods.by_cones, methods.conflict_search, []
+
+    def some_cells(*a: object, **b: object) -> object:
+        cones.append(real(*a, **b | {"cell_limit": 1000}))
+        return cones[-1]
+
+    told: list[object] = []
+
+    def interrupt(point: object) -> None:
+        told.append(point)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(methods, "by_cones", some_cells)
+    for words in ({"step_limit": 1}, {"progress": interrupt}):
+        changed = lambda *a, words=words, **b: conflicts(*a, **b | words)  # noqa: E731
+        monkeypatch.setattr(methods, "conflict_search", changed)
+        found = tm.solve(model, method="cones-then-conflicts")
+        first = cones.pop()
+        assert first.stop is StopReason.CELL_LIMIT
+        assert found.certificate.facts["stop"] != "proven"
+        assert found.objective <= first.objective * (1 + 1e-9)
+        assert found.interval[0] >= first.bound * (1 - 1e-9) > 0
+    # Ctrl-C in the cones is not taken for a limit: nothing else begins.
+    monkeypatch.setattr(methods, "conflict_search", None)
+    stopped = lambda *a, **b: real(*a, **b | {"cell_limit": 1000})  # noqa: E731
+    monkeypatch.setattr(
+        methods, "by_cones", lambda *a, **b: replace(stopped(*a, **b), stop=StopReason.INTERRUPTED)
+    )
+    assert tm.solve(model, method="cones-then-conflicts").certificate.facts["stop"] == "interrupted"
+
+
 def test_weighted_models_and_edits_are_proven() -> None:
     data = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=2)
     weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(20) % 3)
@@ -214,6 +253,18 @@ def test_weighted_models_and_edits_are_proven() -> None:
     edited = tm.solve(model, method="cone-search")
     assert edited.certificate.verdict.closed
     assert edited.objective > found.objective * (1 + 1e-6)
+
+
+def test_few_points_in_many_dimensions_are_left_to_conflicts_unless_they_are_weighted() -> None:
+    data = tm.data.outlier_data("clustered", n=10, d=6, sigma=0.5, seed=1)
+    weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(10) % 2)
+    engines = [
+        tm.solve(
+            tm.zero_one_big_m(points, penalty=200.0, big_m="derived", intercept="free")
+        ).certificate.facts["engine"]
+        for points in (data, weighted)
+    ]
+    assert engines == ["conflict-search", "cone-search"]
 
 
 def test_bad_input_names_the_argument() -> None:
