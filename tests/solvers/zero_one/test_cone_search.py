@@ -68,6 +68,43 @@ def test_the_ramp_loss_is_that_of_enumeration() -> None:
     assert compared > 6
 
 
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_ties_and_copies_of_the_ramp_loss(intercept: str) -> None:
+    """On a grid, on a line, copied, and with one coordinate in common; truth is enumeration."""
+    compared = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(3, 7)), int(rng.integers(1, 3))
+        X = rng.integers(-2, 3, size=(n, d)).astype(float)
+        if seed % 4 == 1:
+            X = np.outer(rng.integers(-3, 4, size=n), rng.normal(size=d)) + rng.normal(size=d)
+        elif seed % 4 == 2:
+            X = rng.normal(size=(n, d))[rng.integers(n, size=n)]
+        elif seed % 4 == 3:
+            X = np.column_stack([rng.choice([-1.0, 1.0], size=n), rng.normal(size=n)])
+        y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+        data, C = TrainingData(X, y), float(10.0 ** rng.uniform(-1, 1))
+        exact = ramp_enumeration(data, C=C, intercept=intercept)
+        found = ramp_cone_search(data, C=C, intercept=intercept, cell_limit=50_000)
+        if exact is not None:
+            compared += found.stop is StopReason.PROVEN
+            assert found.bound <= exact.objective * (1 + 1e-12), seed
+            assert found.objective == pytest.approx(exact.objective, rel=2e-6), seed
+    assert compared >= 8
+
+
+def test_where_b_is_dear_the_optimum_is_found() -> None:
+    """Features of 1e7 beside a penalised intercept: centres of boxes cost more than the boxes."""
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        X, y = 1e7 * rng.normal(size=(9, 3)), np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
+        data, penalty = TrainingData(X, y), 2e-14
+        exact = zero_one_enumeration(data, penalty=penalty, intercept="penalised").objective
+        found = cone_search(data, penalty=penalty, intercept="penalised", cell_limit=50_000)
+        assert found.objective == pytest.approx(exact, rel=2e-6)
+        assert found.stop is StopReason.PROVEN
+
+
 def test_a_pair_in_one_place_costs_what_the_ramp_loss_says() -> None:
     """l(u) + l(-u) = 2: the pair is a constant, and the other two points are as without it."""
     X, y = np.array([[1.0], [-1.0], [0.3], [0.3]]), np.array([1.0, -1.0, 1.0, -1.0])
