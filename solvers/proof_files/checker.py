@@ -75,17 +75,17 @@ q'u_i <= 1 for all corners; where p'z < q'z a simplex is off the ray, else a sha
 With row "objective", f(x) = -sum_j c_j w_j^2, and mu = 0: then 0 >= min k_i + |w| / max |p|.
 
 Cones of directions prove a bound for f(x) - constant = sum_j c_j w_j^2 + sum_i p_i z_i with c > 0,
-p >= 0 and whole z_i >= 0, over the columns w. Points are [row, z]: where z_i = 0 the row says
-a_i'w >= 1, or a_i'w + s_i b >= 1 with s_i = 1 or -1 of a free intercept b; then a_i less s_i
-`centre` will do as well. With r = w units / t, t > 0, on the boundary of a cube, let U_i be the
-most that (a_i / units)'r is in a box, and m the least of sum_j c_j (r_j / units_j)^2. If the points
-that are kept (z_i = 0) have U_i >= g, then t >= 1 / g; with an intercept, if those with s = 1 have
-U_i >= g and the others U_i >= h, then t >= 2 / (g + h); the other points are paid for. The 2 k
-faces are halved as `bits` say, level by level: 1 halves a box at the middle of its longest edge,
-the first of them, lower half first, and 0 is a leaf. A conflict {points, multipliers} has
-alpha > 0, made as heavy for both s by scaling one side down: keeping its points costs
-N = (sum alpha)^2 / sum_j (sum_i alpha_i a_ij)^2 / c_j. Where g and h give up none of them, they are
-kept whole, or a point more is paid for.
+p >= 0 and whole z_i >= 0, over the columns w. Points are [row, z], or [k, z, side] of quadratic row
+k whose products all have z: where z_i = 0 the row says a_i'w >= 1, or a_i'w + s_i b >= 1 with s_i =
+1 or -1 of a free intercept b; then a_i less s_i `centre` will do as well. With r = w units / t, t >
+0, on the boundary of a cube, let U_i be the most that (a_i / units)'r is in a box, and m the least
+of sum_j c_j (r_j / units_j)^2. If the points that are kept (z_i = 0) have U_i >= g, then t >= 1 /
+g; with an intercept, if those with s = 1 have U_i >= g and the others U_i >= h, then t >= 2 / (g +
+h); the other points are paid for. The 2 k faces are halved as `bits` say, level by level: 1 halves
+a box at the middle of its longest edge, the first of them, lower half first, and 0 is a leaf. A
+conflict {points, multipliers} has alpha > 0, made as heavy for both s by scaling one side down:
+keeping its points costs N = (sum alpha)^2 / sum_j (sum_i alpha_i a_ij)^2 / c_j. Where g and h give
+up none of them, they are kept whole, or a point more is paid for.
 """
 
 from __future__ import annotations
@@ -940,16 +940,24 @@ class Cones:
 
     def read(self, model: Model, part: Any, prices: Vector, where: str) -> None:
         """A point and what it costs, which is taken out of the prices."""
-        i, z = listed(part, where, 2)
-        row, z = model.rows[index(i, len(model.rows), where)], index(z, model.n, where)
-        side, low = model.sides[i][0], model.lower[z]
-        need(side is not None and side > 0, f"{where}: the row has no positive lower side")
+        i, z, *curved = listed(part, where)
+        low = model.lower[index(z, model.n, where)]
+        if curved:
+            body, way, end = model.sided(i, curved[0], where)
+            need(len(curved) == 1 and all(z in pair for pair in body.pairs), f"{where}: products")
+            row = {j: Fraction(-way * a, body.unit)
+                   for j, a in zip(body.columns, body.linear, strict=True)}  # fmt: skip
+            side: End = way * (Fraction(body.constant, body.unit) - end)
+        else:
+            line = model.rows[index(i, len(model.rows), where)]
+            row, side = {j: Fraction(a, model.unit) for j, a in line.items()}, model.sides[i][0]
+        if side is None or side <= 0:
+            raise ProofError(f"{where}: the row has no positive lower side")
         need(z in model.integer and low is not None and low >= 0, f"{where}: z may be between")
-        scale = (side or Fraction(1)) * model.unit
         known = {j for j, a in row.items() if a} <= {*self.columns, self.intercept, z}
         need(known and z not in self.place and z != self.intercept, f"{where}: another column")
-        self.rows.append([row.get(j, 0) / scale for j in self.columns])
-        sign = ZERO if self.intercept is None else row.get(self.intercept, 0) / scale
+        self.rows.append([row.get(j, ZERO) / side for j in self.columns])
+        sign = ZERO if self.intercept is None else row.get(self.intercept, ZERO) / side
         need(abs(sign) == (self.intercept is not None), f"{where}: another intercept")
         self.signs.append(int(sign))
         self.prices.append(prices.pop(z, ZERO))

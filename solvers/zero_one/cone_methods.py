@@ -16,7 +16,7 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import Finding, Method, Values, register_method
 from tightmargin.solvers.proof_files.result_proof import register_document
 from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.cones.document import cone_document, suits_a_file
+from tightmargin.solvers.zero_one.cones.document import ROWS, cone_document, suits_a_file
 from tightmargin.solvers.zero_one.cones.from_models import (
     RAMP,
     bound_by_cones,
@@ -123,7 +123,7 @@ def leaves_to_cones(origin: Origin) -> str:
     return f"in {dimensions(origin)} dimensions it proves in moments what a big-M leaves open"
 
 
-register_document(("zero_one_big_m",), cone_document, when=suits_a_file)
+register_document(tuple(ROWS), cone_document, when=suits_a_file)
 register_method(
     Method(
         CONE_SEARCH,

@@ -25,8 +25,9 @@ smooth in some direction, and boxes alone would have to be as small as the gap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def cell_bounds(
     half: Array,
     ceiling: float = LARGEST,
     known: Sequence[ProvenConflict | ProvenCaps] = (),
+    cheapest: Cheapest | None = None,
 ) -> Array:
     """Lower bounds (B,) for boxes of the cube; infinite where a cell has no point.
 
@@ -53,7 +55,10 @@ def cell_bounds(
         Bounds above it are of no interest; it takes their place.
     known : sequence of ProvenConflict or ProvenCaps
         For cells that are not bounded by the ceiling without them.
+    cheapest : callable, optional
+        What does the same as `cheapest_levels`, in its place.
     """
+    by_levels = cheapest or cheapest_levels
     U = centre @ problem.points.T + half @ problem.sizes.T + problem.blur
     least = np.maximum(np.abs(centre) - half, 0.0)
     m = (least * least) @ problem.squares * (DOWN - EPS * problem.k)
@@ -65,17 +70,18 @@ def cell_bounds(
         if problem.ramp:
             caps = [found for found in known if isinstance(found, ProvenCaps)]
             return ramp_bounds(problem, (centre, half), U, m, ceiling, caps)
-        found = _Cells(problem, U, m, low, high, ceiling).bounds(None)
+        found = Cells(problem, U, m, low, high, ceiling, by_levels).bounds(None)
         for conflict in known:
             weak = np.flatnonzero(found < ceiling)
             if len(weak) and isinstance(conflict, ProvenConflict):
-                some = _Cells(problem, U[weak], m[weak], low[weak], high[weak], ceiling)
+                parts = U[weak], m[weak], low[weak], high[weak]
+                some = Cells(problem, *parts, ceiling, by_levels)
                 found[weak] = np.maximum(found[weak], some.bounds(conflict))
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class Cells:
     """U (B, n), m and the interval of t (B,) of some cells."""
 
     problem: ConeProblem
@@ -84,6 +90,7 @@ class _Cells:
     low: Array
     high: Array
     ceiling: float
+    by_levels: Cheapest
 
     def bounds(self, conflict: ProvenConflict | None) -> Array:
         """Their bounds (B,)."""
@@ -154,17 +161,7 @@ class _Cells:
         assert price is not None
         levels = most if price == 0 else int(min(rest / price + 1, most))
         first, second = (_smallest(side, levels) for side in sides)
-        count = min(levels, first.shape[1] + second.shape[1] - 2) + 1
-        lost: Array = price * np.arange(count)[None, :]
-        if conflict is None:
-            return np.asarray(self.costs(widest(first, second, levels), 2.0, lost).min(axis=1))
-        inside = first <= nearest[0], second <= nearest[1]
-        within = [np.where(i, U, -np.inf) for i, U in zip(inside, (first, second), strict=True)]
-        beyond = [np.where(i, -np.inf, U) for i, U in zip(inside, (first, second), strict=True)]
-        apart = np.maximum(widest(beyond[0], second, levels), widest(first, beyond[1], levels))
-        whole = self.costs(widest(within[0], within[1], levels), 2.0, lost)
-        others = self.costs(apart, 2.0, lost)
-        return np.minimum(others, conflict.beside(whole, lost)).min(axis=1)
+        return self.by_levels(self, (first, second), (nearest[0], nearest[1]), levels, conflict)
 
     def pairs(
         self,
@@ -190,6 +187,45 @@ class _Cells:
                 value = np.where(inside, conflict.beside(value, lost), value)
             found = np.minimum(found, value.min(axis=1))
         return found
+
+
+def cheapest_levels(
+    cells: Cells,
+    ends: tuple[Array, Array],
+    nearest: tuple[Array, Array],
+    levels: int,
+    conflict: ProvenConflict | None,
+) -> Array:
+    """Least cost (B,) over numbers of points of one price.
+
+    Parameters
+    ----------
+    ends : tuple of two arrays (B, any)
+        The smallest U of either class, upwards.
+    nearest : tuple of two arrays (B, 1)
+        The smallest U of the conflict's points of either class.
+    levels : int
+        The largest number of points that are given up.
+    """
+    price = cells.problem.price
+    assert price is not None
+    first, second = ends
+    count = min(levels, first.shape[1] + second.shape[1] - 2) + 1
+    lost: Array = price * np.arange(count)[None, :]
+    if conflict is None:
+        return np.asarray(cells.costs(widest(first, second, levels), 2.0, lost).min(axis=1))
+    inside = first <= nearest[0], second <= nearest[1]
+    within = [np.where(i, U, -np.inf) for i, U in zip(inside, ends, strict=True)]
+    beyond = [np.where(i, -np.inf, U) for i, U in zip(inside, ends, strict=True)]
+    apart = np.maximum(widest(beyond[0], second, levels), widest(first, beyond[1], levels))
+    whole = cells.costs(widest(within[0], within[1], levels), 2.0, lost)
+    others = cells.costs(apart, 2.0, lost)
+    return np.minimum(others, conflict.beside(whole, lost)).min(axis=1)
+
+
+Cheapest: TypeAlias = Callable[
+    [Cells, tuple[Array, Array], tuple[Array, Array], int, ProvenConflict | None], Array
+]
 
 
 def factors(problem: ConeProblem, centre: Array, half: Array, m: Array) -> tuple[Array, Array]:
@@ -239,14 +275,19 @@ def _smallest(U: Array, levels: int) -> Array:
 
 
 def widest(first: Array, second: Array, levels: int) -> Array:
-    """Largest first_a + second_b with a + b = k, for every k up to `levels` that has any."""
+    """Largest first_a + second_b with a + b = k, for every k up to `levels` that has any.
+
+    One rounded sum for each pair, and comparisons: in any order the doubles are the same.
+    """
     count = min(levels, first.shape[1] + second.shape[1] - 2) + 1
-    found = np.full((len(first), count), -np.inf)
-    for a in range(min(first.shape[1], count)):
-        part = second[:, : count - a]
-        place = found[:, a : a + part.shape[1]]
-        np.maximum(place, first[:, a : a + 1] + part, out=place)
-    return found
+    # Cells along the rows of memory: twice as quick as numbers of points.
+    across, along = np.ascontiguousarray(first.T), np.ascontiguousarray(second.T)
+    found, room = np.full((count, len(first)), -np.inf), np.empty((count, len(first)))
+    for a in range(min(len(across), count)):
+        part = along[: count - a]
+        place = found[a : a + len(part)]
+        np.maximum(place, np.add(part, across[a], out=room[: len(part)]), out=place)
+    return np.ascontiguousarray(found.T)
 
 
 def _sorted_with(U: Array, prices: Array) -> tuple[Array, Array]:

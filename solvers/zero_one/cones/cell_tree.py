@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
+from tightmargin.solvers.proofs.cones.cell_bounds import Cheapest, cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import (
     Caps,
     Conflict,
@@ -41,13 +41,15 @@ class CellTree:
         Least bound of a cell that cannot be halved.
     cells : int
         Bounded so far.
+    compiled_after : float
+        Products of points and cells after which numba does the same, with the same numbers.
     """
 
-    def __init__(self, problem: ConeProblem, target: float) -> None:
-        self.problem, self.target = problem, target
+    def __init__(self, problem: ConeProblem, target: float, compiled_after: float = np.inf) -> None:
+        self.problem, self.target, self.compiled_after = problem, target, compiled_after
         self.known: list[Conflict | Caps] = []
         self.proven: tuple[ProvenConflict | ProvenCaps, ...] = ()
-        self.numbered = 2 * problem.k
+        self.numbered, self.cells = 2 * problem.k, 0
         self.splits: list[tuple[Index, Index]] = []
         self.leaves = np.inf
         self.centre, self.half = faces(problem.k)
@@ -121,13 +123,25 @@ class CellTree:
     def _bounds(self, centre: Array, half: Array) -> Array:
         found = np.empty(len(centre))
         together = max(1, PRODUCTS // max(1, len(self.problem.prices)))
+        cheapest = self._cheapest()
         for start in range(0, len(centre), together):
             part = slice(start, start + together)
             near = half[part].max(initial=0.0) <= NEAR
             known = (*self.proven[:1], *self.proven[1:][-2:]) if near else ()
             ceiling = min(self.target, LARGEST)
-            found[part] = cell_bounds(self.problem, centre[part], half[part], ceiling, known)
+            found[part] = cell_bounds(
+                self.problem, centre[part], half[part], ceiling, known, cheapest
+            )
         return found
+
+    def _cheapest(self) -> Cheapest | None:
+        products = self.cells * len(self.problem.prices)
+        if products < self.compiled_after or not self.problem.band or self.problem.price is None:
+            return None
+        # numba is optional.
+        from tightmargin.solvers.zero_one.cones.compiled_levels import cheapest_levels
+
+        return cheapest_levels
 
     def _close(self) -> None:
         kept = self.bound < self.target

@@ -27,15 +27,16 @@ from tightmargin.solvers.zero_one.cones.from_models import by_cones, suits
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
 
 LONGEST = 200_000  # cells, which take the checker some minutes
+ROWS = {"zero_one_big_m": "margin", "zero_one_bilinear": "kept"}  # that keep a point
 
 
 def suits_a_file(origin: Origin) -> bool:
     """Whether cones prove a model that one row a point states."""
-    return origin.entry == "zero_one_big_m" and suits(origin)
+    return origin.entry in ROWS and suits(origin)
 
 
 def cone_document(case: Case, result: SolveResult, seconds: float | None) -> dict[str, Any]:
-    """The proof of a result of zero_one_big_m as it is built.
+    """The proof of a result of zero_one_big_m or zero_one_bilinear as it is built.
 
     Parameters
     ----------
@@ -94,9 +95,7 @@ def directed(case: Case, problem: ConeProblem, cover: ConeCover) -> dict[str, An
     b = None if of_b is None else int(form.columns.of(of_b)[0][0])
     if problem.given.penalised:
         columns.append(b)
-    rows = np.array(
-        [k for k, (component, _) in enumerate(form.rows.locations()) if component.name == "margin"]
-    )
+    rows = _rows(case)
     centre = np.r_[problem.centre, np.zeros(len(columns) - len(problem.centre))]
     conflicts = [
         {"points": known.points.tolist(), "multipliers": [text(a) for a in known.alpha.tolist()]}
@@ -108,7 +107,19 @@ def directed(case: Case, problem: ConeProblem, cover: ConeCover) -> dict[str, An
         "units": [text(value) for value in problem.units.tolist()],
         "centre": [text(value) for value in centre.tolist()],
         "intercept": b if problem.band else None,
-        "points": [[int(rows[i]), int(z[i])] for i in problem.order.tolist()],
+        "points": [[rows[i][0], int(z[i]), *rows[i][1:]] for i in problem.order.tolist()],
         "bits": "".join("1" if bit else "0" for bit in cover.bits.tolist()),
         "conflicts": conflicts,
     }
+
+
+def _rows(case: Case) -> list[list[Any]]:
+    """The row of each point, with its side where it is a quadratic one."""
+    form, origin = case.form, case.origin
+    assert origin is not None
+    name = ROWS[origin.entry]
+    if origin.entry == "zero_one_big_m":
+        places = enumerate(form.rows.locations())
+        return [[k] for k, (component, _) in places if component.name == name]
+    rows = enumerate(form.quadratic)
+    return [[k, "upper"] for k, row in rows if row.data.parent_component().name == name]

@@ -26,7 +26,8 @@ from tightmargin.solvers.proofs.cones.problem import cone_problem
 from tightmargin.solvers.zero_one.cones.incumbents import BestPlane, LeastCost
 from tightmargin.solvers.zero_one.cones.planes import Plane
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
-from tightmargin.solvers.zero_one.cones.search import checked_run, cone_search, search_cells
+from tightmargin.solvers.zero_one.cones.run import checked_run
+from tightmargin.solvers.zero_one.cones.search import cone_search, search_cells
 from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
 
 GAP = 1e-6

@@ -216,7 +216,7 @@ class File:
     """A document, decided."""
 
     def __init__(self, document: Any) -> None:
-        parts = "point ray cutoff curvature cones steps bound tree directions about"
+        parts = "point ray cutoff curvature cones steps bound tree directions directed about"
         keys(document, "schema model claim", parts)
         ask(document["schema"] == "tightmargin-proof/1", "another schema")
         self.load(document["model"])
@@ -370,10 +370,17 @@ class File:
         self.lower_end(document, lower)
 
     def lower_end(self, document: dict[str, Any], lower: Number | None) -> None:
-        ways = [document.get(word) for word in ("bound", "tree", "directions")]
+        ways = [document.get(word) for word in ("bound", "tree", "directions", "directed")]
         ask(sum(way is not None for way in ways) <= 1, "two proofs of the lower end")
-        bound, tree, directions = ways
-        if directions is not None:
+        bound, tree, directions, directed = ways
+        if directed is not None:
+            # It reads numbers as this file does.
+            from tests.solvers.proof_files.second_cones import Directed
+
+            ask(lower is not None, "cones prove a lower end")
+            assert lower is not None
+            Directed(self, directed, lower)
+        elif directions is not None:
             ask(lower is not None, "directions prove a lower end")
             assert lower is not None
             self.directions(directions, lower)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.solvers.proof_files import second_checker
 from tightmargin.solvers.plain_json import plain
 from tightmargin.solvers.proof_files.checker import ProofError, check, read
 from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
@@ -138,20 +139,27 @@ def test_what_is_no_conflict_is_refused() -> None:
 # --- proof files ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["free", "penalised", "none"])
+FILES = [(name, "zero_one_big_m") for name in ("free", "penalised", "none")]
+FILES += [("free", "zero_one_bilinear"), ("none", "zero_one_bilinear")]
+
+
+@pytest.fixture(scope="module", params=FILES, ids="-".join)
 def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The file of a model whose optimum enumeration knows."""
     path = tmp_path_factory.mktemp("cones") / "proof.json"
     data = tm.data.outlier_data("none", n=16, d=2, sigma=0.5, seed=2)
-    model = tm.zero_one_big_m(data, penalty=DEAR, big_m="derived", intercept=request.param)
+    intercept, entry = request.param
+    words = {"big_m": "derived"} if entry == "zero_one_big_m" else {}
+    model = getattr(tm, entry)(data, penalty=DEAR, intercept=intercept, **words)
     found = tm.solve(model, method="cone-search", proof=str(path))
     assert str(path) in found.message, plain(found.message)
-    exact = zero_one_enumeration(data, penalty=DEAR, intercept=request.param).objective
+    exact = zero_one_enumeration(data, penalty=DEAR, intercept=intercept).objective
     return read(str(Path(path))), exact
 
 
 def test_the_checker_proves_the_file_again(document: Any) -> None:
     proof = check(document[0])
+    assert second_checker.decides(document[0])
     assert proof.kind == "optimum"
     assert float(proof.lower) <= document[1] <= float(proof.upper) * (1 + 1e-12)
 
@@ -190,13 +198,39 @@ def changed(found: Any, rng: np.random.Generator) -> Any:
 def test_forged_files_are_refused_unless_they_are_true(document: Any) -> None:
     found, exact = document
     rng, refused = np.random.default_rng(0), 0
-    for _ in range(60):
+    for k in range(60):
+        forged = changed(found, rng)
         try:
-            proof = check(changed(found, rng))
+            proof = check(forged)
         except ProofError:
             refused += 1
+            assert k % 3 or not second_checker.decides(forged)
             continue
+        assert k % 3 or second_checker.decides(forged)
         assert proof.lower is not None
         assert float(proof.lower) <= exact * (1 + 1e-12)
     assert refused >= 30
     assert math.isfinite(exact)
+
+
+def test_a_quadratic_row_keeps_a_point_only_by_products_with_its_decision(document: Any) -> None:
+    found, _ = document
+    if not found["model"]["quadratic"]:
+        return
+    for change in ("another product", "another side", "no side", "another decision", "two sides"):
+        forged = copy.deepcopy(found)
+        point = forged["directed"]["points"][0]
+        row = forged["model"]["quadratic"][point[0]]
+        if change == "another product":
+            row["products"].append([1, 0, "0x1.0000000000000p-20"])
+        elif change == "another side":
+            point[2] = "lower"
+        elif change == "no side":
+            row["upper"] = None
+        elif change == "another decision":
+            point[1] = forged["directed"]["points"][1][1]
+        else:
+            point.append("upper")
+        assert not second_checker.decides(forged), change
+        with pytest.raises(ProofError):
+            check(forged)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pyomo.environ as pyo
@@ -65,6 +66,43 @@ def test_the_ramp_loss_is_that_of_enumeration() -> None:
             assert found.objective >= exact.bound * (1 - 1e-12), seed
             assert found.stop is StopReason.PROVEN, seed
     assert compared > 6
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_ties_and_copies_of_the_ramp_loss(intercept: str) -> None:
+    """On a grid, on a line, copied, and with one coordinate in common; truth is enumeration."""
+    compared = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(3, 7)), int(rng.integers(1, 3))
+        X = rng.integers(-2, 3, size=(n, d)).astype(float)
+        if seed % 4 == 1:
+            X = np.outer(rng.integers(-3, 4, size=n), rng.normal(size=d)) + rng.normal(size=d)
+        elif seed % 4 == 2:
+            X = rng.normal(size=(n, d))[rng.integers(n, size=n)]
+        elif seed % 4 == 3:
+            X = np.column_stack([rng.choice([-1.0, 1.0], size=n), rng.normal(size=n)])
+        y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+        data, C = TrainingData(X, y), float(10.0 ** rng.uniform(-1, 1))
+        exact = ramp_enumeration(data, C=C, intercept=intercept)
+        found = ramp_cone_search(data, C=C, intercept=intercept, cell_limit=50_000)
+        if exact is not None:
+            compared += found.stop is StopReason.PROVEN
+            assert found.bound <= exact.objective * (1 + 1e-12), seed
+            assert found.objective == pytest.approx(exact.objective, rel=2e-6), seed
+    assert compared >= 8
+
+
+def test_where_b_is_dear_the_optimum_is_found() -> None:
+    """Features of 1e7 beside a penalised intercept: centres of boxes cost more than the boxes."""
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        X, y = 1e7 * rng.normal(size=(9, 3)), np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
+        data, penalty = TrainingData(X, y), 2e-14
+        exact = zero_one_enumeration(data, penalty=penalty, intercept="penalised").objective
+        found = cone_search(data, penalty=penalty, intercept="penalised", cell_limit=50_000)
+        assert found.objective == pytest.approx(exact, rel=2e-6)
+        assert found.stop is StopReason.PROVEN
 
 
 def test_a_pair_in_one_place_costs_what_the_ramp_loss_says() -> None:
@@ -202,6 +240,44 @@ def test_auto_leaves_sizes_that_cones_refuse_to_others(size: float) -> None:
     tm.solve(model, time_limit=5)
 
 
+def test_what_cones_prove_is_kept_where_conflicts_end_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By a limit or by Ctrl-C: the better bound of the two, and the better hyperplane."""
+    data = tm.data.outlier_data("clustered", n=40, d=4, sigma=0.5, seed=1)
+    model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="penalised")
+    real, conflicts, cones = methods.by_cones, methods.conflict_search, []
+
+    def some_cells(*a: object, **b: object) -> object:
+        cones.append(real(*a, **b | {"cell_limit": 1000}))
+        return cones[-1]
+
+    told: list[object] = []
+
+    def interrupt(point: object) -> None:
+        told.append(point)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(methods, "by_cones", some_cells)
+    for words in ({"step_limit": 1}, {"progress": interrupt}):
+        changed = lambda *a, words=words, **b: conflicts(*a, **b | words)  # noqa: E731
+        monkeypatch.setattr(methods, "conflict_search", changed)
+        found = tm.solve(model, method="cones-then-conflicts")
+        first = cones.pop()
+        assert first.stop is StopReason.CELL_LIMIT
+        assert found.certificate.facts["stop"] != "proven"
+        assert found.objective <= first.objective * (1 + 1e-9)
+        assert found.interval[0] >= first.bound * (1 - 1e-9) > 0
+    # Ctrl-C in the cones is not taken for a limit: nothing else begins.
+    monkeypatch.setattr(methods, "conflict_search", None)
+    stopped = lambda *a, **b: real(*a, **b | {"cell_limit": 1000})  # noqa: E731
+    monkeypatch.setattr(
+        methods, "by_cones", lambda *a, **b: replace(stopped(*a, **b), stop=StopReason.INTERRUPTED)
+    )
+    assert tm.solve(model, method="cones-then-conflicts").certificate.facts["stop"] == "interrupted"
+
+
 def test_weighted_models_and_edits_are_proven() -> None:
     data = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=2)
     weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(20) % 3)
@@ -214,6 +290,18 @@ def test_weighted_models_and_edits_are_proven() -> None:
     edited = tm.solve(model, method="cone-search")
     assert edited.certificate.verdict.closed
     assert edited.objective > found.objective * (1 + 1e-6)
+
+
+def test_few_points_in_many_dimensions_are_left_to_conflicts_unless_they_are_weighted() -> None:
+    data = tm.data.outlier_data("clustered", n=10, d=6, sigma=0.5, seed=1)
+    weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(10) % 2)
+    engines = [
+        tm.solve(
+            tm.zero_one_big_m(points, penalty=200.0, big_m="derived", intercept="free")
+        ).certificate.facts["engine"]
+        for points in (data, weighted)
+    ]
+    assert engines == ["conflict-search", "cone-search"]
 
 
 def test_bad_input_names_the_argument() -> None:
