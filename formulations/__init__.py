@@ -72,6 +72,7 @@ from tightmargin.formulations.conic.sdp import conic_sdp_eliminated
 from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
 from tightmargin.formulations.conic.lift import conic_sdp_lift
+from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.formulations.multiclass.truncated_hinge import (
     multiclass_truncated,
@@ -99,6 +100,7 @@ from tightmargin.formulations.catalogue import (
     formulation,
 )
 from tightmargin.formulations.conic.hull import conic_hull
+from tightmargin.formulations.conic.rank_one.hull import rank_one_hull
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import psd
@@ -133,6 +135,7 @@ __all__ = [
     "conic_sdp_eliminated",
     "conic_sdp_lift",
     "conic_sdp_literal",
+    "conic_sdp_rank_one",
     "conic_sdp_strengthened",
     "deviance_svc",
     "equivalence",
@@ -167,6 +170,7 @@ __all__ = [
     "psd",
     "ramp_big_m",
     "ramp_relaxed",
+    "rank_one_hull",
     "reduced_hull_svc",
     "regularised_svc",
     "rsvm",

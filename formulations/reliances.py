@@ -42,7 +42,7 @@ from tightmargin.formulations.zero_one.slack_bounds_argument import STATED
 
 _SWITCHED = (*ZERO_ONE, *RAMP, *TRUNCATED)
 _BOXED = ("zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive")
-_OUTSIDE = ("conic_fixed", "conic_sdp_literal")
+_OUTSIDE = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
 _BOUNDED_SLACKS = ("conic_sdp_strengthened", "conic_sdp_lift")
 _MATRIX = "matrix_svc_bilinear"
 

@@ -421,6 +421,11 @@ FAMILIES: dict[str, Family] = {
     "conic_sdp_literal": Family(
         price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
     ),
+    # V_ij is of v_i v_j, without a unit, as T_i is.
+    "conic_sdp_rank_one": Family(
+        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices",
+        sizes=(6,),
+    ),
     # Equal in value to conic_sdp.
     "conic_sdp_eliminated": Family(
         price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"

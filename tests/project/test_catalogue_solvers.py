@@ -16,6 +16,7 @@ import pytest
 
 from tests.references import losses, matrix, multiclass, reference_solutions
 from tests.references.level_one_lift import derived_lift
+from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, ProblemClass
@@ -100,6 +101,10 @@ def rigorous_dual(data: TrainingData, mode: str) -> float:
 def sdp(data: TrainingData, mode: str) -> float:
     bound = BOUND_ON_B if mode == "free" else None
     return reference_solutions.theorem_2(data, mode, penalty=PENALTY, bound_on_b=bound).value
+
+
+def pairs_sdp(data: TrainingData, mode: str) -> float:
+    return rank_one_sdp(data, mode, PENALTY)
 
 
 def strengthened_sdp(data: TrainingData, mode: str) -> float:
@@ -222,6 +227,8 @@ TRIALS = {
     ),
     "conic_sdp": Trial(sdp, MIXED),
     "conic_sdp_literal": Trial(sdp, MIXED),
+    # A bound on b far from the weights costs the witness its last digits: test_rank_one.py has it.
+    "conic_sdp_rank_one": Trial(pairs_sdp, MIXED, FEW, ("penalised", "none")),
     "conic_sdp_eliminated": Trial(sdp, MIXED),
     "conic_sdp_strengthened": Trial(strengthened_sdp, MIXED | {"conflicts": "pairs"}),
     "conic_sdp_lift": Trial(

@@ -99,6 +99,13 @@ def lift(rng: np.random.Generator, data: Any, mode: str) -> Question:
     return replace(found, parameters=found.parameters | {"partners": "none"}, upper=True)
 
 
+def rank_one(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    found = without_m(rng, data, mode)
+    words: dict[str, Any] = {"partners": 1 + int(rng.integers(3)), "groups": [(0, data.n - 1)]}
+    words |= {"intercept_bound": "derived"} if mode == "free" else {}
+    return replace(found, parameters=found.parameters | words, upper=True)
+
+
 def strengthened(rng: np.random.Generator, data: Any, mode: str) -> Question:
     found = without_m(rng, data, mode)
     words = {"conflicts": str(rng.choice(["none", "pairs"]))}

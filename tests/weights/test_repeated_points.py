@@ -68,6 +68,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "conic_fixed": {"penalty": 0.3, "strengthening": "scaled"},
     "conic_sdp": {"penalty": 0.3},
     "conic_sdp_literal": {"penalty": 0.3},
+    "conic_sdp_rank_one": {"penalty": 0.3},
     "conic_sdp_budget": {"budget": 0.3},
     "conic_sdp_eliminated": {"penalty": 0.3},
     "conic_sdp_dual": {"penalty": 0.3},

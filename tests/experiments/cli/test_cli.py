@@ -233,6 +233,10 @@ TRIALS: dict[str, tuple[str, Any]] = {
         lambda: matrix.nuclear(OVERLAPPING, (1, 2), "free", RIDGE, 0.4),
     ),
     "conic_sdp_lift": (f"penalty={PENALTY} partners=none", lift),
+    "conic_sdp_rank_one": (
+        f"penalty={PENALTY} partners=none",
+        lambda: reference_solutions.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,
+    ),
     "conic_sdp_dual": (
         f"penalty={PENALTY}",
         lambda: -reference_solutions.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,

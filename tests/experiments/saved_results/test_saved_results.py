@@ -65,6 +65,7 @@ SETTINGS = {
     "conic_fixed": "penalty=1.3 strengthening=scaled",
     "conic_sdp": "penalty=1.3",
     "conic_sdp_literal": "penalty=1.3",
+    "conic_sdp_rank_one": "penalty=1.3 partners=1",
     "conic_sdp_eliminated": "penalty=1.3",
     "conic_sdp_strengthened": "penalty=1.3 conflicts=pairs",
     "conic_sdp_lift": "penalty=1.3 partners=2",

@@ -13,6 +13,7 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.conic.lift import conic_sdp_lift
+from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
 from tightmargin.formulations.conic.sdp import (
     conic_fixed,
     conic_sdp,
@@ -101,6 +102,7 @@ def relaxations(
         "strengthened SDP": solve(
             conic_sdp_strengthened(data, slack_bounds="derived", incumbent=incumbent, **common)
         ),
+        "pairs of points": solve(conic_sdp_rank_one(data, partners=2, **common, **bound)),
         "lift": solve(conic_sdp_lift(data, incumbent=incumbent, partners="none", **common)),
     }
     if mode != "free":

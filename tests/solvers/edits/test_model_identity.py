@@ -94,6 +94,9 @@ SUBJECTS = {
     ),
     "conic_sdp": Subject({"penalty": 1.3}, "w", ("penalty", 3.0), rows="hinge"),
     "conic_sdp_literal": Subject({"penalty": 1.3}, "w", ("penalty", 3.0), rows="split"),
+    "conic_sdp_rank_one": Subject(
+        {"penalty": 1.3, "partners": 1}, "w", ("penalty", 3.0), rows="split"
+    ),
     "conic_sdp_eliminated": Subject({"penalty": 1.3}, "w", ("penalty", 3.0), rows="hinge"),
     "conic_sdp_strengthened": Subject({"penalty": 1.3}, "w", None, rows="split"),
     "conic_sdp_lift": Subject({"penalty": 1.3, "partners": "none"}, "w", None, rows="split"),
