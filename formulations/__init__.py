@@ -58,9 +58,14 @@ from tightmargin.formulations.zero_one.logic_models import (
     zero_one_bilinear,
     zero_one_disjunctive,
 )
+from tightmargin.formulations.zero_one.disjunctive_hull import zero_one_disjunctive_relaxed
 from tightmargin.formulations.zero_one.ramp import (
     ramp_big_m,
     ramp_relaxed,
+)
+from tightmargin.formulations.zero_one.ramp_l1 import (
+    ramp_l1_big_m,
+    ramp_l1_relaxed,
 )
 from tightmargin.formulations.conic.sdp import (
     conic_fixed,
@@ -169,6 +174,8 @@ __all__ = [
     "orthonormal_reduction",
     "psd",
     "ramp_big_m",
+    "ramp_l1_big_m",
+    "ramp_l1_relaxed",
     "ramp_relaxed",
     "rank_one_hull",
     "reduced_hull_svc",
@@ -184,6 +191,7 @@ __all__ = [
     "zero_one_big_m",
     "zero_one_bilinear",
     "zero_one_disjunctive",
+    "zero_one_disjunctive_relaxed",
     "zero_one_hinge",
     "zero_one_kernel",
     "zero_one_relaxed",

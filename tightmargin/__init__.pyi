@@ -53,6 +53,8 @@ from .formulations import nu_svc as nu_svc
 from .formulations import nu_svc_dual as nu_svc_dual
 from .formulations import psd as psd
 from .formulations import ramp_big_m as ramp_big_m
+from .formulations import ramp_l1_big_m as ramp_l1_big_m
+from .formulations import ramp_l1_relaxed as ramp_l1_relaxed
 from .formulations import ramp_relaxed as ramp_relaxed
 from .formulations import rank_one_hull as rank_one_hull
 from .formulations import reduced_hull_svc as reduced_hull_svc
@@ -68,6 +70,7 @@ from .formulations import weighted_svc as weighted_svc
 from .formulations import zero_one_big_m as zero_one_big_m
 from .formulations import zero_one_bilinear as zero_one_bilinear
 from .formulations import zero_one_disjunctive as zero_one_disjunctive
+from .formulations import zero_one_disjunctive_relaxed as zero_one_disjunctive_relaxed
 from .formulations import zero_one_hinge as zero_one_hinge
 from .formulations import zero_one_kernel as zero_one_kernel
 from .formulations import zero_one_relaxed as zero_one_relaxed

@@ -15,7 +15,7 @@ from tightmargin.solvers.comparison.gap_table import Bound, order_tolerance
 
 STRENGTHENED, LIFT = "conic_sdp_strengthened", "conic_sdp_lift"
 SDPS = ("conic_sdp", "conic_sdp_literal", "conic_sdp_dual", "conic_sdp_eliminated")
-RANK_ONE = "conic_sdp_rank_one"
+RANK_ONE, CHOICES = "conic_sdp_rank_one", "zero_one_disjunctive_relaxed"
 BIG_M = ("zero_one_relaxed", "zero_one_hinge")
 ROOM = 1e-6  # the strengthened models make no side of a point narrower
 
@@ -53,7 +53,8 @@ def is_weaker(
     SDP, and fewer groups weaken it; the strengthened SDP has the rows of the
     SDP and, where its bounds are at most M, those of the big-M relaxation; wider bounds, fewer
     conflicts and no products weaken it; the lift has its rows without products. Rank-one rows are
-    neither weaker nor stronger than what is known of an optimum.
+    neither weaker nor stronger than what is known of an optimum. Of the hulls of choices that with
+    the norm inside is the stronger one.
 
     Parameters
     ----------
@@ -67,12 +68,19 @@ def is_weaker(
         return False
     if weak.entry in BIG_M:
         return _big_m_is_weaker(weak, strong, stated(weak), stated(strong))
+    if CHOICES in (weak.entry, strong.entry):
+        return _choices_are_weaker(weak, strong)
     if strong.entry in SDPS:
         return weak.entry == "conic_fixed"
     if strong.entry == RANK_ONE:
-        return weak.entry == "conic_fixed" or _rank_one_is_stronger(weak, strong)
-    if strong.entry not in (STRENGTHENED, LIFT):
-        return False
+        return _rank_one_is_stronger(weak, strong)
+    return strong.entry in (STRENGTHENED, LIFT) and _known_is_stronger(weak, strong, stated)
+
+
+def _known_is_stronger(
+    weak: Bound, strong: Bound, stated: Callable[[Bound], SlackBounds | None]
+) -> bool:
+    """Whether what is known of an optimum, with the rows of the SDP, contains a conic row."""
     if weak.entry == "conic_fixed":
         return True
     bounds = stated(strong)
@@ -84,8 +92,18 @@ def is_weaker(
     return own is not None and _has_rows_of(strong, weak) and _contains(own, bounds)
 
 
+def _choices_are_weaker(weak: Bound, strong: Bound) -> bool:
+    """Whether both are hulls of choices with one box, and the norm stands inside of the second."""
+    if weak.entry != strong.entry or weak.parameters.get("norm") != "objective":
+        return False
+    known = "incumbent" in weak.parameters and weak.parameters["incumbent"] is None
+    return known and strong.parameters.get("incumbent") is None and weak is not strong
+
+
 def _rank_one_is_stronger(weak: Bound, strong: Bound) -> bool:
     """Whether rank-one rows contain those of an SDP, or of fewer groups."""
+    if weak.entry == "conic_fixed":
+        return True
     if weak is strong or weak.entry not in (*SDPS, RANK_ONE):
         return False
     mine, theirs = weak.parameters, strong.parameters

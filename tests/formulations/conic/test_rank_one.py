@@ -200,6 +200,21 @@ def test_a_kernel_gives_the_value_of_its_points() -> None:
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
 
+@pytest.mark.parametrize(("seed", "n", "penalty", "above"), [(5, 7, 5.0, True), (1, 8, 0.5, False)])
+def test_neither_rank_one_rows_nor_what_is_known_of_an_optimum_is_always_above(
+    seed: int, n: int, penalty: float, above: bool
+) -> None:
+    data = points("overlapping", seed, n=n)
+    best = tm.solve(tm.zero_one_big_m(data, penalty=penalty, big_m="derived"))
+    known = np.asarray(best.values["w"]), float(best.values["b"])
+    rows = certified(conic_sdp_rank_one(data, penalty=penalty))
+    other = certified(
+        tm.conic_sdp_strengthened(data, penalty=penalty, conflicts="pairs", incumbent=known)
+    )
+    weak, strong = (other, rows) if above else (rows, other)
+    assert strong.bound > weak.objective * 1.01
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
