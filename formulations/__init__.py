@@ -58,9 +58,14 @@ from tightmargin.formulations.zero_one.logic_models import (
     zero_one_bilinear,
     zero_one_disjunctive,
 )
+from tightmargin.formulations.zero_one.disjunctive_hull import zero_one_disjunctive_relaxed
 from tightmargin.formulations.zero_one.ramp import (
     ramp_big_m,
     ramp_relaxed,
+)
+from tightmargin.formulations.zero_one.ramp_l1 import (
+    ramp_l1_big_m,
+    ramp_l1_relaxed,
 )
 from tightmargin.formulations.conic.sdp import (
     conic_fixed,
@@ -72,6 +77,7 @@ from tightmargin.formulations.conic.sdp import conic_sdp_eliminated
 from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
 from tightmargin.formulations.conic.lift import conic_sdp_lift
+from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.formulations.multiclass.truncated_hinge import (
     multiclass_truncated,
@@ -99,6 +105,7 @@ from tightmargin.formulations.catalogue import (
     formulation,
 )
 from tightmargin.formulations.conic.hull import conic_hull
+from tightmargin.formulations.conic.rank_one.hull import rank_one_hull
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import psd
@@ -133,6 +140,7 @@ __all__ = [
     "conic_sdp_eliminated",
     "conic_sdp_lift",
     "conic_sdp_literal",
+    "conic_sdp_rank_one",
     "conic_sdp_strengthened",
     "deviance_svc",
     "equivalence",
@@ -166,7 +174,10 @@ __all__ = [
     "orthonormal_reduction",
     "psd",
     "ramp_big_m",
+    "ramp_l1_big_m",
+    "ramp_l1_relaxed",
     "ramp_relaxed",
+    "rank_one_hull",
     "reduced_hull_svc",
     "regularised_svc",
     "rsvm",
@@ -180,6 +191,7 @@ __all__ = [
     "zero_one_big_m",
     "zero_one_bilinear",
     "zero_one_disjunctive",
+    "zero_one_disjunctive_relaxed",
     "zero_one_hinge",
     "zero_one_kernel",
     "zero_one_relaxed",

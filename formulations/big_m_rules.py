@@ -21,11 +21,16 @@ from tightmargin.formulations.zero_one.big_m import (
     ramp_big_m_below,
     ramp_big_m_everywhere,
 )
+from tightmargin.formulations.zero_one.ramp_l1 import (
+    ramp_l1_big_m_below,
+    ramp_l1_big_m_everywhere,
+)
 
 __all__ = ["BigM", "BigMRule", "big_m_rule"]
 
 ZERO_ONE = ("zero_one_big_m", "zero_one_relaxed", "zero_one_hinge")
 RAMP = ("ramp_big_m", "ramp_relaxed")
+RAMP_L1 = ("ramp_l1_big_m", "ramp_l1_relaxed")
 TRUNCATED = ("multiclass_truncated", "multiclass_truncated_relaxed")
 
 
@@ -73,6 +78,14 @@ def big_m_rule(origin: Origin) -> BigMRule | None:
             "margin",
             lambda value: ramp_big_m_everywhere(*of_ramp, value),
             lambda value: ramp_big_m_below(*of_ramp, value).values,
+            p["intercept"] == "free",
+        )
+    if origin.entry in RAMP_L1:
+        of_sizes = data, p["C"], p["intercept"]
+        return BigMRule(
+            "margin",
+            lambda value: ramp_l1_big_m_everywhere(*of_sizes, value),
+            lambda value: ramp_l1_big_m_below(*of_sizes, value),
             p["intercept"] == "free",
         )
     if origin.entry in TRUNCATED:

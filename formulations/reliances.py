@@ -12,9 +12,11 @@ every point   A point of the source problem with objective at most V satisfies i
                       them is kept, hence  1 - u_i <= R_i sqrt(V - penalty)
                   ramp loss, likewise: z_i = 1 pays 2 C whatever xi_i is, hence
                       1 - u_i - xi_i <= 1 + ||x~_i|| sqrt(2 (V - 2 C))
+                  with the l1 norm  1 - u_i - xi_i <= 1 + max_j |x~_ij| (V - 2 C)
                   truncated loss, likewise (multiclass/big_m.py); but the violation v_i costs
                       nothing, and the statement is about the smallest one
-                  bounds of w (and of b, penalised) of zero_one_bilinear, _kernel and _disjunctive:
+                  bounds of w (and of b, penalised) of zero_one_bilinear, _kernel and _disjunctive,
+                  and of t of zero_one_disjunctive_relaxed:
                       ||w||^2 <= V; of w and V of matrix_svc_bilinear: ridge/2 ||B||^2 <= V
 some optimum  Points may be exchanged for it: it says nothing about a model in which the exchange
               may not be made, and holds for no edit at all.
@@ -34,15 +36,17 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.big_m_rules import RAMP, TRUNCATED, ZERO_ONE, big_m_rule
+from tightmargin.formulations.big_m_rules import RAMP, RAMP_L1, TRUNCATED, ZERO_ONE, big_m_rule
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import STATED
 
-_SWITCHED = (*ZERO_ONE, *RAMP, *TRUNCATED)
-_BOXED = ("zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive")
-_OUTSIDE = ("conic_fixed", "conic_sdp_literal")
+_SWITCHED = (*ZERO_ONE, *RAMP, *RAMP_L1, *TRUNCATED)
+_BOXED = (
+    "zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive", "zero_one_disjunctive_relaxed",
+)  # fmt: skip
+_OUTSIDE = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
 _BOUNDED_SLACKS = ("conic_sdp_strengthened", "conic_sdp_lift")
 _MATRIX = "matrix_svc_bilinear"
 

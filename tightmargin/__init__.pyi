@@ -22,6 +22,7 @@ from .formulations import conic_sdp_dual as conic_sdp_dual
 from .formulations import conic_sdp_eliminated as conic_sdp_eliminated
 from .formulations import conic_sdp_lift as conic_sdp_lift
 from .formulations import conic_sdp_literal as conic_sdp_literal
+from .formulations import conic_sdp_rank_one as conic_sdp_rank_one
 from .formulations import conic_sdp_strengthened as conic_sdp_strengthened
 from .formulations import deviance_svc as deviance_svc
 from .formulations import extended_nu_svc as extended_nu_svc
@@ -52,7 +53,10 @@ from .formulations import nu_svc as nu_svc
 from .formulations import nu_svc_dual as nu_svc_dual
 from .formulations import psd as psd
 from .formulations import ramp_big_m as ramp_big_m
+from .formulations import ramp_l1_big_m as ramp_l1_big_m
+from .formulations import ramp_l1_relaxed as ramp_l1_relaxed
 from .formulations import ramp_relaxed as ramp_relaxed
+from .formulations import rank_one_hull as rank_one_hull
 from .formulations import reduced_hull_svc as reduced_hull_svc
 from .formulations import regularised_svc as regularised_svc
 from .formulations import rsvm as rsvm
@@ -66,6 +70,7 @@ from .formulations import weighted_svc as weighted_svc
 from .formulations import zero_one_big_m as zero_one_big_m
 from .formulations import zero_one_bilinear as zero_one_bilinear
 from .formulations import zero_one_disjunctive as zero_one_disjunctive
+from .formulations import zero_one_disjunctive_relaxed as zero_one_disjunctive_relaxed
 from .formulations import zero_one_hinge as zero_one_hinge
 from .formulations import zero_one_kernel as zero_one_kernel
 from .formulations import zero_one_relaxed as zero_one_relaxed

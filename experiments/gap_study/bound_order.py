@@ -15,6 +15,7 @@ from tightmargin.solvers.comparison.gap_table import Bound, order_tolerance
 
 STRENGTHENED, LIFT = "conic_sdp_strengthened", "conic_sdp_lift"
 SDPS = ("conic_sdp", "conic_sdp_literal", "conic_sdp_dual", "conic_sdp_eliminated")
+RANK_ONE, CHOICES = "conic_sdp_rank_one", "zero_one_disjunctive_relaxed"
 BIG_M = ("zero_one_relaxed", "zero_one_hinge")
 ROOM = 1e-6  # the strengthened models make no side of a point narrower
 
@@ -48,9 +49,12 @@ def is_weaker(
     """Whether theory puts the first relaxation below the second, on the same data.
 
     A larger M weakens; the hinge loss drops z <= 1 from the big-M relaxation; a fixed
-    strengthening is one of those the SDP chooses from; the strengthened SDP has the rows of the
+    strengthening is one of those the SDP chooses from; the SDP of rank-one rows has those of the
+    SDP, and fewer groups weaken it; the strengthened SDP has the rows of the
     SDP and, where its bounds are at most M, those of the big-M relaxation; wider bounds, fewer
-    conflicts and no products weaken it; the lift has its rows without products.
+    conflicts and no products weaken it; the lift has its rows without products. Rank-one rows are
+    neither weaker nor stronger than what is known of an optimum. Of the hulls of choices that with
+    the norm inside is the stronger one.
 
     Parameters
     ----------
@@ -64,10 +68,19 @@ def is_weaker(
         return False
     if weak.entry in BIG_M:
         return _big_m_is_weaker(weak, strong, stated(weak), stated(strong))
+    if CHOICES in (weak.entry, strong.entry):
+        return _choices_are_weaker(weak, strong)
     if strong.entry in SDPS:
         return weak.entry == "conic_fixed"
-    if strong.entry not in (STRENGTHENED, LIFT):
-        return False
+    if strong.entry == RANK_ONE:
+        return _rank_one_is_stronger(weak, strong)
+    return strong.entry in (STRENGTHENED, LIFT) and _known_is_stronger(weak, strong, stated)
+
+
+def _known_is_stronger(
+    weak: Bound, strong: Bound, stated: Callable[[Bound], SlackBounds | None]
+) -> bool:
+    """Whether what is known of an optimum, with the rows of the SDP, contains a conic row."""
     if weak.entry == "conic_fixed":
         return True
     bounds = stated(strong)
@@ -77,6 +90,39 @@ def is_weaker(
         return False
     own = stated(weak)
     return own is not None and _has_rows_of(strong, weak) and _contains(own, bounds)
+
+
+def _choices_are_weaker(weak: Bound, strong: Bound) -> bool:
+    """Whether both are hulls of choices with one box, and the norm stands inside of the second."""
+    if weak.entry != strong.entry or weak.parameters.get("norm") != "objective":
+        return False
+    known = "incumbent" in weak.parameters and weak.parameters["incumbent"] is None
+    return known and strong.parameters.get("incumbent") is None and weak is not strong
+
+
+def _rank_one_is_stronger(weak: Bound, strong: Bound) -> bool:
+    """Whether rank-one rows contain those of an SDP, or of fewer groups."""
+    if weak.entry == "conic_fixed":
+        return True
+    if weak is strong or weak.entry not in (*SDPS, RANK_ONE):
+        return False
+    mine, theirs = weak.parameters, strong.parameters
+    wide, narrow = mine.get("intercept_bound"), theirs.get("intercept_bound")
+    if isinstance(wide, int | float) and isinstance(narrow, int | float):
+        if wide < narrow:
+            return False
+    elif wide != narrow:
+        return False
+    if weak.entry != RANK_ONE:
+        return True
+    pairs = mine.get("partners") == theirs.get("partners")
+    pairs = pairs or mine.get("partners") == "none" or theirs.get("partners") == "all"
+    sides = mine.get("sides") in ("violated", theirs.get("sides"))
+    return pairs and sides and _sets(weak) <= _sets(strong)
+
+
+def _sets(row: Bound) -> set[frozenset[int]]:
+    return {frozenset(group) for group in row.parameters.get("groups", ())}
 
 
 def _has_rows_of(strong: Bound, weak: Bound) -> bool:

@@ -27,6 +27,7 @@ from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_s
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
+PARTNERS = 4  # of each point: all pairs say little more, and their number is a square
 Hyperplane = tuple[Any, float]
 Known = tuple[Hyperplane, SlackBounds]
 
@@ -115,13 +116,20 @@ def _strengthened(label: str, need: Need, **parameters: str) -> Rung:
     return Rung("conic_sdp_strengthened", parameters, label, need, _no_points)
 
 
+def _choices(label: str, **parameters: str) -> Rung:
+    return Rung("zero_one_disjunctive_relaxed", parameters, label, reason_to_skip=_no_points)
+
+
 LADDER = (
     Rung("zero_one_relaxed", {"big_m": 1000}, "big-M, M = 1000"),
     Rung("zero_one_relaxed", {"big_m": "derived"}, "big-M, derived M"),
     Rung("conic_fixed", {"strengthening": "equal"}, "conic, gamma equal"),
     Rung("conic_fixed", {"strengthening": "inverse_norm"}, "conic, gamma by norm"),
     Rung("conic_fixed", {"strengthening": "scaled"}, "conic, gamma scaled"),
+    _choices("choices, linear hull", norm="objective"),
+    _choices("choices, exact hull"),
     Rung("conic_sdp", {}, "SDP"),
+    Rung("conic_sdp_rank_one", {"partners": PARTNERS}, "SDP, rank-one rows"),
     _strengthened("SDP, secant and norm", _closed),
     _strengthened("+ pair conflicts", _closed, conflicts="pairs"),
     _strengthened("+ larger conflicts", _with_conflicts, conflicts="pairs"),
@@ -129,6 +137,13 @@ LADDER = (
     Rung("conic_sdp_lift", {"conflicts": "pairs"}, "level-1 lift", _small, _many_points),
     Rung("zero_one_relaxed", {"big_m": "derived"}, "big-M, tightened M", _tightened, _no_points),
     _strengthened("SDP, tightened bounds", _tightened, conflicts="pairs"),
+)
+
+
+# Of the ramp loss with the l1 norm, whose exact problem is ramp_l1_big_m.
+RAMP_L1_LADDER = (
+    Rung("ramp_l1_relaxed", {"big_m": 1000}, "big-M, M = 1000"),
+    Rung("ramp_l1_relaxed", {"big_m": "derived"}, "big-M, derived M"),
 )
 
 
@@ -146,7 +161,7 @@ def whole_ladder(settings: Mapping[str, Any]) -> tuple[Rung, ...]:
 def _for_free_intercept(rung: Rung) -> Rung:
     if rung.formulation == "conic_fixed":
         return replace(rung, reason_to_skip=_worthless)
-    if rung.formulation == "conic_sdp":
+    if rung.formulation in ("conic_sdp", "conic_sdp_rank_one"):
         return replace(rung, parameters={"intercept_bound": "derived", **rung.parameters})
     return rung
 

@@ -247,7 +247,7 @@ def _refuse_other_solver(rung: Rung, solver: str) -> None:
 # Hyperparameters that say how a problem is written down, not which problem it is.
 _WRITING = (
     "big_m", "incumbent", "strengthening", "intercept_bound", "transformation", "both_sides",
-    "slack_bounds", "conflicts", "products", "partners",
+    "slack_bounds", "conflicts", "products", "partners", "groups", "sides", "norm",
 )  # fmt: skip
 # b without a price costs no more than b with one, and b = 0 is one of its values: a problem
 # bounds those after it from below.

@@ -153,7 +153,7 @@ def check_sdp(origin: Origin, values: Values) -> PaperCheck:
     points, W, v, T = _lifted(origin, values)
     ratio = _ratio(v, T)
     z, prices = ratio * np.maximum(v, 0.0), origin.data.prices(penalty)
-    unproven = _unproven_bound(origin)
+    unproven = intercept_doubt(origin)
     bound_on_b = _bound_on_b(origin)
     proof = strengthening_bound(
         points,
@@ -183,7 +183,7 @@ def check_eliminated(origin: Origin, values: Values) -> PaperCheck:
     return replace(found, repaired={**found.repaired, "quotients.value": found.repaired["z"]})
 
 
-def _unproven_bound(origin: Origin) -> str:
+def intercept_doubt(origin: Origin) -> str:
     """Why a stated intercept_bound may cut the 0-1 optimum off, or an empty string."""
     stated = _bound_on_b(origin)
     if stated is None:

@@ -131,7 +131,7 @@ def lift_of(
     """Points, pairs and bounds of the rows; `partners` as in lift.py."""
     bounds = _settled(bounds)
     undecided = np.flatnonzero(~(bounds.kept | bounds.violated))
-    crossed = _crossed(data.X[undecided], partners)
+    crossed = partner_pairs(data.X[undecided], partners)
     return Lift(data, bounds, penalty, intercept, bounds.conflicts, crossed)
 
 
@@ -148,8 +148,8 @@ def _settled(bounds: SlackBounds) -> SlackBounds:
     return replace(bounds, lower=lower, conflicts=open_sets)
 
 
-def _crossed(X: Array, partners: int | str) -> tuple[Index, Index]:
-    """Pairs of points that are partners, first < second."""
+def partner_pairs(X: Array, partners: int | str) -> tuple[Index, Index]:
+    """Pairs of points that are partners, first < second: all, none, or some nearest of each."""
     words = ("all", "none")
     whole = isinstance(partners, int | np.integer) and not isinstance(partners, bool)
     if not (partners in words if isinstance(partners, str) else whole and partners >= 1):

@@ -132,18 +132,19 @@ def big_m_everywhere(data: TrainingData, cost: float, intercept: str, value: flo
     some point k of it is kept at each of these points, and 1 - u_i <= ||w|| ||x_k - x_i||.
     """
     values = big_m_below(data, cost, intercept, value).values
-    return _where_one_is_kept(data, values, intercept, value, cost)
+    return where_one_is_kept(data, values, intercept, value, cost)
 
 
 def ramp_big_m_everywhere(data: TrainingData, cost: float, intercept: str, value: float) -> Array:
     """The same for the ramp loss, where a point that is given up pays 2 C."""
     values = ramp_big_m_below(data, cost, intercept, value).values
-    return _where_one_is_kept(data, values, intercept, value, 2 * cost)
+    return where_one_is_kept(data, values, intercept, value, 2 * cost)
 
 
-def _where_one_is_kept(
+def where_one_is_kept(
     data: TrainingData, values: Array, intercept: str, value: float, paid: float
 ) -> Array:
+    """M_i, infinite with a free intercept where the class of i may be given up for `paid` each."""
     if intercept != "free":
         return values
     negative, positive_mass = data.masses
@@ -269,17 +270,17 @@ def _outward(values: Array, reason: str, known: float) -> BigM:
 
 
 @lru_cache(maxsize=4)
-def same_class_reach(data: TrainingData) -> Array:
+def same_class_reach(data: TrainingData, metric: str = "euclidean") -> Array:
     """Distance from each point to the farthest point of its own class, (n,).
 
-    O(n^2) time and O(n) memory; 0 for the only point of a class.
+    O(n^2) time and O(n) memory; 0 for the only point of a class. `metric` is a word of scipy's.
     """
     reach = np.zeros(data.n)
     for label in (-1.0, 1.0):
         rows = np.flatnonzero(data.y == label)
         points = data.factor[rows]
         for part in _slices(len(rows)):
-            reach[rows[part]] = cdist(points[part], points).max(axis=1)
+            reach[rows[part]] = cdist(points[part], points, metric).max(axis=1)
     reach.setflags(write=False)
     return reach
 

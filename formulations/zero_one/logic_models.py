@@ -107,7 +107,7 @@ def bilinear_model(
     add_parameter(m, "penalty", positive("penalty", penalty))
     bound_hyperplane(m, data, intercept, incumbent)
     m.z = ArrayVar(m.I, within=pyo.Binary)
-    slack = [1 - _score(m, data, i) for i in m.I]
+    slack = [1 - point_score(m, data, i) for i in m.I]
     m.kept = rows_by_index(m.I, lambda i: slack[i] * (1 - m.z[i]) <= 0)
     if both_sides:
         m.violated = rows_by_index(m.I, lambda i: slack[i] * m.z[i] >= 0)
@@ -163,8 +163,8 @@ def zero_one_disjunctive(
     bound_hyperplane(m, data, intercept, incumbent)
     m.keep, m.drop = Disjunct(m.I), Disjunct(m.I)
     for i in m.I:
-        m.keep[i].margin = pyo.Constraint(expr=_score(m, data, i) >= 1)
-    m.choice = Disjunction(m.I, rule=_choice)
+        m.keep[i].margin = pyo.Constraint(expr=point_score(m, data, i) >= 1)
+    m.choice = Disjunction(m.I, rule=either)
     dropped = pyo.quicksum(_price(data, i) * m.drop[i].binary_indicator_var for i in m.I)
     m.objective = pyo.Objective(expr=squared_norm(m, intercept) + m.penalty * dropped)
     return m
@@ -174,11 +174,13 @@ def _price(data: TrainingData | GramData, i: int) -> float:
     return 1 if data.weights is None else float(data.weights[i])
 
 
-def _choice(m: pyo.ConcreteModel, i: int) -> list[Disjunct]:
+def either(m: pyo.ConcreteModel, i: int) -> list[Disjunct]:
+    """The two disjuncts of a point."""
     return [m.keep[i], m.drop[i]]
 
 
-def _score(m: pyo.ConcreteModel, data: TrainingData | GramData, i: int) -> pyo.Expression:
+def point_score(m: pyo.ConcreteModel, data: TrainingData | GramData, i: int) -> pyo.Expression:
+    """u_i = y_i (<w, x_i> + b)."""
     return sum(a * x for a, x in zip(*_row(m, data, i), strict=True))
 
 

@@ -49,6 +49,7 @@ PRICES: dict[str, dict[str, Any]] = {
     "conic_sdp": {"penalty": 1.0}, "conic_sdp_literal": {"penalty": 1.0},
     "conic_sdp_dual": {"penalty": 1.0}, "conic_sdp_eliminated": {"penalty": 1.0},
     "conic_sdp_budget": {"budget": 0.25},
+    "conic_sdp_rank_one": {"penalty": 1.0, "partners": 1},
     "regularised_svc": {"loss": "squared_hinge", "price": 0.1}, "deviance_svc": {"price": 0.1},
     "hinge_power_svc": {"penalty": 1.0, "exponent": 1.5},
 }  # fmt: skip

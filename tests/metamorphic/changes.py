@@ -186,6 +186,8 @@ class Kind:
         Whether it holds for a free intercept that has a bound of its own, |b| <= intercept_bound.
     dependent : bool
         Whether the features are affinely dependent afterwards.
+    turning : bool
+        Whether it turns the features, or splits one so that the length of w is kept.
     few : int or None
         Number of points to begin with in mixed-integer entries, when not the family's own.
     """
@@ -194,18 +196,19 @@ class Kind:
     intercepts: tuple[str, ...] = ("free", "penalised", "none")
     bounded: bool = True
     dependent: bool = False
+    turning: bool = False
     few: int | None = None
 
 
 KINDS: dict[str, Kind] = {
     "rows in another order": Kind(permuted),
     "labels flipped": Kind(flipped),
-    "points rotated": Kind(rotated),
+    "points rotated": Kind(rotated, turning=True),
     # A price or a bound on b is one on where the origin lies; see test_translations.py.
     "points translated": Kind(translated, intercepts=("free",), bounded=False),
     "points twice": Kind(points_twice, few=4),
     "a column of zeros": Kind(zero_column, dependent=True),
-    "a column twice": Kind(column_twice, dependent=True),
+    "a column twice": Kind(column_twice, dependent=True, turning=True),
     "points scaled": Kind(scaled, intercepts=UNPRICED),
 }
 
@@ -213,6 +216,8 @@ KINDS: dict[str, Kind] = {
 def modes(name: str, kind: str) -> tuple[str, ...]:
     """Modes of the intercept in which a relation holds for an entry."""
     family, change = FAMILIES[name], KINDS[kind]
+    if family.axes and change.turning:
+        return ()
     bound = family.least == "prices"
     return tuple(
         mode

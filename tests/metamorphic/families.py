@@ -62,6 +62,8 @@ class Family:
         The optimum is minus that of a minimisation.
     dependent : bool
         Whether features that are affinely dependent are taken.
+    axes : bool
+        Whether the optimum depends on the axes: features may not be turned, nor one be split.
     sizes : tuple of int
         Numbers of points.
     proof : str
@@ -85,6 +87,7 @@ class Family:
     least: str = "hyperplane"
     dual: bool = False
     dependent: bool = True
+    axes: bool = False
     sizes: tuple[int, ...] = (6, 8)
     proof: str = "certified"
 
@@ -211,6 +214,11 @@ def cost_and_big_m(rng: np.random.Generator, data: TrainingData, mode: str) -> d
 
 def cost_and_derived(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     return {"C": float(rng.uniform(0.1, 1)), "big_m": "derived"}
+
+
+def cost_and_near_m(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """Small enough that the l1 norm pays for a w other than 0."""
+    return {"C": float(rng.uniform(3, 6)), "big_m": rng.uniform(4, 6, data.n)}
 
 
 def price_and_strengthening(
@@ -407,6 +415,18 @@ FAMILIES: dict[str, Family] = {
         cost_and_big_m, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.ramp_relaxed,
         curvature=0.5,
     ),
+    # ||w||_1 + C sum min(2, xi_i): linear in c.
+    "ramp_l1_big_m": Family(
+        cost_and_derived, -1, -1, 0, {"C": -1}, {"C": 0.5}, sizes=(6,), axes=True,
+    ),
+    "ramp_l1_relaxed": Family(
+        cost_and_near_m, -1, -1, 0, {"C": -1}, {"C": 0.5}, axes=True,
+    ),
+    # The box of (w, b) has sides that go with 1 / c, and axes.
+    "zero_one_disjunctive_relaxed": Family(
+        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, sizes=(6,), least="prices",
+        axes=True,
+    ),
     # Loss 2 sqrt(penalty gamma) v - gamma v^2 of v = 1 - u: falls by c^2 with both prices.
     "conic_fixed": Family(
         price_and_strengthening, -2, -1, 0, {"penalty": -2, "strengthening": -2},
@@ -420,6 +440,11 @@ FAMILIES: dict[str, Family] = {
     # Equal in value to conic_sdp.
     "conic_sdp_literal": Family(
         price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
+    ),
+    # V_ij is of v_i v_j, without a unit, as T_i is.
+    "conic_sdp_rank_one": Family(
+        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices",
+        sizes=(6,),
     ),
     # Equal in value to conic_sdp.
     "conic_sdp_eliminated": Family(

@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 
 from tests.references import losses, matrix, multiclass, reference_solutions
+from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.level_one_lift import derived_lift
+from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
+from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, ProblemClass
@@ -100,6 +103,10 @@ def rigorous_dual(data: TrainingData, mode: str) -> float:
 def sdp(data: TrainingData, mode: str) -> float:
     bound = BOUND_ON_B if mode == "free" else None
     return reference_solutions.theorem_2(data, mode, penalty=PENALTY, bound_on_b=bound).value
+
+
+def pairs_sdp(data: TrainingData, mode: str) -> float:
+    return rank_one_sdp(data, mode, PENALTY)
 
 
 def strengthened_sdp(data: TrainingData, mode: str) -> float:
@@ -213,6 +220,13 @@ TRIALS = {
         lambda d, m: reference_solutions.ramp_relaxation(d, m, C, 2 * BIG_M),
         {"C": C, "big_m": 2 * BIG_M},
     ),
+    "ramp_l1_big_m": Trial(
+        lambda d, m: ramp_l1_optimum(d, m, C), {"C": C, "big_m": "derived"}, FEW
+    ),
+    "ramp_l1_relaxed": Trial(
+        lambda d, m: ramp_l1_relaxation(d, m, C, 25.0), {"C": C, "big_m": 25.0}
+    ),
+    "zero_one_disjunctive_relaxed": Trial(lambda d, m: disjunctive_hull(d, m, PENALTY), MIXED, FEW),
     "conic_fixed": Trial(
         lambda d, m: reference_solutions.fixed_strengthening(
             d, m, PENALTY, equal_strengthening(d, m)
@@ -222,6 +236,8 @@ TRIALS = {
     ),
     "conic_sdp": Trial(sdp, MIXED),
     "conic_sdp_literal": Trial(sdp, MIXED),
+    # A bound on b far from the weights costs the witness its last digits: test_rank_one.py has it.
+    "conic_sdp_rank_one": Trial(pairs_sdp, MIXED, FEW, ("penalised", "none")),
     "conic_sdp_eliminated": Trial(sdp, MIXED),
     "conic_sdp_strengthened": Trial(strengthened_sdp, MIXED | {"conflicts": "pairs"}),
     "conic_sdp_lift": Trial(

@@ -22,7 +22,8 @@ from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bound
 FORMULAS = formulas()
 # Shown but not evaluated: a disjunction has no slack, the lift has a dozen moments a pair, and
 # matrices of several classes have a row of their own for each class.
-SHOWN_ONLY = {"zero_one_disjunctive", "conic_sdp_lift",
+SHOWN_ONLY = {"zero_one_disjunctive", "conic_sdp_lift", "conic_sdp_rank_one",
+              "ramp_l1_big_m", "ramp_l1_relaxed", "zero_one_disjunctive_relaxed",
               "multiclass_matrix_projection", "multiclass_matrix_nuclear"}  # fmt: skip
 WEIGHTS = {"c_svc": (2.5, 0.75), "c_svc_dual": (2.5, 0.75)}
 CLASS_WEIGHTS = (0.5, 2.0, 1.25)

@@ -392,7 +392,7 @@ def test_no_builder_takes_an_array_with_one_bad_entry(word: str, bad: float, pla
 
 
 # Rows are derived from the penalty: a new one needs a new model, and nothing can be set in place.
-REBUILT = ("conic_sdp_strengthened", "conic_sdp_lift")
+REBUILT = ("conic_sdp_strengthened", "conic_sdp_lift", "zero_one_disjunctive_relaxed")
 
 
 @pytest.mark.parametrize("bad", [NAN, INF, -1.0, 0.0])

@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.references import matrix as matrices
 from tests.references import multiclass, reference_solutions
+from tests.references import ramp_l1 as l1
 from tests.soundness import exact
 from tests.soundness.questions import BOUND_ON_B, NoWitnessError, Question, one_of
 
@@ -50,6 +51,24 @@ def ramp_relaxed(rng: np.random.Generator, data: Any, mode: str) -> Question:
     C, M = one_of(rng, 0.25, 1.0, 4.0), one_of(rng, 4.0, 20.0)
     value = lambda: reference_solutions.ramp_relaxation(data, mode, C, M)  # noqa: E731
     return Question({"C": C, "big_m": M * np.ones(data.n)}, value, {"C": -2}, -2)
+
+
+def ramp_l1(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    C = one_of(rng, 0.25, 1.0, 4.0)
+    value = lambda: l1.ramp_l1_optimum(data, mode, C)  # noqa: E731
+    return Question({"C": C, "big_m": "derived"}, value, {"C": -1}, -1)
+
+
+def ramp_l1_relaxed(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    C, M = one_of(rng, 0.25, 1.0, 4.0), one_of(rng, 4.0, 20.0)
+    value = lambda: l1.ramp_l1_relaxation(data, mode, C, M)  # noqa: E731
+    return Question({"C": C, "big_m": M * np.ones(data.n)}, value, {"C": -1}, -1)
+
+
+def hull_of_choices(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    found = without_m(rng, data, mode)
+    words = {"norm": str(rng.choice(["disjuncts", "objective"]))}
+    return replace(found, parameters=found.parameters | words, upper=True)
 
 
 def sdp(rng: np.random.Generator, data: Any, mode: str) -> Question:
@@ -97,6 +116,13 @@ def without_m(rng: np.random.Generator, data: Any, mode: str) -> Question:
 def lift(rng: np.random.Generator, data: Any, mode: str) -> Question:
     found = without_m(rng, data, mode)
     return replace(found, parameters=found.parameters | {"partners": "none"}, upper=True)
+
+
+def rank_one(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    found = without_m(rng, data, mode)
+    words: dict[str, Any] = {"partners": 1 + int(rng.integers(3)), "groups": [(0, data.n - 1)]}
+    words |= {"intercept_bound": "derived"} if mode == "free" else {}
+    return replace(found, parameters=found.parameters | words, upper=True)
 
 
 def strengthened(rng: np.random.Generator, data: Any, mode: str) -> Question:

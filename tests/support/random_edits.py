@@ -21,7 +21,7 @@ LARGE_M = 500.0
 FAMILIES = {
     "zero_one_big_m": (
         "zero_one_relaxed", "zero_one_hinge", "conic_sdp", "conic_sdp_literal", "conic_fixed",
-        "conic_sdp_strengthened", "zero_one_bilinear",
+        "conic_sdp_strengthened", "conic_sdp_rank_one", "zero_one_bilinear",
     ),
     "ramp_big_m": ("ramp_relaxed",),
     "multiclass_truncated": ("multiclass_truncated_relaxed",),

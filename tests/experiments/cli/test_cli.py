@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import tightmargin
-from tests.references import losses, matrix, multiclass, reference_solutions
+from tests.references import losses, matrix, multiclass, ramp_l1, reference_solutions
+from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.level_one_lift import derived_lift
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tests.support.command_line import ROOT, finish, run, start, write_csv
@@ -63,6 +64,11 @@ def strengthened_sdp() -> float:
     known = reference_solutions.zero_one_optimum(OVERLAPPING, "penalised", PENALTY)
     limits = closed_limits(OVERLAPPING, "penalised", PENALTY, known)
     return strengthened(OVERLAPPING, "penalised", PENALTY, limits)
+
+
+def least_paid() -> float:
+    """The 0-1 optimum, whose hyperplane the command line finds and hands to the builder."""
+    return reference_solutions.zero_one_optimum(OVERLAPPING, "penalised", PENALTY)
 
 
 def lift() -> float:
@@ -200,6 +206,18 @@ TRIALS: dict[str, tuple[str, Any]] = {
         f"C={C} big_m={BIG_M}",
         lambda: reference_solutions.ramp_relaxation(OVERLAPPING, "free", C, BIG_M),
     ),
+    "ramp_l1_big_m": (
+        f"C={C} big_m=derived",
+        lambda: ramp_l1.ramp_l1_optimum(OVERLAPPING, "free", C),
+    ),
+    "ramp_l1_relaxed": (
+        f"C={C} big_m={BIG_M}",
+        lambda: ramp_l1.ramp_l1_relaxation(OVERLAPPING, "free", C, BIG_M),
+    ),
+    "zero_one_disjunctive_relaxed": (
+        f"penalty={PENALTY}",
+        lambda: disjunctive_hull(OVERLAPPING, "penalised", PENALTY, known=least_paid()),
+    ),
     "conic_fixed": (
         f"penalty={PENALTY} strengthening=scaled",
         lambda: reference_solutions.fixed_strengthening(
@@ -233,6 +251,10 @@ TRIALS: dict[str, tuple[str, Any]] = {
         lambda: matrix.nuclear(OVERLAPPING, (1, 2), "free", RIDGE, 0.4),
     ),
     "conic_sdp_lift": (f"penalty={PENALTY} partners=none", lift),
+    "conic_sdp_rank_one": (
+        f"penalty={PENALTY} partners=none",
+        lambda: reference_solutions.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,
+    ),
     "conic_sdp_dual": (
         f"penalty={PENALTY}",
         lambda: -reference_solutions.theorem_2(OVERLAPPING, "penalised", penalty=PENALTY).value,

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 import tightmargin as tm
 from tests.references import reference_solutions
+from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
 from tests.support import cbf_reader
@@ -145,6 +146,12 @@ PROBLEMS: dict[str, Problem] = {
         lambda: tm.conic_sdp_strengthened(DATA, penalty=PENALTY), strengthened_sdp
     ),
     "conic_sdp_literal": (lambda: tm.conic_sdp_literal(DATA, penalty=PENALTY), priced_sdp),
+    "conic_sdp_rank_one": (
+        lambda: tm.conic_sdp_rank_one(
+            DATA, penalty=PENALTY, partners="none", groups=[(0, 9), (2, 5, 7)]
+        ),
+        lambda: rank_one_sdp(DATA, "penalised", PENALTY, [(0, 9), (2, 5, 7)]),
+    ),
     "conic_sdp_eliminated": (
         lambda: tm.conic_sdp_eliminated(DATA, penalty=PENALTY), priced_sdp
     ),

@@ -13,6 +13,7 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.conic.lift import conic_sdp_lift
+from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
 from tightmargin.formulations.conic.sdp import (
     conic_fixed,
     conic_sdp,
@@ -27,6 +28,7 @@ from tightmargin.formulations.zero_one.big_m_models import (
     zero_one_hinge,
     zero_one_relaxed,
 )
+from tightmargin.formulations.zero_one.disjunctive_hull import zero_one_disjunctive_relaxed
 from tightmargin.solvers.comparison.compare import compare
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.model_building import build
@@ -45,7 +47,8 @@ CASES = [
 PENALTIES = (0.4, 1.5)
 # Problems whose relaxations are ordered in the tests of their families.
 ELSEWHERE = (
-    "extended_nu_svc", "matrix_svc_bilinear", "multiclass_truncated", "ramp_big_m", "rsvm",
+    "extended_nu_svc", "matrix_svc_bilinear", "multiclass_truncated", "ramp_big_m",
+    "ramp_l1_big_m", "rsvm",
 )  # fmt: skip
 
 
@@ -101,6 +104,8 @@ def relaxations(
         "strengthened SDP": solve(
             conic_sdp_strengthened(data, slack_bounds="derived", incumbent=incumbent, **common)
         ),
+        "hull of choices": solve(zero_one_disjunctive_relaxed(data, **common)),
+        "pairs of points": solve(conic_sdp_rank_one(data, partners=2, **common, **bound)),
         "lift": solve(conic_sdp_lift(data, incumbent=incumbent, partners="none", **common)),
     }
     if mode != "free":

@@ -94,6 +94,9 @@ SUBJECTS = {
     ),
     "conic_sdp": Subject({"penalty": 1.3}, "w", ("penalty", 3.0), rows="hinge"),
     "conic_sdp_literal": Subject({"penalty": 1.3}, "w", ("penalty", 3.0), rows="split"),
+    "conic_sdp_rank_one": Subject(
+        {"penalty": 1.3, "partners": 1}, "w", ("penalty", 3.0), rows="split"
+    ),
     "conic_sdp_eliminated": Subject({"penalty": 1.3}, "w", ("penalty", 3.0), rows="hinge"),
     "conic_sdp_strengthened": Subject({"penalty": 1.3}, "w", None, rows="split"),
     "conic_sdp_lift": Subject({"penalty": 1.3, "partners": "none"}, "w", None, rows="split"),
@@ -102,6 +105,9 @@ SUBJECTS = {
     "zero_one_big_m": Subject({"penalty": 1.3, "big_m": 60.0}, "w", ("penalty", 0.4), data=FEW),
     "ramp_big_m": Subject({"C": 0.7, "big_m": 60.0}, "w", ("C", 0.2), data=FEW),
     "ramp_relaxed": Subject({"C": 0.7, "big_m": 30.0}, "w", ("C", 4.0)),
+    "ramp_l1_big_m": Subject({"C": 0.7, "big_m": 60.0}, "w", ("C", 0.2), data=FEW),
+    "ramp_l1_relaxed": Subject({"C": 4.0, "big_m": 6.0}, "w", ("C", 2.0)),
+    "zero_one_disjunctive_relaxed": Subject({"penalty": 1.3}, "w", None, rows="given_up"),
     "zero_one_kernel": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="kept", data=FEW),
     "zero_one_bilinear": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="kept", data=FEW),
     "zero_one_disjunctive": Subject({"penalty": 1.3}, "w", ("penalty", 0.4), rows="keep", data=FEW),

@@ -1,0 +1,252 @@
+r"""The SDP relaxation of the 0-1 loss with the rank-one rows of groups of points.
+
+Notation of lifted_rows.py: w~ = (w, b), v_i = 1 - u_i, and W >= w~ w~' stands for w~ w~', hence
+
+    V_ij = <y_i y_j x~_i x~_j', W> - u_i - u_j + 1      for v_i v_j      (V_ii = T_i).
+
+hull.py says what is valid for one square (h'v)^2: with h'V h in its place
+
+    h'V h  >=  (h'v)_+^2 / min(1, sum of z_i over h_i > 0 and of 1 - z_i over h_i < 0)     (*)
+
+for every h (with -h for the negative part). The 1 in the minimum is the row `outer`. Single points,
+h = +-e_i, are Theorem 2 of Cepeda, Gomez & Han 2024, which is conic_sdp_literal.
+
+All h of one group and one sign pattern at once.  Let S be a group of points, sigma in {-1, 1}^S,
+zeta = sum_{sigma_i = 1} z_i + sum_{sigma_i = -1} (1 - z_i). Then (*) with this zeta holds for all
+h = sigma o f, f >= 0, exactly where
+
+    M(S, sigma) = [[zeta, -(sigma o v)'], [., sigma sigma' o V]]  over S     is copositive:
+
+(tau, f)' M (tau, f) = tau^2 zeta - 2 tau h'v + h'V h >= 0 for all tau >= 0 says h'V h zeta >=
+(h'v)_+^2. The row written is M(S, sigma) = semidefinite + entrywise nonnegative.
+
+  It is exact for |S| <= 3: such sums are all copositive matrices up to the order 4 (Diananda 1962).
+  It is valid for every S: at w~ with its V = v v' and its z either zeta >= 1, and M is
+    (1, -sigma o v)(1, -sigma o v)' plus a nonnegative corner; or zeta = 0, so that sigma o v <= 0,
+    and M is the semidefinite (0, sigma o v)(0, sigma o v)' plus nonnegative entries. What is valid
+    at all lifted points holds at their means, because sums of such matrices are such matrices.
+  Beyond three points it may say more than (*) does.
+
+Points that no hyperplane keeps together.  Let f >= 0 sum to 1 with sum_S f_i y_i x~_i = 0, say two
+equal points with two labels. Then f'v = 1 and f'V f = 1 whatever (w~, W) is, and the row of the
+group, all sigma = 1, says sum_S z_i >= 1: the conflict, found without a known hyperplane.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pyomo.environ as pyo
+
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.common.hyperplane import (
+    augmented,
+    signed_scores,
+    weight_and_intercept,
+)
+from tightmargin.formulations.conic.checks import intercept_doubt
+from tightmargin.formulations.conic.lift_rows import partner_pairs
+from tightmargin.formulations.conic.lifted_rows import (
+    Data,
+    add_split,
+    lift_terms,
+    lifted_model,
+    lifted_norm,
+)
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows
+from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
+from tightmargin.formulations.modeling.semidefinite import psd, symmetric
+from tightmargin.formulations.parameters import one_of, positive
+
+Groups = tuple[tuple[int, ...], ...]
+
+SIDES = ("violated", "both")
+ROW_LIMIT = 150_000
+
+
+def check_rank_one(origin: Origin, values: Values) -> PaperCheck:
+    """Objective of (W, z); the bound is that of the multipliers, which the solve checks."""
+    p, data = origin.parameters, origin.data
+    W = symmetric(values["W"]) if values["W"].ndim == 1 else values["W"]
+    u, w, b = signed_scores(data, values)
+    counted = np.diag(W)[:-1] if p["intercept"] == "free" else np.diag(W)
+    objective = float(counted.sum()) + p["penalty"] * float(data.multiplicity @ values["z"])
+    weight = w if p["intercept"] == "none" else np.append(w, b)
+    eigenvalues = np.linalg.eigvalsh(W - np.outer(weight, weight))
+    rank = int((eigenvalues > 1e-6 * max(objective, float(np.trace(W)), 1e-300)).sum())
+    facts = {"errors": int((u <= 0).sum()), "rank_of_lift": rank}
+    return PaperCheck(objective, unproven=intercept_doubt(origin), facts=facts)
+
+
+@formulation(
+    ProblemClass.SDP,
+    "rank-one convexification as asked in Choi, Cepeda, Gomez & Han 2025, derived here",
+    relaxes="zero_one_big_m",
+    check=check_rank_one,
+    takes=(TrainingData, GramData),
+    classifier=weight_and_intercept,
+    weighted=True,
+)
+def conic_sdp_rank_one(
+    data: TrainingData | GramData,
+    *,
+    penalty: float,
+    intercept: str = "penalised",
+    intercept_bound: float | str | None = None,
+    partners: int | str = "all",
+    groups: Sequence[Sequence[int]] = (),
+    sides: str = "violated",
+) -> pyo.ConcreteModel:
+    """SDP relaxation of the 0-1 loss with the rank-one rows of pairs and groups of points.
+
+        min   <D, W> + penalty sum_i z_i                  D = I (features only if b is free)
+        s.t.  split, lifted, inside, outside, outer       as in conic_sdp_literal
+              product[i, j]   V_ij = <y_i y_j x~_i x~_j', W> - u_i - u_j + 1
+              step_S          [[sum_S z_i, -(v + n)'], [., V - N]] over S is semidefinite
+              v_i = p_i - q_i,   n, N >= 0                N symmetric without a diagonal
+
+    with a row `step` for every pair of partners and every group S. Such a row holds
+
+        sum_S z_i  >=  (f'v)_+^2 / f'V f      for all f >= 0 on S:
+
+    whoever violates an average of margins must be paid by some point of S. It needs no known
+    hyperplane and no M. The value is a lower bound on the 0-1 optimum, never below that of
+    conic_sdp, and grows with the set of groups. sdp.py of this folder has the proofs.
+
+    Parameters
+    ----------
+    partners : "all", "none" or whole number
+        Which pairs get a row: with a number, each point with that many nearest points of either
+        label. Distances are those of the features, so this choice depends on their units.
+    groups : sequence of tuples of points
+        Further groups, of two points or more. Those of d + 2 points that no hyperplane keeps
+        together, found by a Farkas argument say, give the row sum_S z_i >= 1.
+    sides : "violated" or "both"
+        "both" writes the rows of every sign pattern, 2^|S| a group, where 1 - z_i and -v_i stand
+        for kept points: then all rank-one rows of groups up to three points hold. They were never
+        seen to change the value, which is no proof that they cannot.
+
+    Raises
+    ------
+    ValueError
+        A free intercept without a bound; partners, groups or sides that are none; more than 150,000
+        rows in the matrices of the groups, saying how many.
+
+    Names here -> in the paper: penalty -> lambda.
+    """
+    one_of("sides", sides, SIDES)
+    cost = positive("penalty", penalty)
+    chosen = _all_groups(data, partners, groups)
+    _refuse_large(chosen, sides)
+    m = lifted_model(data, cost, intercept, intercept_bound)
+    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
+    add_split(m, data)
+    m.s, m.r = (ArrayVar(m.I, lower=0.0) for _ in range(2))
+    m.lifted = AffineRows(m.I, [*lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
+    m.inside = RotatedCones(m.I, m.p, m.s, m.z)
+    m.outside = RotatedCones(m.I, m.q, m.r, complement(m.z))
+    if chosen:
+        _add_products(m, data, intercept, chosen)
+        _add_steps(m, chosen, sides)
+    m.objective = pyo.Objective(
+        expr=lifted_norm(m, intercept) + m.penalty * dot(data.multiplicity, m.z)
+    )
+    return m
+
+
+def _all_groups(data: Data, partners: int | str, groups: Sequence[Sequence[int]]) -> Groups:
+    """Pairs of partners, then the groups that are not among them, each sorted and once."""
+    first, second = partner_pairs(data.factor, partners)
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    if isinstance(groups, str):
+        raise ValueError(f"groups must be tuples of points, got {groups!r}")
+    return tuple(dict.fromkeys([*pairs, *(_checked_group(group, data.n) for group in groups)]))
+
+
+def _checked_group(group: Sequence[int], n: int) -> tuple[int, ...]:
+    try:
+        points = tuple(sorted(group))
+    except TypeError:
+        raise ValueError(f"groups must be tuples of points, got {group!r}") from None
+    whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in points)
+    if not whole or len(set(points)) < len(points) or len(points) < 2:
+        raise ValueError(f"a group must hold two or more different points, got {group!r}")
+    if points[0] < 0 or points[-1] >= n:
+        raise ValueError(f"a group must hold points from 0 to {n - 1}, got {group!r}")
+    return tuple(int(i) for i in points)
+
+
+def _refuse_large(groups: Groups, sides: str) -> None:
+    rows = sum(
+        (len(group) + 1) * (len(group) + 2) // 2 * (1 if sides == "violated" else 2 ** len(group))
+        for group in groups
+    )
+    if rows > ROW_LIMIT:
+        raise ValueError(
+            f"conic_sdp_rank_one would have {rows:,} rows in the matrices of {len(groups):,} "
+            f"groups, more than {ROW_LIMIT:,}: give partners a small number, or fewer groups"
+        )
+
+
+def _add_products(m: pyo.ConcreteModel, data: Data, intercept: str, groups: Groups) -> None:
+    """Variables V_ij of all pairs inside the groups, i < j, and the rows that define them."""
+    pairs = sorted({pair for group in groups for pair in itertools.combinations(group, 2)})
+    m.P = pyo.Set(initialize=pairs, dimen=2)
+    m.V = ArrayVar(m.P)
+    signed = data.y[:, None] * np.asarray(augmented(data, intercept))
+    first, second = (signed[list(side)] for side in zip(*pairs, strict=True))
+    linear = -(first + second)
+    terms = [(_symmetric_products(first, second), m.W), (linear[:, : data.d], m.w)]
+    if intercept != "none":
+        terms.append((linear[:, data.d], m.b))
+    m.product = equal_rows(m.P, [*terms, (-1.0, m.V)], -1.0)
+
+
+def _symmetric_products(first: Array, second: Array) -> Array:
+    """Coefficients of <x y', W> on the lower triangle of W, for rows x and y."""
+    i, j = np.tril_indices(first.shape[1])
+    products = first[:, i] * second[:, j]
+    return np.where(i == j, products, products + first[:, j] * second[:, i])
+
+
+def _add_steps(m: pyo.ConcreteModel, groups: Groups, sides: str) -> None:
+    """Matrices of the groups; `n` and `N` are what they are allowed above semidefinite ones."""
+    steps = [(group, signs) for group in groups for signs in _patterns(len(group), sides)]
+    m.G = pyo.RangeSet(0, len(steps) - 1)
+    keys = [(k, i) for k, (group, _) in enumerate(steps) for i in group]
+    m.GI = pyo.Set(initialize=keys, dimen=2)
+    m.n = ArrayVar(m.GI, lower=0.0)
+    pairs = [
+        (k, *pair)
+        for k, (group, _) in enumerate(steps)
+        for pair in itertools.combinations(group, 2)
+    ]
+    m.GP = pyo.Set(initialize=pairs, dimen=3)
+    m.N = ArrayVar(m.GP, lower=0.0)
+    for k, (group, signs) in enumerate(steps):
+        paid = pyo.quicksum(
+            m.z[i] if sign > 0 else 1 - m.z[i] for i, sign in zip(group, signs, strict=True)
+        )
+        rows: list[list[object]] = [[paid]]
+        for a, (i, sign) in enumerate(zip(group, signs, strict=True)):
+            row: list[object] = [sign * (m.q[i] - m.p[i]) - m.n[k, i]]
+            row += [sign * signs[c] * m.V[group[c], i] - m.N[k, group[c], i] for c in range(a)]
+            rows.append([*row, m.s[i] + m.r[i]])
+        psd(m, _name(group, signs, sides), rows)
+
+
+def _patterns(size: int, sides: str) -> list[tuple[int, ...]]:
+    if sides == "violated":
+        return [(1,) * size]
+    return list(itertools.product((1, -1), repeat=size))
+
+
+def _name(group: tuple[int, ...], signs: tuple[int, ...], sides: str) -> str:
+    """step_3_7, or step_3_7_vk where point 3 counts as violated and point 7 as kept."""
+    letters = "" if sides == "violated" else "_" + "".join("v" if s > 0 else "k" for s in signs)
+    return f"step_{'_'.join(map(str, group))}{letters}"

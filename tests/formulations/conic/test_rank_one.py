@@ -1,0 +1,251 @@
+"""Rank-one rows: the hull of one square, and the SDP with the rows of groups."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.references import reference_solutions
+from tests.references.rank_one import rank_one_sdp
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
+from tightmargin.solvers.proofs.verdict import Verdict
+
+BOUND_ON_B = 8.0
+
+
+def certified(model: pyo.ConcreteModel) -> tm.SolveResult:
+    result = tm.solve(model)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    assert result.certificate.unproven == ""
+    return result
+
+
+def words_of(mode: str) -> dict[str, Any]:
+    return {"intercept": mode} | ({"intercept_bound": BOUND_ON_B} if mode == "free" else {})
+
+
+# --- one square -----------------------------------------------------------------------------------
+
+
+def by_signs(h: np.ndarray, target: float, tilt: float, price: np.ndarray) -> float:
+    """Least (s - target)^2 + tilt s + <price, z> over binary z and every s = h'v they allow."""
+    found = []
+    for z in itertools.product((0, 1), repeat=len(h)):
+        terms = [a if on else -a for a, on in zip(h, z, strict=True)]  # the sign of h_i v_i
+        up, down = max(terms) > 0, min(terms) < 0
+        s = np.clip(target - tilt / 2, 0.0 if not down else -np.inf, np.inf if up else 0.0)
+        found.append((s - target) ** 2 + tilt * s + float(price @ z))
+    return min(found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_hull_has_the_optimum_of_the_binary_problem_for_every_cost(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    data = tm.TrainingData(np.eye(n), np.where(np.arange(n) == seed % n, 1, -1))
+    h = rng.choice([-2.0, -1.0, 1.0, 3.0], size=n)
+    h[1 + seed % 3 :] = 0.0
+    target, tilt = rng.normal(scale=2.0, size=2)
+    price = rng.normal(size=n) + 0.2
+    model = tm.rank_one_hull(data, penalty=1.0, coefficients=h, target=target, intercept="none")
+    model.objective.expr += tilt * (model.p - model.q) + sum(
+        (a - 1) * model.z[i] for i, a in enumerate(price.tolist())
+    )
+    expected = by_signs(h, float(target), float(tilt), price)
+    assert tm.solve(model).objective == pytest.approx(expected, abs=2e-6 * (1 + abs(expected)))
+
+
+def test_points_that_do_not_count_and_a_price_above_the_square() -> None:
+    data = points("overlapping", 0, n=6)
+    h = np.array([0.0, 1.0, 0.0, 2.0, 0.0, 0.0])
+    model = tm.rank_one_hull(data, penalty=9.0, coefficients=h, target=2.0)
+    assert tm.solve(model).bound == pytest.approx(4.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"coefficients": [0.0] * 4}, "coefficients are all 0"),
+        ({"coefficients": [1.0] * 3}, "coefficients must be 4 finite numbers"),
+        ({"coefficients": "many"}, "coefficients must be 4 numbers"),
+        ({"target": np.inf}, "target must be a finite number"),
+        ({"penalty": -1.0}, "penalty must be"),
+        ({"intercept": "fre"}, "intercept must be"),
+    ],
+)
+def test_what_makes_no_hull_is_refused(words: dict[str, Any], said: str) -> None:
+    data = tm.TrainingData(np.eye(4), [1, -1, 1, -1])
+    with pytest.raises(ValueError, match=said):
+        tm.rank_one_hull(data, **({"penalty": 1.0, "coefficients": [1.0] * 4} | words))
+
+
+def test_the_hull_refuses_weights() -> None:
+    data = tm.TrainingData([[0.0], [1.0]], [1, -1], sample_weight=[1.0, 2.0])
+    with pytest.raises(ValueError, match="rank_one_hull"):
+        tm.rank_one_hull(data, penalty=1.0, coefficients=[1.0, 1.0])
+
+
+# --- the SDP --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("both", [False, True])
+def test_the_value_is_that_of_the_definition(mode: str, both: bool) -> None:
+    data, sides = points("overlapping", 3, n=6), "both" if both else "violated"
+    triple = [(0, 2, 5), (1, 3)]
+    top = BOUND_ON_B if mode == "free" else None
+    expected = rank_one_sdp(data, mode, 1.5, triple, bound_on_b=top, both=both)
+    model = conic_sdp_rank_one(
+        data, penalty=1.5, partners="none", groups=triple, sides=sides, **words_of(mode)
+    )
+    assert certified(model).objective == pytest.approx(expected, rel=2e-6)
+
+
+def mixed(seed: int) -> tm.TrainingData:
+    """Small points on a grid: copies, opposite copies and points at the origin among them."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 7))
+    y = np.where(np.arange(n) < 2, 1, -1)
+    return tm.TrainingData(rng.integers(-2, 3, size=(n, 2)).astype(float), rng.permutation(y))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_are_ordered_and_never_above_the_enumerated_optimum(seed: int) -> None:
+    """conic_sdp <= a few pairs <= all pairs <= pairs and a triple <= optimum, by proven bounds."""
+    data, mode = mixed(seed), INTERCEPTS[seed % 3]
+    penalty = (0.3, 1.0, 4.0)[seed % 3]
+    words = {"penalty": penalty, "intercept": mode}
+    words |= {"intercept_bound": "derived"} if mode == "free" else {}
+    ladder = [
+        certified(tm.conic_sdp(data, **words)),
+        certified(conic_sdp_rank_one(data, partners=1, **words)),
+        certified(conic_sdp_rank_one(data, **words)),
+        certified(conic_sdp_rank_one(data, groups=[(0, 1, 2)], **words)),
+    ]
+    best = reference_solutions.zero_one_optimum(data, mode, penalty)
+    room = 1e-6 * max(1.0, best)
+    for weak, strong in itertools.pairwise(ladder):
+        assert weak.bound <= strong.objective + room
+    assert all(result.bound <= best + room for result in ladder)
+
+
+def test_every_rank_one_inequality_of_a_group_holds_at_the_optimum() -> None:
+    """(*) of the module for many h on two points, with both signs, in numbers of the solution."""
+    data = points("overlapping", 1, n=7)
+    found = certified(conic_sdp_rank_one(data, penalty=2.0, sides="both"))
+    W = np.asarray(found.values["W"])
+    weight = np.append(found.values["w"], found.values["b"])
+    rows = data.y[:, None] * np.column_stack([data.X, np.ones(data.n)])
+    A = np.column_stack([-rows, np.ones(data.n)])
+    Z = np.block([[W, weight[:, None]], [weight[None, :], np.ones((1, 1))]])
+    V, v, z = A @ Z @ A.T, 1 - rows @ weight, np.asarray(found.values["z"])
+    rng, tight = np.random.default_rng(0), []
+    for _ in range(3000):
+        at = rng.choice(data.n, size=2, replace=False)
+        h = rng.normal(size=2)
+        share = min(1.0, float(np.where(h > 0, z[at], 1 - z[at]).sum()))
+        over = max(float(h @ v[at]), 0.0) ** 2
+        square = float(h @ V[np.ix_(at, at)] @ h)
+        assert over <= square * share + 1e-5 * (1 + square)
+        tight.append(over > 0.98 * square * share > 1e-3)
+    assert any(tight), "rows that nothing reaches would pass without being there"
+
+
+def test_a_group_that_no_hyperplane_keeps_together_is_paid() -> None:
+    """A point inside a triangle of the other class, without an intercept bound's help."""
+    X = np.array([[0.0, 3.0], [-3.0, -2.0], [3.0, -2.0], [0.0, 0.0]])
+    data = tm.TrainingData(X, [1, 1, 1, -1])
+    # A price so small that the SDP alone would rather buy nothing at all than pay.
+    words = {"penalty": 0.001, "intercept": "free", "intercept_bound": 50.0}
+    group = certified(conic_sdp_rank_one(data, partners="none", groups=[(0, 1, 2, 3)], **words))
+    plain = certified(tm.conic_sdp(data, **words))
+    assert plain.bound < 0.0009
+    assert group.bound >= 0.001 * (1 - 1e-5)
+    assert np.sum(group.values["z"]) >= 1 - 1e-5
+
+
+def test_two_equal_points_of_two_classes_are_a_conflict() -> None:
+    data = tm.TrainingData([[1.0], [1.0], [-2.0]], [1, -1, -1])
+    result = certified(conic_sdp_rank_one(data, penalty=1.0, intercept="none"))
+    z = np.asarray(result.values["z"])
+    assert z[0] + z[1] >= 1 - 1e-6
+    best = reference_solutions.zero_one_optimum(data, "none", 1.0)
+    assert result.bound == pytest.approx(best, rel=1e-5)
+    assert certified(tm.conic_sdp(data, penalty=1.0, intercept="none")).bound < 0.95 * best
+
+
+@pytest.mark.parametrize("scale", [0.01, 30.0])
+def test_points_in_other_units_with_the_price_that_goes_with_them(scale: float) -> None:
+    data = points("overlapping", 2, n=6)
+    wide = tm.TrainingData(data.X * scale, data.y)
+    words = {"intercept": "none", "sides": "violated"}
+    one = certified(conic_sdp_rank_one(data, penalty=1.0, **words))
+    other = certified(conic_sdp_rank_one(wide, penalty=scale**-2, **words))
+    assert other.objective * scale**2 == pytest.approx(one.objective, rel=1e-5)
+
+
+def test_a_kernel_gives_the_value_of_its_points() -> None:
+    data = points("overlapping", 4, n=6)
+    gram = tm.GramData(data.X @ data.X.T, data.y)
+    values = [
+        certified(conic_sdp_rank_one(each, penalty=1.0, partners=2)).objective
+        for each in (data, gram)
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "n", "penalty", "above"), [(5, 7, 5.0, True), (1, 8, 0.5, False)])
+def test_neither_rank_one_rows_nor_what_is_known_of_an_optimum_is_always_above(
+    seed: int, n: int, penalty: float, above: bool
+) -> None:
+    data = points("overlapping", seed, n=n)
+    best = tm.solve(tm.zero_one_big_m(data, penalty=penalty, big_m="derived"))
+    known = np.asarray(best.values["w"]), float(best.values["b"])
+    rows = certified(conic_sdp_rank_one(data, penalty=penalty))
+    other = certified(
+        tm.conic_sdp_strengthened(data, penalty=penalty, conflicts="pairs", incumbent=known)
+    )
+    weak, strong = (other, rows) if above else (rows, other)
+    assert strong.bound > weak.objective * 1.01
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"partners": "some"}, "partners must be"),
+        ({"partners": 0}, "partners must be"),
+        ({"groups": "pairs"}, "groups must be tuples of points"),
+        ({"groups": [3]}, "groups must be tuples of points"),
+        ({"groups": [(1,)]}, "two or more different points"),
+        ({"groups": [(1, 1)]}, "two or more different points"),
+        ({"groups": [(0, 1.5)]}, "two or more different points"),
+        ({"groups": [(0, 99)]}, "points from 0 to 5"),
+        ({"sides": "kept"}, "sides must be"),
+        ({"intercept": "free"}, "intercept_bound"),
+        ({"penalty": 0.0}, "penalty must be"),
+    ],
+)
+def test_what_makes_no_relaxation_is_refused(words: dict[str, Any], said: str) -> None:
+    data = points("overlapping", 0, n=6)
+    with pytest.raises(ValueError, match=said):
+        conic_sdp_rank_one(data, **({"penalty": 1.0} | words))
+
+
+def test_too_many_groups_are_refused_before_they_are_written() -> None:
+    data = points("overlapping", 0, n=250)
+    with pytest.raises(ValueError, match="give partners a small number"):
+        conic_sdp_rank_one(data, penalty=1.0)
+
+
+def test_a_group_is_written_once() -> None:
+    data = points("overlapping", 0, n=4)
+    model = conic_sdp_rank_one(data, penalty=1.0, groups=[(1, 0), [2, 3], (np.int64(0), 1, 2)])
+    names = [c.name for c in model.component_objects(pyo.Constraint) if c.name.startswith("step_")]
+    pairs = [f"step_{i}_{j}" for i, j in itertools.combinations(range(4), 2)]
+    assert sorted(names) == sorted([*pairs, "step_0_1_2"])
