@@ -28,7 +28,7 @@ NUMBERS = 8_000_000  # of the largest array of a batch
 ENTRIES = 150_000  # of all Gram matrices of a batch, which a time limit waits for
 ROUNDED = 8 * EPS  # of the sums of a node and of its target; norms are rounded down already
 RAISED, RAISES = 16.0, 8  # of a cutoff that no point is below, and how often
-FIRST_RESTART = 16_000  # nodes; the heuristic is run again whenever their number has doubled
+FIRST_RESTART = 2_000  # nodes; the heuristic is run again whenever their number has doubled
 TRACED = 400
 
 
