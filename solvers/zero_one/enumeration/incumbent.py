@@ -12,6 +12,7 @@ end some points of the best set are replaced at random, over and over.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +76,12 @@ class ZeroOneIncumbent:
 
 
 def zero_one_incumbent(
-    data: TrainingData, *, penalty: float, intercept: str, seed: int = 0
+    data: TrainingData,
+    *,
+    penalty: float,
+    intercept: str,
+    seed: int = 0,
+    time_limit: float | None = None,
 ) -> ZeroOneIncumbent:
     """Best point found; never worse than the best point with w = 0.
 
@@ -83,6 +89,8 @@ def zero_one_incumbent(
     ----------
     seed : int
         Seed of the sample of active sets; the result is a function of the arguments.
+    time_limit : float, optional
+        Seconds after which nothing better is looked for.
 
     Raises
     ------
@@ -95,7 +103,8 @@ def zero_one_incumbent(
     points = distinct_points(data, intercept)
     if points.radius == 0:
         return best
-    search = LocalSearch(points, cost)
+    until = np.inf if time_limit is None else time.monotonic() + time_limit
+    search = LocalSearch(points, cost, until)
     rng = np.random.default_rng(seed)
     found = [
         (*search.improve(members, np.inf), source)
@@ -154,7 +163,7 @@ def _bred(
     population: dict[bytes, tuple[float, Index, Array]] = {}
     met: set[bytes] = set()
     for _ in range(min(ROUNDS, descents.rows.size // SIZE_OF_ROUND)):
-        if search.spent + descents.work > BRED * WORK_LIMIT:
+        if search.exhausted or search.spent + descents.work > BRED * WORK_LIMIT:
             break
         search.spent += descents.work
         elite = [plane for *_, plane in sorted(population.values(), key=_value)[:ELITE]]
@@ -192,6 +201,8 @@ def _from_sample(search: LocalSearch, rng: np.random.Generator) -> list[tuple[In
     sizes = range(smallest, min(points.largest, LARGEST_SAMPLED, count) + 1)
     total = max(1, min(SAMPLES, 10 * MARGINS_AT_ONCE // count) // max(1, len(sizes)))
     for size in sizes:
+        if search.exhausted:
+            break
         members = rng.integers(count, size=(total, size))
         if points.intercept == "free":
             members[:, 0] = rng.integers(points.n_pos, size=total)

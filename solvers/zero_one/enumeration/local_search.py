@@ -7,6 +7,7 @@ nor keeping one point more or less (the hard-margin machine solved again), helps
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,12 +42,13 @@ class LocalSearch:
 
     points: Points
     penalty: float
+    until: float = np.inf  # of time.monotonic()
     spent: int = 0
 
     @property
     def exhausted(self) -> bool:
-        """Whether the work limit is reached."""
-        return self.spent > WORK_LIMIT
+        """Whether the work or the time is over."""
+        return self.spent > WORK_LIMIT or time.monotonic() > self.until
 
     def _count(self, many: int) -> None:
         """Add the work for the points, and their margins, of many active sets."""
