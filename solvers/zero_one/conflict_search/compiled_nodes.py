@@ -33,7 +33,6 @@ from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
 )
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import (
     PROBES,
-    SURELY,
     Bounded,
     Nodes,
     check_time,

@@ -116,7 +116,9 @@ def test_features_of_odd_sizes() -> None:
     data = drawn(6)
     X = data.X * np.array([1e3, 1e-2])
     found = robust_search(tm.TrainingData(X, data.y), nu=0.6, mu=1 / 9, intercept="none")
-    assert found.gap <= 1e-4  # some hundred thousand times the rounding of one size beside the other
+    assert (
+        found.gap <= 1e-4
+    )  # some hundred thousand times the rounding of one size beside the other
 
 
 def test_limits_keep_what_is_proven() -> None:
