@@ -104,7 +104,7 @@ def conflict_search(
     cost, _ = positive("penalty", penalty), positive("gap", gap)
     if time_limit is not None:
         positive("time_limit", time_limit)
-    _check_workers(workers, scheduler, step_limit)
+    check_workers(workers, scheduler, step_limit)
     search = Tree(
         data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d),
         _compiled_after(compiled, time_limit, step_limit),
@@ -161,7 +161,10 @@ def _searched(
     return StopReason.PROVEN
 
 
-def _check_workers(workers: int, scheduler: str | None, step_limit: int | None) -> None:
+def check_workers(
+    workers: int, scheduler: str | None = None, step_limit: int | None = None
+) -> None:
+    """Refuse what is no number of workers, or does not go with it."""
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers must be 1 or more, got {workers!r}")
     if scheduler and workers > 1:
