@@ -45,6 +45,7 @@ from tightmargin.solvers.methods import (
     AUTO,
     BRANCH_AND_BOUND,
     DIRECT,
+    WORKERS,
     Method,
     automatic_method,
     method_named,
@@ -205,10 +206,14 @@ def _solved(
     if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
         refuse_overflow(written.form)
     added = added_block(plain, written.model)
-    free = method == AUTO and not (named or limits.options or warm_start)
+    # Processes are no matter of a solver: whatever auto takes shares its work among them.
+    meant_for_solver = set(limits.options) - {WORKERS}
+    free = method == AUTO and not (named or meant_for_solver or warm_start)
     left = limits
     asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
-    if written.origin is None and (asked or (free and proof is None and prove is None)):
+    if written.origin is None and (
+        asked or (free and not limits.options and proof is None and prove is None)
+    ):
         searched = searched_edit(written, model, method, limits)
         if searched is not None:
             case, result = searched

@@ -26,6 +26,7 @@ Values: TypeAlias = Mapping[str, Array]
 SavedLemma: TypeAlias = tuple[Lemma | None, Mapping[str, Any]]
 
 AUTO, DIRECT, BRANCH_AND_BOUND, OWN = "auto", "direct", "branch-and-bound", "tightmargin"
+WORKERS = "workers"  # the option that says how many processes share the work
 
 
 @dataclass(frozen=True, eq=False, repr=False)

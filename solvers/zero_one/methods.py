@@ -30,6 +30,7 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
     DIRECT,
+    WORKERS,
     ClosingBounds,
     Finding,
     IncumbentHeuristic,
@@ -65,7 +66,7 @@ from tightmargin.solvers.zero_one.cone_methods import (
 )
 from tightmargin.solvers.zero_one.cones.from_models import RAMP, bound_by_cones, by_cones, suits
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.conflict_search.search import check_workers, conflict_search
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.signed_points import LARGEST
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED, side_rows
@@ -98,7 +99,7 @@ def _by_conflicts(
         gap=GAP,
         time_limit=limits.time_limit,
         side=side,
-        workers=limits.options.get("workers", 1),
+        workers=limits.options.get(WORKERS, 1),
     )
     if side is None:
         return _finding(origin, found, conflict_lemma(found))
@@ -159,7 +160,7 @@ register_method(
         SEARCHED,
         _by_conflicts,
         "branch and bound over kept points, which proves the optimum without a solver",
-        options=("workers",),
+        options=(WORKERS,),
     )
 )
 register_edited_search(
@@ -179,6 +180,7 @@ register_edited_search(
 
 def _by_both(origin: Origin, limits: Limits, side: SideRows | None = None) -> Finding:
     """What is left of the time of the first goes to the second, which begins where it ended."""
+    check_workers(limits.options.get(WORKERS, 1))
     alone = is_weighted(origin.data) or origin.data.n > LARGEST
     if not (alone or suits(origin, side)):
         return _by_conflicts(origin, limits, side)
@@ -224,6 +226,7 @@ register_method(
         _by_both,
         "cones of directions where the dimensions are few, then the search over kept points",
         refuses=_too_large,
+        options=(WORKERS,),
         automatic=_leaves_to_both,
         weighted=True,
     )
@@ -298,10 +301,8 @@ def _ramp_incumbent(
     intercept = parameters.get("intercept", entry.parameters["intercept"].default)
     by_count = zero_one_incumbent(points, penalty=4 * C, intercept=intercept)
     hinge = solve(c_svc(points, C=C, intercept=intercept), method=DIRECT).values
-    candidates = [
-        (by_count.w, by_count.b),
-        (hinge["w"], float(hinge["b"]) if "b" in hinge else 0.0),
-    ]
+    by_hinge = hinge["w"], float(hinge["b"]) if "b" in hinge else 0.0
+    candidates = [(by_count.w, by_count.b), by_hinge]
     return min(
         candidates, key=lambda point: ramp_objective(points, point[0], point[1], C, intercept)
     )
@@ -318,8 +319,7 @@ def _start(model: pyo.ConcreteModel, data: Any, incumbent: tuple[Any, Any]) -> N
     if model.find_component("b") is not None:
         model.b.set_value(b)
     u = data.y * (data.factor @ w + b)
-    ramp = model.find_component("xi") is not None
-    outliers = u < (-1 if ramp else 1)
+    outliers = u < (-1 if model.find_component("xi") is not None else 1)
     for variable, out in zip(indicators, outliers.tolist(), strict=True):
         variable.set_value(float(out))
     if model.find_component("keep") is not None:

@@ -27,15 +27,24 @@ from tightmargin.solvers.zero_one.conflict_search.compiled_sets import (
     whole_step,
 )
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
+    DEPENDENT,
     NOBODY,
     Mask,
 )
-from tightmargin.solvers.zero_one.conflict_search.node_bounds import PROBES, Bounded, Nodes
+from tightmargin.solvers.zero_one.conflict_search.node_bounds import (
+    PROBES,
+    Bounded,
+    Nodes,
+    check_time,
+)
+from tightmargin.solvers.zero_one.conflict_search.probing import SURELY
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
     Index,
     SignedPoints,
     unit_of_doubt,
 )
+
+UNWATCHED = 32  # nodes, between looks at the time
 
 
 class Problem(NamedTuple):
@@ -51,6 +60,26 @@ class Problem(NamedTuple):
 
 
 @compiled
+def reached(space: Space, working: WorkingSet, at: int, room: Room) -> float:
+    """What probing a row can prove at most, after `lacks`, in the units of the search."""
+    m, L = working.size[0], working.factor
+    own = space.gram[at, at]
+    left = own
+    for i in range(m):
+        total = space.gram[working.members[i], at]
+        for k in range(i):
+            total -= L[i, k] * room.half[k]
+        room.half[i] = total / L[i, i]
+        left -= room.half[i] * room.half[i]
+    if left <= DEPENDENT * own:
+        return np.inf
+    square = 0.0
+    for k in range(len(room.v)):
+        square += room.v[k] * room.v[k]
+    return square + room.lack[at] * room.lack[at] / left
+
+
+@compiled
 def probed(
     space: Space, working: WorkingSet, free: Mask, wanted: float, room: Room, fixed: Mask
 ) -> bool:
@@ -61,9 +90,12 @@ def probed(
     m = working.size[0]
     other.members[:m] = working.members[:m]
     other.sense[:m] = working.sense[:m]
+    enough = wanted * space.scale * space.scale * (1 - SURELY)
     for j in range(len(free)):
         fixed[j] = False
         if not free[j] or room.lack[j] <= 0:
+            continue
+        if reached(space, working, j, room) < enough:
             continue
         full = whole_step(space, working, j, 1.0, 0.0, room)
         limit, _ = first_to_leave(working, room.r)
@@ -269,7 +301,13 @@ def space_of(points: SignedPoints) -> Space:
 
 
 def bounded(
-    points: SignedPoints, nodes: Nodes, *, penalty: float, target: float, suspects: Mask
+    points: SignedPoints,
+    nodes: Nodes,
+    *,
+    penalty: float,
+    target: float,
+    suspects: Mask,
+    until: float = np.inf,
 ) -> Bounded:
     """`bounded` of node_bounds.py."""
     limits = [count.most for count in points.counts if count.points.all()]
@@ -285,10 +323,15 @@ def bounded(
     bound, branch = np.zeros(rows), np.zeros(rows, np.intp)
     candidates, sizes = np.zeros_like(own.members), np.zeros(rows, np.intp)
     directions = np.zeros((rows, points.rows.shape[1]))
-    steps = bounded_nodes(
-        space_of(points), problem, kept, violated, own.members, own.sense, own.alpha, own.count,
-        bound, branch, candidates, sizes, directions,
-    )  # fmt: skip
-    some = np.flatnonzero(sizes)
-    found = [candidates[k, : sizes[k]] for k in some]
-    return Bounded(Nodes(kept, violated, own), bound, branch, found, directions[some], steps)
+    space, steps = space_of(points), 0
+    for first in range(0, rows, UNWATCHED):
+        check_time(until)
+        some = slice(first, first + UNWATCHED)
+        steps += bounded_nodes(
+            space, problem, kept[some], violated[some], own.members[some], own.sense[some],
+            own.alpha[some], own.count[some], bound[some], branch[some], candidates[some],
+            sizes[some], directions[some],
+        )  # fmt: skip
+    at = np.flatnonzero(sizes)
+    found = [candidates[k, : sizes[k]] for k in at]
+    return Bounded(Nodes(kept, violated, own), bound, branch, found, directions[at], steps)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import Mask
+from tightmargin.solvers.zero_one.conflict_search.node_bounds import OutOfTimeError
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.tree import OpenNode, Tree
 from tightmargin.worker_processes import Workers, is_lost
@@ -53,6 +55,7 @@ class Loan:
     best: Plane
     nodes: tuple[OpenNode, ...]
     seconds: float
+    left: float  # seconds of the whole search
 
     @property
     def bound(self) -> float:
@@ -80,8 +83,10 @@ def searched(loan: Loan) -> Return:
     tree.adopt(list(loan.nodes), loan.cutoff)
     tree.best.adopt(loan.best.w, loan.best.b, loan.best.given_up, loan.best.objective)
     end = time.monotonic() + loan.seconds
-    while time.monotonic() < end and tree.select():
-        tree.expand()
+    tree.until = time.monotonic() + loan.left
+    with suppress(OutOfTimeError):
+        while time.monotonic() < end and tree.select():
+            tree.expand()
     return Return(tuple(tree.open), tree.leaves, _best(tree), tree.nodes, tree.steps)
 
 
@@ -137,6 +142,7 @@ class Lender:
             tree.data, tree.penalty, tree.intercept, tree.gap, tree.side,
             0.0 if np.isfinite(tree.compiled_after) else np.inf,
             tree.points.shift, tree.cutoff, _best(tree), nodes, SECONDS,
+            max(tree.until - time.monotonic(), 0.0),
         )  # fmt: skip
 
     def _collect(self) -> None:

@@ -22,27 +22,30 @@ which is what it takes to prune the node at the target T.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
-    DEPENDENT,
     NOBODY,
     Grown,
     Mask,
     WorkingSets,
     grow,
-    kept_gram,
 )
+from tightmargin.solvers.zero_one.conflict_search.probing import probed_norm2
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
     Index,
     SignedPoints,
-    certified_norm2,
 )
 
 PROBES = 3
+
+
+class OutOfTimeError(Exception):
+    """The time was over before a batch of nodes was bounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,13 @@ class Bounded:
 
 
 def bounded(
-    points: SignedPoints, nodes: Nodes, *, penalty: float, target: float, suspects: Mask
+    points: SignedPoints,
+    nodes: Nodes,
+    *,
+    penalty: float,
+    target: float,
+    suspects: Mask,
+    until: float = np.inf,
 ) -> Bounded:
     """Bound nodes, and fix the points that a target decides.
 
@@ -97,12 +106,19 @@ def bounded(
         Objectives from here on are of no interest.
     suspects : array (n + m,) of bool
         Points the best known hyperplane violates; a good conflict has one of them.
+    until : float
+        Of time.monotonic().
+
+    Raises
+    ------
+    OutOfTimeError
+        After `until`.
     """
     work = _Work(points, nodes, penalty, target)
     work.count()
     work.keep()
     work.probe()
-    work.pack(suspects)
+    work.pack(suspects, until)
     return Bounded(
         Nodes(work.kept, work.violated, work.sets), work.bound, work.branch, work.candidates,
         np.array(work.directions).reshape(-1, points.rows.shape[1]), work.steps,
@@ -176,9 +192,10 @@ class _Work:
             rows = self.open
             if not rows.size:
                 return
-            reached = probed_norm2(self.points, self.sets.take(rows))
             free = ~self.kept[rows] & ~self.violated[rows]
-            fixed = free & (reached >= (self.target - self.paid[rows])[:, None])
+            wanted = self.target - self.paid[rows]
+            reached = probed_norm2(self.points, self.sets.take(rows), free, wanted)
+            fixed = free & (reached >= wanted[:, None])
             if not fixed.any():
                 return
             self.violated[rows] |= fixed
@@ -186,7 +203,7 @@ class _Work:
             self._prune(rows[self.bound[rows] >= self.target])
             self._prune_crowded()
 
-    def pack(self, suspects: Mask) -> None:
+    def pack(self, suspects: Mask, until: float) -> None:
         """Disjoint conflicts of every open row, their bound, a point to branch on."""
         rows = self.open
         heights: dict[int, list[float]] = {int(row): [] for row in rows}
@@ -195,6 +212,7 @@ class _Work:
         paid, room, short = self.paid, self.room, self.short
         running = rows
         while running.size:
+            check_time(until)
             found_so_far = np.array([len(heights[int(row)]) for row in running])
             wanted = self.target - paid[running] - self.penalty * found_so_far
             chain = (self.norm2[running] >= wanted) | (found_so_far > room[running])
@@ -255,6 +273,12 @@ class _Work:
             self._prune(np.array([row]))
 
 
+def check_time(until: float) -> None:
+    """Raise OutOfTimeError after `until`."""
+    if time.monotonic() > until:
+        raise OutOfTimeError
+
+
 def packed(heights: list[float], own: float, penalty: float, room: float = np.inf) -> float:
     """The bound of the module's docstring without c, from heights h_j in any order and h(K).
 
@@ -271,38 +295,3 @@ def packed(heights: list[float], own: float, penalty: float, room: float = np.in
     if room < len(ordered):
         chains[int(room)] = whole[int(room)]
     return max(own, float(chains.max()))
-
-
-def probed_norm2(points: SignedPoints, sets: WorkingSets) -> Array:
-    """Proven least norm2 with each single point kept as well, (R, n + m).
-
-    The multiplier of the point grows by one step of the active-set method.
-    """
-    W, filled = sets.members, sets.filled
-    toward = np.where(filled[:, :, None], points.gram[W], 0.0)
-    r = np.linalg.solve(kept_gram(points, sets), toward)
-    own = np.diag(points.gram)
-    curvature = own - (r * toward).sum(axis=1)
-    lack = points.right - np.einsum("rm,rmn->rn", sets.alpha, toward)
-    dependent = curvature <= DEPENDENT * own
-    full = np.where(dependent, np.inf, lack / np.where(dependent, 1.0, curvature))
-    shrinking = sets.sense[:, :, None] * r
-    falling = filled[:, :, None] & (shrinking > 1e-12)
-    ratios = np.where(
-        falling, np.abs(sets.alpha)[:, :, None] / np.where(falling, shrinking, 1.0), np.inf
-    )
-    step = np.minimum(ratios.min(axis=1), full)
-    endless = ~np.isfinite(step)
-    step = np.where(endless, 0.0, np.maximum(step, 0.0))
-    alpha = np.where(endless[:, None, :], -r, sets.alpha[:, :, None] - step[:, None, :] * r)
-    alpha = np.where(filled[:, :, None], alpha, 0.0)
-    entered = np.where(endless, 1.0, step)
-    n = len(own)
-    members = np.concatenate(
-        [np.broadcast_to(W[:, None, :], (len(W), n, W.shape[1])),
-         np.broadcast_to(np.arange(n)[None, :, None], (len(W), n, 1))], axis=2,
-    )  # fmt: skip
-    multipliers = np.concatenate([alpha.transpose(0, 2, 1), entered[:, :, None]], axis=2)
-    sense = np.pad(sets.sense, ((0, 0), (0, 1)), constant_values=1.0)
-    norm2 = certified_norm2(points, members, multipliers, sense[:, None, :])
-    return np.where(lack > 0, norm2, 0.0)

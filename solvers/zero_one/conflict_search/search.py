@@ -23,6 +23,7 @@ from tightmargin.formulations.parameters import positive
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.loans import Lender
+from tightmargin.solvers.zero_one.conflict_search.node_bounds import OutOfTimeError
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
@@ -63,7 +64,8 @@ def conflict_search(
     gap : float
         Relative gap at which a node is not split any further, of what side rows leave open.
     time_limit : float, optional
-        Seconds of `clock`, measured from the call; a batch of nodes is finished first.
+        Seconds of `clock`, measured from the call; what was begun is finished first where it is
+        not time.monotonic, the root and compiling always.
     step_limit : int, optional
         Of the active-set method: a limit that gives the same result on any machine.
     side : SideRows, optional
@@ -102,35 +104,24 @@ def conflict_search(
     cost, _ = positive("penalty", penalty), positive("gap", gap)
     if time_limit is not None:
         positive("time_limit", time_limit)
-    _check_workers(workers, scheduler, step_limit)
+    check_workers(workers, scheduler, step_limit)
     search = Tree(
         data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d),
         _compiled_after(compiled, time_limit, step_limit),
     )  # fmt: skip
-    stop = StopReason.PROVEN
+    if time_limit is not None and clock is time.monotonic:
+        search.until = started + time_limit
     with ExitStack() as opened:
         several = None
         if workers > 1 or scheduler:
             several = Lender(search, opened.enter_context(opened_workers(workers, scheduler)))
         search.start(incumbent)
         try:
-            with live_line("conflict search") as line:
-                search.root()
-                way: Tree | Lender = search
-                while way.more():
-                    elapsed = clock() - started
-                    search.note(elapsed, progress)
-                    if line.is_due:
-                        line.show(search.bound, search.objective, f"{search.nodes:,} nodes")
-                    if time_limit is not None and elapsed >= time_limit:
-                        stop = StopReason.TIME_LIMIT
-                        break
-                    if step_limit is not None and search.steps >= step_limit:
-                        stop = StopReason.STEP_LIMIT
-                        break
-                    way.go()
-                    if several and elapsed >= FRONTIER:
-                        way = several
+            stop = _searched(
+                search, several, lambda: clock() - started, time_limit, step_limit, progress
+            )
+        except OutOfTimeError:
+            stop = StopReason.TIME_LIMIT
         except KeyboardInterrupt:
             stop = StopReason.INTERRUPTED
     if stop is StopReason.PROVEN and search.bound < search.target * (1 - 2 * search.rounded):
@@ -143,7 +134,37 @@ def conflict_search(
     )  # fmt: skip
 
 
-def _check_workers(workers: int, scheduler: str | None, step_limit: int | None) -> None:
+def _searched(
+    search: Tree,
+    several: Lender | None,
+    elapsed: Callable[[], float],
+    time_limit: float | None,
+    step_limit: int | None,
+    progress: Callable[[TracePoint], None],
+) -> StopReason:
+    """Search until nothing is open or a limit is reached."""
+    with live_line("conflict search") as line:
+        search.root()
+        way: Tree | Lender = search
+        while way.more():
+            seconds = elapsed()
+            search.note(seconds, progress)
+            if line.is_due:
+                line.show(search.bound, search.objective, f"{search.nodes:,} nodes")
+            if time_limit is not None and seconds >= time_limit:
+                return StopReason.TIME_LIMIT
+            if step_limit is not None and search.steps >= step_limit:
+                return StopReason.STEP_LIMIT
+            way.go()
+            if several and seconds >= FRONTIER:
+                way = several
+    return StopReason.PROVEN
+
+
+def check_workers(
+    workers: int, scheduler: str | None = None, step_limit: int | None = None
+) -> None:
+    """Refuse what is no number of workers, or does not go with it."""
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers must be 1 or more, got {workers!r}")
     if scheduler and workers > 1:

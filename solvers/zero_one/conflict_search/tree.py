@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -28,7 +29,9 @@ NUMBERS = 8_000_000  # of the largest array of a batch
 ENTRIES = 150_000  # of all Gram matrices of a batch, which a time limit waits for
 ROUNDED = 8 * EPS  # of the sums of a node and of its target; norms are rounded down already
 RAISED, RAISES = 16.0, 8  # of a cutoff that no point is below, and how often
-FIRST_RESTART = 16_000  # nodes; the heuristic is run again whenever their number has doubled
+FIRST_RESTART = 2_000  # nodes, when the heuristic is run again
+LOOKING = 0.25  # of the time that is left, for good points
+RESTARTED = 3  # and again when there are so many times as many
 TRACED = 400
 
 
@@ -69,6 +72,7 @@ class Tree:
         self.leaves = np.inf  # least bound of a node without a free point
         self.nodes = self.steps = self.numbered = 0
         self.rooted, self.proven = False, 0.0
+        self.until = np.inf  # of time.monotonic(), what goes beyond the root
         self.seed, self.next_restart = 0, FIRST_RESTART
         self.trace: list[TracePoint] = []
 
@@ -88,9 +92,11 @@ class Tree:
             )
 
     def _heuristic(self) -> tuple[Array, float]:
+        left = self.until - time.monotonic()
         found = zero_one_incumbent(
-            self.data, penalty=self.penalty, intercept=self.intercept, seed=self.seed
-        )
+            self.data, penalty=self.penalty, intercept=self.intercept, seed=self.seed,
+            time_limit=None if np.isinf(left) else max(LOOKING * left, 0.0),
+        )  # fmt: skip
         return found.w, found.b
 
     @property
@@ -136,7 +142,7 @@ class Tree:
         rows = len(self.points.right) - self.data.n
         kept = np.r_[self.side.kept, np.ones(rows, dtype=bool)][None, :]
         violated = np.r_[self.side.paid, np.zeros(rows, dtype=bool)][None, :]
-        self._add(Nodes(kept, violated, empty_sets(self.points, 1)), np.zeros(1))
+        self._add(Nodes(kept, violated, empty_sets(self.points, 1)), np.zeros(1), np.inf)
         self.rooted = True
 
     def raise_cutoff(self) -> bool:
@@ -186,7 +192,13 @@ class Tree:
         return taken
 
     def expand(self) -> None:
-        """Split the selected nodes: their point is kept in one half and violated in the other."""
+        """Split the selected nodes: their point is kept in one half and violated in the other.
+
+        Raises
+        ------
+        OutOfTimeError
+            The nodes are as open as before.
+        """
         nodes = unpacked_nodes(self.points, [node[3] for node in self.batch])
         branch = np.array([node[2] for node in self.batch])
         each = np.arange(len(branch))
@@ -202,6 +214,7 @@ class Tree:
                 nodes.sets.take(twice),
             ),
             bounds[twice],
+            self.until,
         )
         self.batch = []
 
@@ -215,11 +228,12 @@ class Tree:
 
         return compiled
 
-    def _add(self, nodes: Nodes, inherited: Array) -> None:
+    def _add(self, nodes: Nodes, inherited: Array, until: float) -> None:
         """Bound new nodes and keep those that may hold a better point."""
         found = self._bounding()(
-            self.points, nodes, penalty=self.penalty, target=self.target, suspects=self.suspects
-        )
+            self.points, nodes, penalty=self.penalty, target=self.target, suspects=self.suspects,
+            until=until,
+        )  # fmt: skip
         new: list[OpenNode] = []
         leaves = self.leaves
         bound = np.maximum(found.bound, inherited)
@@ -230,7 +244,7 @@ class Tree:
                 self.numbered += 1
                 record = packed_node(found.nodes, k)
                 new.append((float(bound[k]), self.numbered, int(found.branch[k]), record))
-        # All or nothing: an interrupt before this line leaves the batch as it was.
+        # All or nothing: an interrupt, or the time, before this line leaves the batch as it was.
         self.leaves = leaves
         for node in new:
             heapq.heappush(self.heap, node)
@@ -242,6 +256,6 @@ class Tree:
         """Run the heuristic from another sample, rarely: best-bound search hardly goes deep."""
         if self.nodes < self.next_restart:
             return
-        self.next_restart *= 2
+        self.next_restart *= RESTARTED
         self.seed += 1
         self.best.start(self.points, *self._heuristic())

@@ -4,14 +4,15 @@
 
 where # counts a point as often as it weighs.
 
-An optimum touches the margin at a small set of points (enumeration.py), so the search runs over
-such sets. It starts from the best sets of a random sample and from directions of hinge-loss fits,
-each stretched as well as possible, and moves to better sets until neither exchanging one point of
-the set, nor keeping one point more or less (the hard-margin machine solved again), helps.
+The search runs over active sets (local_search.py). It starts from the best sets of a random sample
+and from directions of hinge-loss fits, each stretched as well as possible. From there a population
+of sets is bred by descents on a smoothed count of the violated points (smoothed_descent.py). In the
+end some points of the best set are replaced at random, over and over.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,32 +28,31 @@ from tightmargin.formulations.zero_one.loss import (
     zero_one_objective,
 )
 from tightmargin.solvers.zero_one.enumeration.active_sets import (
-    ActiveSets,
-    Points,
     distinct_points,
-    extend,
     from_members,
-    set_margins,
-    without_equations,
 )
 from tightmargin.solvers.zero_one.enumeration.directions import best_along, hinge_directions
 from tightmargin.solvers.zero_one.enumeration.least_norm import least_norm_members
+from tightmargin.solvers.zero_one.enumeration.local_search import (
+    MARGINS_AT_ONCE,
+    ON_MARGIN,
+    WORK_LIMIT,
+    Index,
+    LocalSearch,
+)
+from tightmargin.solvers.zero_one.enumeration.smoothed_descent import descents_on
 
-Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-ON_MARGIN = 1e-9
 SAMPLES = 20_000
 LARGEST_SAMPLED = 6  # larger random sets hardly ever keep anything
 STARTS = 3
 KICKS = 60
-KICKED = 4  # a kick replaces at most so many points of a set
-KICK_RANGE = 40  # and takes the new ones from so many nearest to the margin
-NEIGHBOURS = 250
-NEARLY_KEPT = 8
-MARGINS_AT_ONCE = 2_000_000
-WORK_LIMIT = 200_000_000  # in computed numbers, not seconds: the same result on any machine
-SOLVE_PASSES = 50  # passes over the points that one hard-margin solve is counted for
+ROUNDS = 100  # of a population
+BRED = 0.85  # of the work limit, after which the population is left
+SIZE_OF_ROUND = 16  # numbers of the points that one round is worth
+ELITE = 8  # that later descents begin from
+PROMISING, IMPROVED = 12, 2  # ends of descents that are looked at, and improved
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,12 @@ class ZeroOneIncumbent:
 
 
 def zero_one_incumbent(
-    data: TrainingData, *, penalty: float, intercept: str, seed: int = 0
+    data: TrainingData,
+    *,
+    penalty: float,
+    intercept: str,
+    seed: int = 0,
+    time_limit: float | None = None,
 ) -> ZeroOneIncumbent:
     """Best point found; never worse than the best point with w = 0.
 
@@ -84,6 +89,8 @@ def zero_one_incumbent(
     ----------
     seed : int
         Seed of the sample of active sets; the result is a function of the arguments.
+    time_limit : float, optional
+        Seconds after which nothing better is looked for.
 
     Raises
     ------
@@ -96,12 +103,14 @@ def zero_one_incumbent(
     points = distinct_points(data, intercept)
     if points.radius == 0:
         return best
-    search = _IncumbentSearch(points, cost)
+    until = np.inf if time_limit is None else time.monotonic() + time_limit
+    search = LocalSearch(points, cost, until)
     rng = np.random.default_rng(seed)
     found = [
         (*search.improve(members, np.inf), source)
         for members, source in [*_from_directions(search, data), *_from_sample(search, rng)]
     ]
+    found += _bred(search, data, rng)
     if not found:
         return best
     value, members, source = min(found, key=lambda candidate: candidate[0])
@@ -114,148 +123,76 @@ def zero_one_incumbent(
     return min(best, _incumbent(search, data, members, source), key=lambda x: x.objective)
 
 
-@dataclass(eq=False)
-class _IncumbentSearch:
-    """Local search over active sets; a set is worth the 0-1 objective of its hyperplane."""
-
-    points: Points
-    penalty: float
-    spent: int = 0
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the work limit is reached."""
-        return self.spent > WORK_LIMIT
-
-    def _count(self, many: int) -> None:
-        """Add the work for the points, and their margins, of many active sets."""
-        count, dimension = self.points.rows.shape
-        self.spent += many * (count + 4 * dimension**2)
-
-    def values(self, sets: ActiveSets) -> Array:
-        """Objective of each set, points within ON_MARGIN kept; inf if v is numerically lost."""
-        self._count(len(sets.members))
-        violated = set_margins(self.points, sets) < 1 - ON_MARGIN
-        values = sets.norm2 + self.penalty * (violated @ self.points.weight)
-        lost = np.take_along_axis(violated, sets.members, axis=1).any(axis=1)
-        return np.where(lost | ~np.isfinite(values), np.inf, values)
-
-    def value(self, members: Index) -> float:
-        """Objective of one set."""
-        return float(self.values(from_members(self.points, members[None, :]))[0])
-
-    def values_in_batches(self, members: Index) -> Array:
-        """Objectives of many sets (P, s)."""
-        batch = max(1, MARGINS_AT_ONCE // len(self.points.y))
-        parts = [
-            self.values(from_members(self.points, members[k : k + batch]))
-            for k in range(0, len(members), batch)
-        ]
-        return np.concatenate(parts) if parts else np.empty(0)
-
-    def improve(self, members: Index, target: float) -> tuple[float, Index]:
-        """Exchange points while that helps; below the target, also keep more or fewer points."""
-        best = (self.value(members), members)
-        while not self.exhausted:
-            better = self._exchange(*best)
-            if better is None and best[0] < target:
-                better = self._rekeep(*best)
-            if better is None:
-                break
-            best = better
-        return best
-
-    def _margins(self, members: Index) -> Array:
-        return set_margins(self.points, from_members(self.points, members[None, :]))[0]
-
-    def _nearest(self, members: Index, count: int) -> Index:
-        """Points outside the set, nearest to its margin first."""
-        order = np.argsort(np.abs(self._margins(members) - 1), kind="stable")
-        return order[~np.isin(order, members)][:count]
-
-    def kick(self, members: Index, rng: np.random.Generator) -> Index:
-        """A few points of the set replaced by others near its margin."""
-        near = self._nearest(members, KICK_RANGE)
-        count = min(len(members), len(near), int(rng.integers(1, KICKED + 1)))
-        kicked = members.copy()
-        places = rng.choice(len(members), count, replace=False)
-        kicked[places] = rng.choice(near, count, replace=False)
-        return kicked
-
-    def _exchange(self, value: float, members: Index) -> tuple[float, Index] | None:
-        """Best set that differs by a point left out, a point added, or both; None if no better."""
-        room = MARGINS_AT_ONCE // (len(members) * len(self.points.y))
-        near = self._nearest(members, min(NEIGHBOURS, max(20, room)))
-        full = from_members(self.points, members[None, :])
-        candidates = [self._shortened(members)]
-        candidates.append(self._extended(candidates[0], near))
-        if len(members) < self.points.largest:
-            candidates.append(self._extended(full, near))
-        best = (value * (1 - ON_MARGIN), members)
-        for sets in candidates:
-            if sets.members.size and sets.members.shape[1] >= self._smallest:
-                values = self.values(sets)
-                k = int(values.argmin())
-                if values[k] < best[0]:
-                    best = (float(values[k]), sets.members[k])
-        return None if best[1] is members else best
-
-    @property
-    def _smallest(self) -> int:
-        return 2 if self.points.intercept == "free" else 1
-
-    def _shortened(self, members: Index) -> ActiveSets:
-        """The set without each of its points."""
-        rest = np.array([np.delete(members, k) for k in range(len(members))])
-        if rest.shape[1] == 0:
-            return without_equations(self.points, members[:0])
-        return from_members(self.points, rest)
-
-    def _extended(self, sets: ActiveSets, new: Index) -> ActiveSets:
-        """Each set with each new point."""
-        count = len(sets.members)
-        parent = np.repeat(np.arange(count, dtype=np.intp), len(new))
-        return extend(self.points, sets, parent, np.tile(new, count))
-
-    def _rekeep(self, value: float, members: Index) -> tuple[float, Index] | None:
-        """First better set that keeps the same points, one on the margin less, or one more."""
-        u = self._margins(members)
-        kept = u >= 1 - ON_MARGIN
-        outside = np.flatnonzero(~kept)
-        nearly = outside[np.argsort(-u[outside], kind="stable")[:NEARLY_KEPT]]
-        for change in [None, *members.tolist(), *nearly.tolist()]:
-            wanted = kept.copy()
-            if change is not None:
-                wanted[change] = not wanted[change]
-            self._count(SOLVE_PASSES)
-            found = least_norm_members(self.points, wanted, value, members)
-            if found is not None and len(found):
-                reached = self.value(found)
-                if reached < value * (1 - ON_MARGIN):
-                    return reached, found
-        return None
-
-
-def _from_directions(search: _IncumbentSearch, data: TrainingData) -> list[tuple[Index, str]]:
+def _from_directions(search: LocalSearch, data: TrainingData) -> list[tuple[Index, str]]:
     """Active sets of the best hyperplanes along the directions of hinge-loss fits."""
-    points, intercept = search.points, search.points.intercept
     stretched: list[tuple[float, int, Mask]] = []
-    for w, b in hinge_directions(data, search.penalty, intercept):
-        along = best_along(data, w, b, search.penalty, intercept)
+    for w, b in hinge_directions(data, search.penalty, search.points.intercept):
+        along = _kept_along(search, data, w, b)
         if along is not None:
-            kept = margins(data, *along) >= 1 - ON_MARGIN
-            norm2 = float(along[0] @ along[0]) + (along[1] ** 2 if intercept == "penalised" else 0)
-            value = norm2 + search.penalty * data.mass(~kept)
-            stretched.append((value, len(stretched), kept[points.original]))
+            stretched.append((along[0], len(stretched), along[1]))
     found: list[tuple[float, int, Index]] = []
     for _, k, kept in sorted(stretched)[: 2 * STARTS]:
-        members = least_norm_members(points, kept)
+        members = least_norm_members(search.points, kept)
         if members is not None:
             found.append((search.value(members), k, members))
     return [(members, "hinge-loss direction") for *_, members in sorted(found)[:STARTS]]
 
 
-def _from_sample(search: _IncumbentSearch, rng: np.random.Generator) -> list[tuple[Index, str]]:
+def _kept_along(
+    search: LocalSearch, data: TrainingData, w: Array, b: float
+) -> tuple[float, Mask] | None:
+    """The best objective along a direction, and the distinct points that are kept there."""
+    intercept = search.points.intercept
+    along = best_along(data, w, b, search.penalty, intercept)
+    if along is None:
+        return None
+    kept = margins(data, *along) >= 1 - ON_MARGIN
+    norm2 = float(along[0] @ along[0]) + (along[1] ** 2 if intercept == "penalised" else 0)
+    return norm2 + search.penalty * data.mass(~kept), kept[search.points.original]
+
+
+def _bred(
+    search: LocalSearch, data: TrainingData, rng: np.random.Generator
+) -> list[tuple[float, Index, str]]:
+    """The best of a population of active sets, each round's most promising ones improved.
+
+    The rounds grow with the size of the problem; what work is left is for kicks.
+    """
+    points = search.points
+    descents = descents_on(points)
+    population: dict[bytes, tuple[float, Index, Array]] = {}
+    met: set[bytes] = set()
+    for _ in range(min(ROUNDS, descents.rows.size // SIZE_OF_ROUND)):
+        if search.exhausted or search.spent + descents.work > BRED * WORK_LIMIT:
+            break
+        search.spent += descents.work
+        elite = [plane for *_, plane in sorted(population.values(), key=_value)[:ELITE]]
+        v = descents.near(np.array(elite), rng) if elite else descents.first(rng)
+        new = 0
+        for k in np.argsort(descents.values(v, search.penalty), kind="stable")[:PROMISING].tolist():
+            along = _kept_along(search, data, *descents.in_data(points, v[k]))
+            if new == IMPROVED or along is None:
+                break
+            name = np.packbits(along[1]).tobytes()
+            if name in met:
+                continue
+            met.add(name)
+            new += 1
+            start = least_norm_members(points, along[1])
+            if start is not None:
+                value, members = search.improve(start, np.inf)
+                plane = descents.of_set(points, members)
+                if np.isfinite(value) and descents.has_direction(plane):
+                    population[np.sort(members).tobytes()] = (value, members, plane)
+    best = sorted(population.values(), key=_value)[:1]
+    return [(value, members, "descent on a smoothed count") for value, members, _ in best]
+
+
+def _value(one: tuple[float, Index, Array]) -> float:
+    return one[0]
+
+
+def _from_sample(search: LocalSearch, rng: np.random.Generator) -> list[tuple[Index, str]]:
     """The best of a random sample of active sets."""
     points = search.points
     count = len(points.y)
@@ -264,6 +201,8 @@ def _from_sample(search: _IncumbentSearch, rng: np.random.Generator) -> list[tup
     sizes = range(smallest, min(points.largest, LARGEST_SAMPLED, count) + 1)
     total = max(1, min(SAMPLES, 10 * MARGINS_AT_ONCE // count) // max(1, len(sizes)))
     for size in sizes:
+        if search.exhausted:
+            break
         members = rng.integers(count, size=(total, size))
         if points.intercept == "free":
             members[:, 0] = rng.integers(points.n_pos, size=total)
@@ -277,7 +216,7 @@ def _from_sample(search: _IncumbentSearch, rng: np.random.Generator) -> list[tup
 
 
 def _incumbent(
-    search: _IncumbentSearch, data: TrainingData, members: Index, source: str
+    search: LocalSearch, data: TrainingData, members: Index, source: str
 ) -> ZeroOneIncumbent:
     """The point of an active set, stretched until what is on the margin is truly kept."""
     v = from_members(search.points, members[None, :]).v[0]

@@ -20,7 +20,8 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search import incumbents
 from tightmargin.solvers.zero_one.conflict_search import tree as growing
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
-from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed, probed_norm2
+from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed
+from tightmargin.solvers.zero_one.conflict_search.probing import probed_norm2
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (

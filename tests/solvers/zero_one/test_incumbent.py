@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.references.brute_force import least, signed_rows
+from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins, trivial_points, zero_one_objective
 from tightmargin.solvers.zero_one.enumeration.active_sets import (
@@ -83,6 +84,18 @@ def test_reaches_the_published_optimum_of_brooks_instances(data_folder: Path, j:
     for C in (1.0, 100.0):
         found = zero_one_incumbent(data, penalty=2 * C, intercept="free")
         assert found.objective / 2 == pytest.approx(published[C], rel=1e-6)
+
+
+@pytest.mark.parametrize(("j", "C"), [(4, 1.0), (1, 10.0)])
+def test_reaches_published_optima_of_ten_features(data_folder: Path, j: int, C: float) -> None:
+    """Where sampled sets and fits of the hinge loss end 2 and 14 % above."""
+    folder = data_folder / "hard_margin_loss"
+    data = load(str(folder / f"n100d10ATj{j}"))
+    with (folder / "published_bounds.csv").open(encoding="utf-8", newline="") as lines:
+        rows = {(row["instance"], float(row["C"])): row for row in csv.DictReader(lines)}
+    found = zero_one_incumbent(data, penalty=2 * C, intercept="free")
+    published = float(rows[f"n100d10ATj{j}", C]["benders_upper"])
+    assert found.objective / 2 == pytest.approx(published, rel=1e-6)
 
 
 def test_reaches_the_optimum_of_the_clustered_instance() -> None:

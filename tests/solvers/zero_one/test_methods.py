@@ -162,6 +162,24 @@ def test_workers_are_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asked == [1, 3]
 
 
+def test_auto_passes_workers_to_the_search_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    search = searched_module.conflict_search
+
+    def noted(*args: Any, workers: int = 1, **words: Any) -> Any:
+        asked.append(workers)
+        return search(*args, **words)
+
+    monkeypatch.setattr(searched_module, "conflict_search", noted)
+    monkeypatch.setattr(searched_module, "suits", lambda *args: False)
+    model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
+    result = solve(model, options={"workers": 2})
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert asked == [2]
+    with pytest.raises(ValueError, match="workers must be 1 or more"):
+        solve(model, options={"workers": 0})
+
+
 def test_no_number_of_workers_is_refused() -> None:
     model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
     with pytest.raises(ValueError, match="workers must be 1 or more"):

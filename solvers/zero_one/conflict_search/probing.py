@@ -1,0 +1,72 @@
+"""What keeping one point more costs at least, for all points at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
+    DEPENDENT,
+    Mask,
+    WorkingSets,
+    kept_gram,
+)
+from tightmargin.solvers.zero_one.conflict_search.signed_points import (
+    SignedPoints,
+    certified_norm2,
+)
+
+SURELY = 1e-6  # relative: what is wanted by less is computed
+
+
+def probed_norm2(
+    points: SignedPoints, sets: WorkingSets, free: Mask | None = None, wanted: Array | None = None
+) -> Array:
+    """Proven least norm2 with each single point kept as well, (R, n + m).
+
+    The multiplier of the point grows by one step of the active-set method. With v of the working
+    set, no multipliers of it and of the point prove more than equality in all of them costs,
+    ||v||^2 + lack^2 / curvature: where that is not enough, nothing more is computed.
+
+    Parameters
+    ----------
+    free : array (R, n + m) of bool, optional
+        Points that are of interest; 0 is what is proven of others.
+    wanted : array (R,), optional
+        Norms that are of interest; 0 may stand for those below.
+    """
+    W, filled = sets.members, sets.filled
+    toward = np.where(filled[:, :, None], points.gram[W], 0.0)
+    r = np.linalg.solve(kept_gram(points, sets), toward)
+    own = np.diag(points.gram)
+    curvature = own - (r * toward).sum(axis=1)
+    lack = points.right - np.einsum("rm,rmn->rn", sets.alpha, toward)
+    dependent = curvature <= DEPENDENT * own
+    divisor = np.where(dependent, 1.0, curvature)
+    look = lack > 0 if free is None else (lack > 0) & free
+    if wanted is not None:
+        v = np.einsum("rm,rmk->rk", sets.alpha, points.rows[W])
+        most = (v * v).sum(axis=1)[:, None] + lack * lack / divisor
+        enough = wanted * points.scale**2 * (1 - SURELY)
+        look &= dependent | (most >= enough[:, None])
+    row, point = np.nonzero(look)
+    found = np.zeros(lack.shape)
+    if not row.size:
+        return found
+    r, sense, alpha, filled = r[row, :, point], sets.sense[row], sets.alpha[row], filled[row]
+    full = np.where(dependent, np.inf, lack / divisor)[row, point]
+    shrinking = sense * r
+    falling = filled & (shrinking > 1e-12)
+    ratios = np.where(falling, np.abs(alpha) / np.where(falling, shrinking, 1.0), np.inf)
+    step = np.minimum(ratios.min(axis=1), full)
+    endless = ~np.isfinite(step)
+    step = np.where(endless, 0.0, np.maximum(step, 0.0))
+    alpha = np.where(endless[:, None], -r, alpha - step[:, None] * r)
+    alpha = np.where(filled, alpha, 0.0)
+    found[row, point] = certified_norm2(
+        points,
+        np.column_stack([W[row], point]),
+        np.column_stack([alpha, np.where(endless, 1.0, step)]),
+        np.column_stack([sense, np.ones(len(row))]),
+    )
+    return found
