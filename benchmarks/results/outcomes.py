@@ -10,6 +10,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from benchmarks.results.record import Record
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Row, Table
@@ -107,7 +108,7 @@ def reasons(name: str) -> tuple[Reason, ...]:
 
 
 @cache
-def _file() -> dict[str, list[dict[str, object]]]:
+def _file() -> dict[str, Any]:
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
@@ -119,6 +120,21 @@ def repeated(table: Table) -> bool:
 def once(column: str) -> bool:
     """Whether the paper prints one number for all rows of a column."""
     return column in _file()["once"]
+
+
+def fails(record: Record) -> bool:
+    """Whether a statement of a record does not hold, or a row of it is not proven."""
+    open_rows = any(
+        row.verdict is not None and not row.verdict.closed
+        for table in record.report.tables
+        for row in table.rows
+    )
+    return open_rows or not all(claim.holds for claim in record.report.judged)
+
+
+def failing() -> dict[str, str]:
+    """Reproductions of which something does not hold or is not proven, with the reason."""
+    return {name: str(text) for name, text in _file()["failing"].items()}
 
 
 def absent() -> dict[str, str]:

@@ -8,10 +8,13 @@ from itertools import groupby
 
 from benchmarks.results.outcomes import (
     MEANINGS,
+    UNSTATED,
     Judged,
     Outcome,
     absent,
     counted,
+    failing,
+    fails,
     judged,
     place,
 )
@@ -79,6 +82,8 @@ def page(record: Record, picture: str = "") -> str:
     if report.judged:
         listed = [f"- {claim.outcome}: {_words(claim.text)}" for claim in report.judged]
         parts += ["## What was checked", "\n".join(listed)]
+    if record.finished and fails(record):
+        parts.append(f"Not everything holds or is proven: {_words(_why(record))}.")
     if report.notes:
         parts += ["## Notes", "\n".join(f"- {_words(note)}" for note in report.notes)]
     parts += ["## How it was run", _run(record)]
@@ -109,6 +114,10 @@ def _listed(counts: Counter[Outcome]) -> str:
         if counts[one]
     ]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def _why(record: Record) -> str:
+    return failing().get(record.name, UNSTATED.text)
 
 
 def _run(record: Record) -> str:
@@ -222,7 +231,8 @@ def index(records: Mapping[str, Record], names: Sequence[str]) -> str:
     )
     parts = [
         "# Results", opening, _table(done), _unfinished(done, names), _meanings(total),
-        *_causes(finished), *_statements(finished), *_impossible(finished), HOW, _contents(done),
+        *_causes(finished), *_statements(finished), *_impossible(finished),
+        *_failures(finished), HOW, _contents(done),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -310,6 +320,12 @@ def _impossible(records: Iterable[Record]) -> list[str]:
             places = "; ".join(f"{place(one.row, one.column)} {one.cell.printed}" for one in group)
             lines.append(f"- {_words(record.source)}, {_words(places)}: {_words(reason.text)}")
     return ["## Printed numbers that cannot be right", "\n".join(lines)] if lines else []
+
+
+def _failures(records: Iterable[Record]) -> list[str]:
+    """What our own runs leave open."""
+    lines = [f"- {_words(one.source)}: {_words(_why(one))}" for one in records if fails(one)]
+    return ["## What does not hold here, or is not proven", "\n".join(lines)] if lines else []
 
 
 def _contents(records: Iterable[Record]) -> str:

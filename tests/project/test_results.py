@@ -19,7 +19,16 @@ import pytest
 
 from benchmarks.results import __main__ as command
 from benchmarks.results import outcomes
-from benchmarks.results.outcomes import Outcome, Reason, absent, counted, judged, reasons, repeated
+from benchmarks.results.outcomes import (
+    Outcome,
+    Reason,
+    absent,
+    counted,
+    fails,
+    judged,
+    reasons,
+    repeated,
+)
 from benchmarks.results.page import index, page
 from benchmarks.results.record import FOLDER, Record, kept, read, short, trimmed, write
 from tightmargin.experiments.plots.style import new_figure
@@ -147,7 +156,14 @@ def test_every_number_that_differs_has_a_stated_reason_and_every_reason_a_number
         if record.finished:
             idle = [one.text for one in reasons(name) if id(one) not in used]
             assert idle == [], name
-    assert set(outcomes._file()) - {"repeated", "once", "absent"} <= set(NAMES)
+    assert set(outcomes._file()) - {"repeated", "once", "absent", "failing"} <= set(NAMES)
+
+
+def test_what_does_not_hold_has_a_stated_reason() -> None:
+    found = {name for name, record in RECORDS.items() if record.finished and fails(record)}
+    assert found == outcomes.failing().keys() & RECORDS.keys()
+    text = (FOLDER / "index.md").read_text(encoding="utf-8")
+    assert all(RECORDS[name].source in text.partition("What does not hold")[2] for name in found)
 
 
 def test_tables_that_are_left_out_print_what_another_has() -> None:
