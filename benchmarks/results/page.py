@@ -99,7 +99,10 @@ def _opening(record: Record, numbers: Sequence[Judged]) -> str:
     if not numbers:
         return "The paper prints no numbers here; what it says in words is checked below."
     counts = Counter(number.outcome for number in numbers)
-    return f"Of {len(numbers)} printed numbers {_listed(counts)}. [](index.md) has all of them."
+    return (
+        f"Printed numbers: {len(numbers)}, of which {_listed(counts)}. [](index.md) has all "
+        "reproductions."
+    )
 
 
 def _listed(counts: Counter[Outcome]) -> str:

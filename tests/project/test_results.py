@@ -131,6 +131,9 @@ def test_the_summary_counts_what_the_file_of_a_record_says(name: str) -> None:
         cell for table in plain["tables"] if table["name"] != "cepeda-gomez-han-table1-shares"
         for row in table["rows"] for cell in row["cells"].values() if isinstance(cell, list)
     ]  # fmt: skip
+    if name == "takeda-sugiyama-figure2":  # its text prints one number, and two rows have it
+        assert [print_ for _, print_, *_ in pairs] == ["1", "1"]
+        del pairs[1:]
     numbers = [int(text or 0) for text in cells[:6]]
     assert numbers[0] == len(pairs) == sum(numbers[1:])
     equal = sum(rounds(ours, print_) for ours, print_, *_ in pairs)
