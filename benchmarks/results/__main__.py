@@ -178,11 +178,11 @@ def stopped_after(minutes: float | None) -> Iterator[None]:
         return
     pressed = signal.signal(signal.SIGINT, signal.default_int_handler)
     alarm = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
+    clock = signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, *clock)
         signal.signal(signal.SIGALRM, alarm)
         signal.signal(signal.SIGINT, pressed)
 
