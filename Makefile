@@ -23,7 +23,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bench-concave bks \
+.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bench-concave bks results \
 	env test-lowest test-processors
 
 help:  ## this list
@@ -34,15 +34,18 @@ gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum: t
 	@mkdir -p out && $(BIN)/tightmargin compare --csv out/gaps.csv --latex out/gaps.tex --plot out/gaps.png
 
 # Several processes with one thread each beat one process with many, and results repeat.
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks: export OMP_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks: export OPENBLAS_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks: export MPLBACKEND := Agg
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks results: export OMP_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks results: export OPENBLAS_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks results: export MPLBACKEND := Agg
 
 bench-concave: $(DEV_STAMP)  ## concave programs beside SCIP and Gurobi, into benchmarks/CONCAVE.md
 	$(BIN)/python -m benchmarks.concave
 
 bks: $(DEV_STAMP)  ## best known values and bounds of 0-1 instances, into benchmarks/BKS.md; resumes
 	$(BIN)/python -m benchmarks.bks
+
+results: $(DEV_STAMP)  ## the papers' tables and figures at full size, into docs/results; resumes, in parts
+	$(BIN)/python -m benchmarks.results $(ARGS)
 
 # The hundreds of interpreters that tests start compile this project once, also on a machine that sets
 # this variable; an empty value counts as unset.

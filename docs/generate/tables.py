@@ -77,6 +77,7 @@ def reproductions(paper: str) -> str:
     if not found:
         return "No table or figure of this paper can be run again yet."
     rows = [[f"`{each.name}`", each.title, each.source, each.quick] for each in found]
+    full = "[Every one at full size](../results/index.md), number by number beside the print."
     command = f"```\ntightmargin reproduce {prefix[:-1]}            every one of them\n"
     one = f"tightmargin reproduce {found[0].name} --quick\n```"
-    return f"{_table(['name', 'what', 'where', '--quick'], rows)}\n\n{command}{one}"
+    return f"{_table(['name', 'what', 'where', '--quick'], rows)}\n\n{full}\n\n{command}{one}"
