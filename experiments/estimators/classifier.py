@@ -98,9 +98,9 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         counts. Where it is no hyperparameter of the formulation it multiplies `sample_weight`.
     C, bend, beta, big_m, both_sides, budget, class_balance, conflicts : optional
         Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
-    exponent, groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm_bound : optional
-    nu, partners, penalty, pi, price, products, rank, regulariser, ridge, scale, shape : optional
-    slack_bounds, strengthening, tau, transformation, truncation, w_ref : optional
+    exponent, groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm : optional
+    norm_bound, nu, partners, penalty, pi, price, products, rank, regulariser, ridge, scale : optional
+    shape, sides, slack_bounds, strengthening, tau, transformation, truncation, w_ref : optional
         Likewise.
 
     Attributes
@@ -179,6 +179,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         intercept: str | None = None,
         intercept_bound: Any = None,
         loss: str | None = None,
+        norm: str | None = None,
         norm_bound: float | None = None,
         nu: float | None = None,
         partners: str | None = None,
@@ -191,6 +192,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         ridge: float | None = None,
         scale: str | None = None,
         shape: Any = None,
+        sides: str | None = None,
         slack_bounds: Any = None,
         strengthening: Any = None,
         tau: float | None = None,

@@ -96,15 +96,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Run]]:
     known = dict(tm.catalogue)
     space: dict[str, Any] = {}
     found: dict[int, Run] = {}
-    with contextlib.chdir(tmp_path_factory.mktemp("first_hour")):
-        for task in tasks():
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(task.code, f"{PAGE.name}, section {task.number}", "exec"), space)
-            found[task.number] = Run(printed.getvalue(), dict(space))
-    yield found
-    tm.catalogue.clear()
-    tm.catalogue.update(known)
+    try:
+        with contextlib.chdir(tmp_path_factory.mktemp("first_hour")):
+            for task in tasks():
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(compile(task.code, f"{PAGE.name}, section {task.number}", "exec"), space)
+                found[task.number] = Run(printed.getvalue(), dict(space))
+        yield found
+    finally:  # a section that fails leaves no formulation of its own behind
+        tm.catalogue.clear()
+        tm.catalogue.update(known)
 
 
 def test_there_are_ten_and_the_index_leads_to_them() -> None:
