@@ -25,7 +25,7 @@ from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 
 # Of the model as written: what keeps it from speaking of the problem was stated or is a choice.
-AS_WRITTEN = ("conic_fixed", "conic_sdp_literal")
+AS_WRITTEN = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
 
 
 # --- the edit that excludes the known point ------------------------------------------------------
