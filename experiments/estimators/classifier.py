@@ -99,8 +99,8 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
     C, bend, beta, big_m, both_sides, budget, class_balance, conflicts : optional
         Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
     exponent, groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm : optional
-    norm_bound, nu, partners, penalty, pi, price, products, rank, regulariser, ridge, scale : optional
-    shape, sides, slack_bounds, strengthening, tau, transformation, truncation, w_ref : optional
+    norm_bound, nu, partners, penalty, pi, price, products, rank, regulariser, ridge : optional
+    scale, shape, sides, slack_bounds, strengthening, tau, transformation, truncation, w_ref : optional
         Likewise.
 
     Attributes

@@ -37,7 +37,9 @@ METHODS = {
     "rsvm": ("interior", "decomposition"),
     "rsvm_dual": ("segments",),
 }
-CASES = [(name, "") for name in sorted(ENTRIES)]
+# Of what only a tree proves no file confirms a bound; test_saved_results says so.
+BY_TREE = ("ramp_l1_big_m",)
+CASES = [(name, "") for name in sorted(set(ENTRIES) - set(BY_TREE))]
 CASES += [(name, method) for name, methods in METHODS.items() for method in methods]
 
 
@@ -306,7 +308,7 @@ def test_another_normalisation_is_another_problem(folder: Path) -> None:
 # --- what else a file says ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(ENTRIES))
+@pytest.mark.parametrize("name", sorted(set(ENTRIES) - set(BY_TREE)))
 def test_facts_are_computed_again_or_named_as_unchecked(name: str, folder: Path) -> None:
     document = honest(folder, name)
     facts = document["certificate"]["facts"]
