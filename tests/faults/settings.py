@@ -21,6 +21,7 @@ WORDS: dict[str, Any] = {
     "class_balance": "uniform", "strengthening": "scaled", "w_ref": "mean_difference",
     "slack_bounds": "derived", "conflicts": "none", "products": "none", "partners": "none",
     "shape": "1x2", "loss": "squared_hinge", "regulariser": "ridge",
+    "sides": "violated", "norm": "disjuncts",
 }  # fmt: skip
 
 

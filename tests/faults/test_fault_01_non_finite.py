@@ -28,7 +28,9 @@ BAD = (math.nan, math.inf, -math.inf)
 
 
 def spoiled(name: str, word: str, value: Any) -> Any:
-    """An argument as the builder takes it: the incumbent is a pair, of two classes with rows."""
+    """An argument as the builder takes it: pairs of the incumbent, groups of points."""
+    if (name, word) == ("conic_sdp_rank_one", "groups") and isinstance(value, np.ndarray):
+        return [[int(i) if np.isfinite(i) else i for i in value]]
     if word != "incumbent":
         return value
     if isinstance(as_taken(name, DATA), MulticlassData):

@@ -163,9 +163,14 @@ def _all_groups(data: Data, partners: int | str, groups: Sequence[Sequence[int]]
     """Pairs of partners, then the groups that are not among them, each sorted and once."""
     first, second = partner_pairs(data.factor, partners)
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    refusal = f"groups must be tuples of points, got {groups!r}"
     if isinstance(groups, str):
-        raise ValueError(f"groups must be tuples of points, got {groups!r}")
-    return tuple(dict.fromkeys([*pairs, *(_checked_group(group, data.n) for group in groups)]))
+        raise ValueError(refusal)
+    try:
+        listed = [*groups]
+    except TypeError:
+        raise ValueError(refusal) from None
+    return tuple(dict.fromkeys([*pairs, *(_checked_group(group, data.n) for group in listed)]))
 
 
 def _checked_group(group: Sequence[int], n: int) -> tuple[int, ...]:
