@@ -100,7 +100,8 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
     exponent, groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm : optional
     norm_bound, nu, partners, penalty, pi, price, products, rank, regulariser, ridge : optional
-    scale, shape, sides, slack_bounds, strengthening, tau, transformation, truncation, w_ref : optional
+    scale, shape, sides, slack_bounds, strengthening, tau, transformation : optional
+    truncation, w_ref : optional
         Likewise.
 
     Attributes

@@ -15,7 +15,7 @@ from tightmargin.solvers.model_building import build
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 
-# Where the optimum is that of the problem its rows have no width: a lift in doubles misses by 1e-14.
+# Where its optimum is the problem's its rows have no width: a lift in doubles misses by 1e-14.
 ROUNDED_OFF = "conic_sdp_strengthened"
 CLAIMED = ("NONCONVEX", "LRCP", "MIQP", "MILP")
 
